@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from app.studies.loader import STUDIES, read_yaml
 from storage.yaml_text import yaml_text
 from tests.fakes.commanding import Done, parley
 
@@ -52,18 +51,6 @@ def test_a_run_asks_reads_and_tells_and_the_same_command_asks_nothing(tmp_path: 
     assert {(one["model"], one["wanted"], sum(one["outcomes"].values())) for one in found} == {("tutor-a", 2, 2)}
 
 
-def test_more_repeats_ask_for_what_is_missing_and_another_temperature_for_all(tmp_path: Path) -> None:
-    alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot")
-    more = alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot", "--repeats", "5")
-    assert "15 replies" in more.stdout
-    raw = read_yaml(STUDIES / "chatbench.yaml")
-    raw["ai_alone"]["temperature"] = 0.1
-    file = tmp_path / "cooler.yaml"
-    file.write_text(yaml_text(raw), encoding="utf-8")
-    cooler = alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot", study=str(file))
-    assert "10 replies" in cooler.stdout
-
-
 def test_the_file_stands_beside_people_s_answers_and_validates(tmp_path: Path) -> None:
     parley("simulate", "chatbench", "-n", "1", folder=tmp_path)
     alone(tmp_path, "run", "--repeats", "1", "--max-problems", "2")
@@ -84,46 +71,7 @@ def test_the_file_stands_beside_people_s_answers_and_validates(tmp_path: Path) -
     assert rows(tmp_path / "again" / "ai_alone_answers.csv") == found
 
 
-def test_data_of_models_alone_say_that_no_person_took_part(tmp_path: Path) -> None:
-    alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot")
-    guards = read(tmp_path, "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'attempt'")
-    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:
-        for (guard,) in guards:
-            connection.execute(f"DROP TRIGGER {guard}")  # else nothing changes what a model replied
-        connection.execute("UPDATE attempt SET text = 'As an AI model I cannot choose.' WHERE sample = 1")
-    scored = alone(tmp_path, "score")
-    assert "5 answers of tutor-a by letter_only_zero_shot" in scored.stdout
-    out = tmp_path / "out"
-    done = parley("export", "chatbench", "--schema", "chatbench", "-o", str(out), folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (out / "study.json").is_file()
-    described = json.loads((out / "metadata.json").read_text())
-    assert described["additionalProperty"][0]["value"] == "models"
-    assert "people who took part" not in (out / "README.md").read_text()
-    (use,) = described["rai:machineAnnotationTools"]
-    assert "10 answered" in use
-    assert "5 read by the first character" in use
-    report = parley("report", "chatbench", "--format", "json", "-o", str(tmp_path / "r.json"), folder=tmp_path)
-    assert report.returncode == 0, report.stderr
-    assert json.loads((tmp_path / "r.json").read_text())["figures"]
-
-
-def test_what_cannot_be_done_is_said_before_anything_is_asked(tmp_path: Path) -> None:
-    for words, told in (
-        (("run", "--method", "free_txt"), "'free_text'"),
-        (("run", "--model", "tutor-c"), "'tutor-c'"),
-        (("run", "--dataset", "sums"), "'sums'"),
-        (("run", "--extractor", "tutr-a"), "'tutor-a'"),
-        (("status",), "'chatbench'"),
-        (("score",), "'chatbench'"),
-    ):
-        done = alone(tmp_path, *words)
-        assert (done.returncode, told in done.stderr) == (2, True), done.stderr
-        assert read(tmp_path, "SELECT * FROM attempt") == []
-
-
 def test_advice_of_two_questions_with_one_id_is_refused(tmp_path: Path) -> None:
-    """By id, a recommendation could stand beside the other question: here of an earlier version of the study."""
     asked = ("run", "--repeats", "1", "--method", "letter_only_zero_shot")
     for dataset in ("sums", "roots"):
         item = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
@@ -22,14 +21,12 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
 from experiments.events import Action
-from experiments.instruments.chatbench_prompts import CLASSIFY
 from experiments.session.engine import decide, fold
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
 from storage.log.projections import differences
 from storage.log.seat_projection import seat_changes
 from storage.log.write_requests import Append
-from storage.registers.label_samples import label_samples
 from storage.registers.studies import Studies
 from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text
@@ -161,41 +158,6 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
     assert Counter(reasons) == {"empty_reply": 2, "status_503": 5}, "each try is kept"
 
 
-def test_an_export_says_who_annotated_it_how_and_what_came_of_it(tmp_path: Path, database: Database) -> None:
-    BY_MODEL["wordy"] = lambda prompt: "Tried." if len(prompt) % 2 else "They tried."
-    annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
-    annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:wordy")
-    out = tmp_path / "out"
-    done = parley("export", "talk", "--schema", "chatbench", "--origin", "bot", "-o", str(out), folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    with database.connect() as connection:
-        query = text("SELECT model, sum(reason IS NULL) FROM attempt WHERE cell IS NOT NULL GROUP BY model")
-        asked = {model: int(number) for model, number in connection.execute(query)}
-    assert asked == {"good": 6, "wordy": 6}
-    (good, wordy) = json.loads((out / "metadata.json").read_text())["rai:machineAnnotationTools"]
-    assert (": 6 annotated, 0 unparsed" in good, re.search(r"\d annotated, [1-6] unparsed", wordy) is not None) == (
-        True,
-        True,
-    )
-    columns = {
-        column["name"]: column["source"]
-        for sheet in json.loads((out / "codebook.json").read_text())["files"]
-        for column in sheet["columns"]
-    }
-    assert all(model in columns["user_effort"] for model in asked)
-    card = (out / "README.md").read_text()
-    assert CLASSIFY in card
-    assert "temperature: `0.0`" in card
-
-
-def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, database: Database) -> None:
-    BY_MODEL["good"] = '{"corrected": false, "corrections": []}'
-    short = sum(len(one.said) <= 2 for one in conversations(database, "talk", "bot"))
-    done = annotate(tmp_path, "run", "talk", "--annotator", "corrected", "--model", "judge:good")
-    assert (done.returncode, len(ASKED), facts(database)) == (0, 6 - short, 6), done.stderr
-    assert "" in {one["model"] for one in json.loads(annotate(tmp_path, "status", "talk", "--json").stdout)}
-
-
 OWN: dict[str, Any] = {
     "prompt": "Does this hedge? {{conversation}}",
     "answer_schema": {
@@ -218,23 +180,6 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     file = studies.write(tmp_path, inside)
     again = annotate(tmp_path, "run", str(file), "--annotator", "hedging")
     assert (again.returncode, facts(database)) == (0, 6), again.stderr
-
-
-@pytest.mark.usefixtures("database")
-def test_what_is_wrong_is_told_with_what_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.yaml").write_text(yaml_text({"annotators": {"a": OWN | {"prompt": "?"}}}))
-    for words, told in (
-        (("talk", "--annotator", "user_efort", "--model", "judge:good"), "'user_effort'"),
-        (("talk", "--annotator", "user_effort"), "has no model"),
-        (("talk", "--model", "judge:good"), "--annotator"),
-        (("talk", "--annotator", "user_effort", "--model", "gpt"), "not a model of the study"),
-        (("tallk", "--annotator", "user_effort", "--model", "judge:good"), "'talk'"),
-        (("sample", "talk", "--annotator", "user_effort", "-o", "x"), "'talk' has no annotations"),
-        (("talk", "--annotators-file", "bad.yaml"), "annotators.a.prompt"),
-    ):
-        done = annotate(tmp_path, *(() if words[0] == "sample" else ("run",)), *words)
-        assert (done.returncode, told in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
 async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
@@ -299,25 +244,6 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
     assert (found["n"], found["raters"], found["agreement"]["value"]) == (16, 4, 0.5)
     assert found["people"]["value"] < 0.5
-
-
-def drawn(folder: Path, *more: str) -> Path:
-    """Everything annotated, and four conversations drawn for people; the label study's file."""
-    BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
-    annotate(folder, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
-    done = annotate(
-        folder, "sample", "talk", "--annotator", "user_effort", "-n", "4", "-o", str(folder / "verify"), *more
-    )
-    assert done.returncode == 0, done.stderr
-    return folder / "verify" / "study.yaml"
-
-
-def test_a_draw_is_recorded_once(tmp_path: Path, database: Database) -> None:
-    drawn(tmp_path)
-    drawn(tmp_path)
-    assert len(label_samples(database, "talk", "user_effort")) == 1
-    drawn(tmp_path, "--seed", "another")
-    assert len(label_samples(database, "talk", "user_effort")) == 2
 
 
 def withdraw(database: Database, stream: str) -> None:

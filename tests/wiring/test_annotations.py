@@ -13,9 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from app.bots.random_bot import RandomBot
-from app.bots.simulate import START_US, simulate
-from app.clock import SystemClock, VirtualClock
-from app.config.settings import Settings
+from app.clock import SystemClock
 from app.session.service import AnnotationCount, Sessions, SessionService
 from app.studies.loader import load_study
 from experiments.session.annotations import Annotation, ConversationRef
@@ -32,7 +30,6 @@ from storage.reports.conversations import annotated_in, conversations
 from tests.fakes import studies
 from tests.fakes.databases import export, read_tables
 from tests.fakes.served import settings_for
-from tests.fakes.sessions import study
 
 pytestmark = pytest.mark.anyio
 EFFORT = Annotation(ConversationRef(), "user_effort", "judge", {"user_effort": "tried"}, "run-1", "a" * 64)
@@ -251,27 +248,3 @@ async def test_imported_conversations_are_annotated_where_they_were_not(tmp_path
     rebuild(beside.database)
     assert read_tables(beside.database) == before
     assert list(differences(beside.database)) == []
-
-
-@pytest.mark.parametrize(("name", "kinds"), [("arena", {"a", "b"})])
-async def test_the_chats_of_any_study_are_conversations(tmp_path: Path, name: str, kinds: set[str]) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    clock = VirtualClock(START_US)
-    runtime = SessionService(database, Settings(), clock)
-    runtime.studies.register(study(name))
-    async for _ in simulate(runtime, clock, study(name), 2, "1"):
-        pass
-    await runtime.close()
-    held = list(conversations(database, name, "bot"))
-    assert {one.about.slot for one in held} == kinds
-    assert len({(one.stream, one.about) for one in held}) == len(held) >= 4
-    assert all({message.role for message in one.said} == {"user", "bot"} for one in held)
-    assert all(bool(one.question.text) == (name != "arena") for one in held)
-    whole = list(conversations(database, name, "bot", whole=True))
-    assert [sum(len(one.talks) for one in whole), len(whole)] == [len(held), 2]
-    writing = Sessions(database, clock)
-    found = [replace(EFFORT, about=one.about) for one in held if one.stream == held[0].stream]
-    assert await writing.annotate(name, {held[0].stream: found}) == AnnotationCount(new=len(found))
-    await writing.close()
-    assert list(differences(database)) == []
-    database.dispose()

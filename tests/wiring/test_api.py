@@ -1,23 +1,18 @@
 """The participant API: what is said twice, late, wrongly or by somebody else leaves no trace."""
 
 import asyncio
-import json
 import logging
 import re
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.studies.loader import read_yaml
 from experiments.session.engine import NOT_OFFERED, STALE
-from experiments.steps.chat import MESSAGE_CHARS
-from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
 from tests.fakes.researcher import text
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.served import Served
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -114,103 +109,6 @@ async def test_what_is_done_out_of_turn_is_logged_without_a_word_of_it(
         (True, True)
     ] * 2
     assert "zq" not in caplog.text
-
-
-MISSING = "Please answer this question."
-CHOOSE = "Please choose one of the options shown."
-VALUES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
-    "consent without the tick": ("consent", {}, {"agreed": MISSING}),
-    "consent unticked": ("consent", {"agreed": False}, {"agreed": "Please tick the box to continue."}),
-    "consent by a list": ("consent", {"agreed": ["on"]}, {"agreed": "Please tick the box to continue."}),
-    "an unknown option": ("confidence", {"confidence": "sure"}, {"confidence": CHOOSE}),
-    "an option's words": ("confidence", {"confidence": "Very confident"}, {"confidence": CHOOSE}),
-    "two options": ("confidence", {"confidence": ["very-confident", "not-confident"]}, {"confidence": CHOOSE}),
-    "a letter that is not offered": ("alone", {"answer": "E"}, {"answer": CHOOSE}),
-    "an object": ("alone", {"answer": {"$ne": ""}}, {"answer": CHOOSE}),
-    "true": ("alone", {"answer": True}, {"answer": CHOOSE}),
-    "nothing required": ("remarks", {"comment": "  "}, {"comment": MISSING}),
-    "a number in place of text": ("remarks", {"comment": 3}, {"comment": "Please enter text."}),
-    "too young": ("remarks", {"comment": "x", "age": "17"}, {"age": "Please enter a number from 18 to 99."}),
-    "no number": ("remarks", {"comment": "x", "age": "abc"}, {"age": "Please enter a whole number."}),
-    "one unknown of several": ("remarks", {"comment": "x", "used": ["Pen", "Knife"]}, {"used": CHOOSE}),
-    "5,001 characters": (
-        "remarks",
-        {"comment": "x" * 5_001},
-        {"comment": "Please use at most 5,000 characters. You have entered 5,001."},
-    ),
-}
-
-
-async def test_values_are_checked_again(served: Served, bot: HttpBot) -> None:
-    for path in ("consent", "remarks", "confidence", "alone"):
-        await at(bot, path)
-        for number, (where, values, faults) in enumerate(VALUES.values()):
-            if where == path:
-                told = await unmoved(
-                    served, bot, "submit", values, "Some answers are missing", key=f"wrong-one-{number}"
-                )
-                assert told == faults, values
-
-
-@pytest.mark.parametrize(
-    ("text", "stored"),
-    [
-        ("x" * MESSAGE_CHARS, "x" * MESSAGE_CHARS), (" a<b>&amp;\x00\r\n$x$ \U0001f600 ", "a<b>&amp;\n$x$ \U0001f600"),
-    ],
-    ids=["as long as may be", "odd characters"],
-)  # fmt: skip
-async def test_messages_are_stored_whole_or_not_at_all(served: Served, bot: HttpBot, text: str, stored: str) -> None:
-    await at(bot, "with_ai")
-    wrong: list[dict[str, Any]] = [{"text": one} for one in ("", " \n\t ", 7, ["x"], "x" * (MESSAGE_CHARS + 1))]
-    for number, values in enumerate([{}, *wrong]):
-        assert set(await unmoved(served, bot, "say", values, "", key=f"no-message-{number}")) == {"text"}
-    await bot.do("say", {"text": text})
-    assert [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"] == [stored]
-    assert bot.screen.panel.chat
-    assert bot.screen.panel.chat.messages[0].text == stored
-
-
-async def test_what_is_no_text_is_cleaned_from_a_message(served: Served, bot: HttpBot) -> None:
-    """Sent as browsers do: an emoji that was cut in two is an escape."""
-    await at(bot, "with_ai")
-    body = bot.intend("say", {"text": "cut \ud83d\rin two\x0b\x1b[1m"}).body
-    headers = {"content-type": "application/json"}
-    response = await bot.send("POST", "/api/act", content=json.dumps(body).encode(), headers=headers)
-    assert response.status_code == 200
-    told = [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"]
-    assert told == ["cut \ufffd\nin two\n[1m"]
-
-
-@pytest.mark.parametrize("step", ["chat", "compare"])
-async def test_a_study_sets_how_long_a_message_may_be(tmp_path: Path, step: str) -> None:
-    """The longest limit, in a script of four bytes each; a draft may be twice as long."""
-    most = 20_000
-    raw = read_yaml(studies.chat(tmp_path))
-    if step == "chat":
-        raw["flow"][1] |= {"with": {"with_ai": {"max_chars": most}}}
-    else:
-        raw["models"]["other"] = raw["models"]["only"]
-        raw["flow"][1] = {"step": step, "max_chars": most}
-    file = studies.write(tmp_path, raw)
-    async with serving(settings_for(tmp_path), file) as served, AsyncExitStack() as stack:
-        bot = await stack.enter_async_context(HttpBot(served.url, "talker"))
-        await bot.arrive("talk")
-        await at(bot, "with_ai" if step == "chat" else step)
-        chat = bot.screen.panel.chat
-        assert chat
-        assert chat.max_chars == most
-        assert set(await unmoved(served, bot, "say", {"text": "\U0001f600" * (most + 1)}, "20,000")) == {"text"}
-        draft = {"path": bot.screen.path, "values": {"text": "\U0001f600" * 2 * most}}
-        assert (await bot.send("POST", "/api/draft", draft)).json() == {"saved": True}
-        await bot.do("say", {"text": "\U0001f600" * most})
-        assert [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"] == ["\U0001f600" * most]
-
-
-async def test_nothing_can_be_done_at_the_end(served: Served, bot: HttpBot) -> None:
-    await bot.finish()
-    for kind in ("submit", "say", "rate", "retry"):
-        await unmoved(served, bot, kind, {"text": "x"}, "already finished")
-    assert [e.kind for e in facts(served.database, bot.stream)].count("finished") == 1
 
 
 async def test_a_draft_comes_back_until_it_is_sent(served: Served, bot: HttpBot) -> None:

@@ -3,13 +3,11 @@
 import asyncio
 import re
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from experiments.session.engine import STALE
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
@@ -62,19 +60,6 @@ async def test_clicking_start_twice_makes_one_session(served: Served) -> None:
         assert len({answer.cookies["parley"] for answer in answers}) == 1
         again = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await client.get("/s/short")).text)[0]
         assert again != ticket
-
-
-async def test_another_process_is_not_taken_for_a_second_tab(served: Served, bot: HttpBot) -> None:
-    """What was done at one replica is known at another by the time somebody acts there."""
-    study = studies.short(Path(served.settings.database_url.removeprefix("sqlite:///")).parent)
-    async with serving(served.settings, study) as second, HttpBot(second.url, "other") as there:
-        there.client.cookies = bot.client.cookies
-        await there.look()
-        await bot.step()
-        ahead = bot.screen
-        answer = await there.redo(replace(there.intend("submit", {}), path=ahead.path, seen=ahead.seen))
-        assert answer.note != STALE
-        assert (await there.look()).path == ahead.path
 
 
 async def test_who_has_finished_may_begin_anew_where_that_is_wanted(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from storage.db import backup
 from storage.db.backup import back_up, check_backup, restore
 from storage.db.engine import open_database
 from storage.errors import StorageError
-from storage.log.event_log import load
 from storage.log.projections import differences
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -174,17 +173,6 @@ def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path
     assert (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode)) == owned
 
 
-def test_a_backup_is_put_where_no_database_is(file: Path, tmp_path: Path) -> None:
-    backup = back_up(file, tmp_path / "backup.db").file
-    (tmp_path / "new").mkdir()
-    (tmp_path / "new/parley.db-wal").touch()
-    with pytest.raises(StorageError, match="belongs to another database"):
-        restore(backup, tmp_path / "new/parley.db", tmp_path / "aside.db")
-    (tmp_path / "new/parley.db-wal").unlink()
-    assert restore(backup, tmp_path / "new/parley.db", tmp_path / "aside.db").aside is None
-    assert load(open_database(f"sqlite:///{tmp_path}/new/parley.db"), "s") == ()
-
-
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with two sessions, closed."""
@@ -224,40 +212,7 @@ def test_a_backup_with_flipped_bytes_is_never_restored(
     assert taken == 0
 
 
-def test_a_backup_without_a_checksum_is_taken_only_if_it_is_said_and_sound(lab: Path, tmp_path: Path) -> None:
-    """Backups of older versions and of other tools have none."""
-    backup, file = back_up(lab, tmp_path / "old.db").file, tmp_path / "parley.db"
-    (tmp_path / "old.db.sha256").unlink()
-    file.write_bytes(lab.read_bytes())
-    refused = parley("db", "restore", "old.db", folder=tmp_path)
-    assert (refused.returncode, "--without-checksum" in refused.stderr) == (2, True)
-    assert not list(tmp_path.glob("parley-before-restore-*"))
-    good = backup.read_bytes()
-    with closing(sqlite3.connect(backup)) as connection, connection:
-        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            connection.execute(f"DROP TRIGGER {name}")
-        connection.execute("UPDATE event SET data = substr(data, 2)")
-    with pytest.raises(StorageError, match="damaged"):
-        restore(backup, file, tmp_path / "aside.db", unsummed=True)
-    backup.write_bytes(good)
-    done = parley("db", "restore", "old.db", "--without-checksum", folder=tmp_path)
-    assert (done.returncode, "db verify" in done.stdout) == (0, True), done.stderr
-
-
-def test_a_checksum_counts_though_none_is_asked_for_and_what_is_set_aside_has_one(lab: Path, tmp_path: Path) -> None:
-    backup, file = back_up(lab, tmp_path / "backup.db").file, tmp_path / "parley.db"
-    file.write_bytes(lab.read_bytes())
-    for wrong in ("", "0" * 64 + "  backup.db\n", "\udcff\n" * 50):
-        (tmp_path / "backup.db.sha256").write_text(wrong, encoding="utf-8", errors="surrogateescape")
-        with pytest.raises(StorageError, match="changed since it was written"):
-            restore(backup, file, tmp_path / "aside.db", unsummed=True)
-    again = back_up(lab, tmp_path / "again.db").file
-    assert restore(again, file, tmp_path / "aside.db").summed
-    assert restore(tmp_path / "aside.db", file, tmp_path / "aside2.db").summed, "and so it can be put back"
-
-
 def test_what_a_killed_backup_left_is_swept_and_nothing_of_one_that_runs(file: Path, tmp_path: Path) -> None:
-    """It is a whole database, and nothing else would ever delete it."""
     left, young, others = (tmp_path / name for name in ("parley-backup-1.db.part", "parley-backup-2.db.part", "a.part"))
     for path in (left, young, others):
         path.touch()

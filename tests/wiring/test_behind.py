@@ -51,7 +51,6 @@ async def test_a_click_there_is_refused_and_the_tab_told_where_the_browser_is_no
 
 
 async def test_the_page_paints_the_other_session_whole(tabs: Tabs) -> None:
-    """Though both show the same, so that nothing typed for the one is left in the other's boxes."""
     before, _ = tabs
     body = before.intend("say", {"text": PRIVATE}).body | {"view": "page"}
     shown = (await before.send("POST", "/api/look", {})).json()["shown"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from pathlib import Path
@@ -23,7 +21,6 @@ from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, GuessCount, blinding
 from tests.fakes import studies
 from tests.fakes.backends import registered
-from tests.wiring.test_data_commands import parley
 
 pytestmark = pytest.mark.anyio
 LABELS = {"gpt": "ChatGPT", "claude": "Claude", "open": "An open model"}
@@ -182,20 +179,3 @@ async def test_replies_and_guesses_are_counted_by_condition(tmp_path: Path) -> N
     assert of_alpha.number == ours
     assert row(report, "at_end", "who replied", "alpha + beta").number == 12
     assert sum(row(report, "at_end", "tone", tone).number for tone in ("loud", "quiet")) == 12
-
-
-async def test_the_command_prints_tables_or_json(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    await taken_part(database, blind(tmp_path), 8)
-    database.dispose()
-    printed = (await asyncio.to_thread(parley, tmp_path, "show", "blinding", "blind")).decode()
-    assert all(words in printed for words in ("tone", "loud", "ChatGPT", "at_end", "0.6667"))
-    told = json.loads(
-        await asyncio.to_thread(parley, tmp_path, "show", "blinding", "blind.yaml", "--json", "--by", "tone")
-    )
-    assert told["sessions"] == 8
-    assert {x["by"] for x in told["leaks"]} == {"", "tone"}
-    (end,) = [x for x in told["guesses"] if x["step"] == "at_end" and x["by"] == ""]
-    assert (end["right"], end["wrong"], end["unsure"], end["number"]) == (4, 2, 2, 8)
-    said = await asyncio.to_thread(parley, tmp_path, "show", "blinding", "blind", "--by", "tonne", code=2)
-    assert b"'tonne'" in said

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from app.calls.rate_limit import FEW
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.wiring.test_patience import Talk, models
@@ -81,7 +80,6 @@ def fails(error: BackendError, times: int) -> None:
 
 
 async def test_what_a_text_brings_about_is_nobody_elses_business(tmp_path: Path) -> None:
-    """Also where it comes from many, and again in the pause and after it."""
     room = await Room(tmp_path, 3).begin()
     for error in OWN:
         fails(error, 2 * FAILURES)
@@ -108,45 +106,4 @@ async def test_a_server_that_fails_for_several_is_left_alone_for_everybody(tmp_p
     assert [await room.say(who) for who in range(FAILURES + 1)] == ["circuit_open"] * (FAILURES + 1)
     room.talk.clock.advance(PAUSE_S + 1)
     assert [await room.say(who) for who in range(FAILURES + 1)] == ["Good."] * (FAILURES + 1)
-    await room.talk.runtime.close()
-
-
-async def test_who_failed_last_does_not_keep_it_open(tmp_path: Path) -> None:
-    """After the pause somebody else may try at once, whatever the one who failed last has tried by then."""
-    room = await Room(tmp_path, 3).begin()
-    away, filtered = HEALTH[0], OWN[0]
-    fails(away, FAILURES)
-    for number in range(FAILURES):
-        await room.say(number % 2)
-    last = (FAILURES - 1) % 2
-    assert await room.say(2) == "circuit_open"
-    for error in (away, filtered):
-        room.talk.clock.advance(PAUSE_S + 1)
-        fails(error, 1)
-        assert await room.say(last) == error.reason
-    fails(filtered, 1)
-    assert await room.say(1 - last) == filtered.reason, "which was let through to try, and says nothing of the server"
-    assert await room.say(2) == "Good."
-    await room.talk.runtime.close()
-
-
-async def test_one_tries_and_a_failure_of_another_begins_another_pause(tmp_path: Path) -> None:
-    room = await Room(tmp_path, 3).begin()
-    fails(HEALTH[0], FAILURES + 1)
-    for number in range(FAILURES):
-        await room.say(number % 2)
-    room.talk.clock.advance(PAUSE_S + 1)
-    assert [await room.say(2), await room.say(0), await room.say(1)] == ["connection", "circuit_open", "circuit_open"]
-    room.talk.clock.advance(PAUSE_S + 1)
-    assert await room.say(1) == "Good."
-    await room.talk.runtime.close()
-
-
-async def test_a_rate_limit_that_many_meet_is_kept_for_everybody(tmp_path: Path) -> None:
-    """Whoever would have to wait for longer than a participant can is told so, and the server is left in peace."""
-    room = await Room(tmp_path, 2, breaker_failures=100).begin()
-    fails(BackendUnavailable("busy", reason="status_429", retry_after_s=600), 2 * FEW)
-    assert [await room.say(0) for _ in range(FEW)] == ["status_429"] * FEW
-    assert [await room.say(1), await room.say(0)] == ["rate_limit"] * 2
-    assert len(PLAYS["first"]) == FEW, "it was not asked"
     await room.talk.runtime.close()

@@ -164,27 +164,7 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
     await running.runtime.close()
 
 
-async def test_without_a_limit_the_mean_of_the_finished_is_promised(tmp_path: Path) -> None:
-    running = Running(tmp_path, limit=None)
-    first = await running.to_chat(await running.begin())
-    for _ in range(4):
-        first = await running.act(first, "say", text="And then?")
-    now = spending(running.database, running.study, (), running.clock.now_us())
-    assert (now.spent, now.under_way, now.each) == (pytest.approx(4 * REPLY), 0, None)
-    await running.act(first, "submit", answer="A")
-    second = await running.to_chat(await running.begin())
-    await running.act(second, "say", text="And then?")
-    now = spending(running.database, running.study, (), running.clock.now_us())
-    assert (now.under_way, now.each) == (pytest.approx(3 * REPLY), pytest.approx(4 * REPLY))
-    running.clock.advance(3 * 60 * 60)
-    assert spending(running.database, running.study, (), running.clock.now_us()).under_way == 0, (
-        "who is gone needs nothing"
-    )
-    await running.runtime.close()
-
-
 async def test_simulated_sessions_use_up_no_budget(tmp_path: Path) -> None:
-    """They did, although nobody took part; pilots do."""
     running = Running(tmp_path)
     for origin in ("bot", "pilot"):
         await running.finish(await running.begin(origin))
@@ -266,18 +246,3 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
         await noticed(late, 'name="ticket"')
         answers = await asyncio.gather(*(late.post("/s/short", data={"ticket": ticket}) for _ in range(3)))
         assert {answer.status_code for answer in answers} == {303}
-
-
-async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_session(tmp_path: Path) -> None:
-    study = studies.short(tmp_path)
-    async with (
-        serving(settings_for(tmp_path), study) as served,
-        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
-    ):
-        ticket = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await client.get("/s/short")).text)[0]
-        first = await client.post("/s/short", data={"ticket": ticket})
-        client.cookies.clear()
-        set_status(served.database, "short", "paused", {"why": "full"}, by="researcher", at_us=0)
-        await noticed(client, 'data-page="closed"')
-        second = await client.post("/s/short", data={"ticket": ticket})
-        assert first.cookies["parley"] == second.cookies["parley"]

@@ -56,7 +56,6 @@ async def test_the_screen_comes_first_then_the_words_then_the_screen_after_them(
 
 
 async def test_the_same_click_again_hears_the_same_reply(tmp_path: Path) -> None:
-    """As where the connection broke before the page knew that it was done."""
     study = studies.chat(tmp_path, options={"first_ms": 300})
     async with serving(settings_for(tmp_path), study) as slow, HttpBot(slow.url, "again") as bot:
         await bot.arrive("talk")
@@ -70,19 +69,3 @@ async def test_the_same_click_again_hears_the_same_reply(tmp_path: Path) -> None
         assert (kinds.count("said"), kinds.count("replied")) == (1, 1)
         replied = next(event for event in facts(slow.database, bot.stream) if event.kind == "replied")
         assert "".join(piece["text"] for name, piece in told if name == "delta") == replied.data["text"]
-
-
-async def test_the_preview_of_a_message_is_what_its_bubble_becomes_and_the_model_hears_what_was_typed(
-    tmp_path: Path,
-) -> None:
-    asked = "Is 2*3*4 *more* than 5*4?"
-    shown = '<p class="typed">Is 2*3*4 *more* than 5*4?</p>'
-    async with serving(settings_for(tmp_path), studies.chat(tmp_path)) as server, HttpBot(server.url, "typed") as bot:
-        await bot.arrive("talk")
-        await bot.until(path="with_ai")
-        preview = await bot.send("POST", "/api/preview", {"text": asked})
-        assert preview.json()["html"].strip() == shown
-        (_, screen), *_ = told_by((await sent(bot, {"text": asked}, "page")).text)
-        assert shown in screen["updates"]["chat"]["value"]
-        (said,) = (event for event in facts(server.database, bot.stream) if event.kind == "said")
-        assert said.data["text"] == asked

@@ -33,16 +33,6 @@ def taken_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\nmodells: {}\n")
-    done = process("check", "mine.yaml", folder=tmp_path)
-    assert done.returncode == 2
-    assert "mine.yaml: 3 errors" in done.stderr
-    assert "flow[0]: no step is called 'consnt'" in done.stderr
-    assert "modells: no such key" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
     parley("publish", "arena", folder=tmp_path)
     (tmp_path / "mine.yaml").write_text("study: mine\n")
@@ -63,18 +53,6 @@ def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
     ):
         done = parley(*words, folder=tmp_path, PARLEY_PORT="0")
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
-def test_a_server_takes_the_names_of_published_studies_and_reports_a_missing_file_first(
-    taken_port: int, tmp_path: Path
-) -> None:
-    """A published study was no study to it, and a typing error in a file's name was reported as a busy port."""
-    (tmp_path / "mine.yaml").write_text("study: ours\ntitle: t\nflow: [{step: finish}]\n")
-    assert parley("publish", "mine.yaml", folder=tmp_path).returncode == 0
-    for served in ("serve", "up"):
-        for name, said in (("ours", "cannot listen"), ("nosuch.yaml", "does not exist"), ("oors", "mean 'ours'?")):
-            done = parley(served, name, folder=tmp_path, PARLEY_PORT=f"{taken_port}")
-            assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -250,11 +228,6 @@ def test_the_errors_of_a_study_are_json_too(tmp_path: Path) -> None:
     done = parley("check", "mine.yaml", "--json", folder=tmp_path)
     assert done.returncode == 2
     assert len(json.loads(done.stdout)["errors"]) > 1
-
-
-def test_a_shell_completes_commands(tmp_path: Path) -> None:
-    asked = {"_PARLEY_COMPLETE": "complete_bash", "COMP_WORDS": "parley pay", "COMP_CWORD": "1"}
-    assert process(folder=tmp_path, **asked).stdout.split() == ["payments"]
 
 
 def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-import socket
 import time
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.cli.http_server import Connection, ConnectionLimits
+from app.cli.http_server import ConnectionLimits
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process, Served, serving, settings_for
@@ -121,37 +119,6 @@ async def test_one_machine_holds_so_many_connections_and_no_more(served: Served)
             await asyncio.sleep(0.05)
 
 
-class Transport(asyncio.Transport):
-    """That of a client at an address."""
-
-    def __init__(self, address: str, own: socket.socket) -> None:
-        super().__init__({"peername": (address, 1, 0, 0), "socket": own})
-        self.aborted = False
-
-    def abort(self) -> None:
-        self.aborted = True
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-
-async def test_the_networks_of_one_home_hold_only_a_few_times_the_connections_of_one() -> None:
-    held, limits = Counter[str](), ConnectionLimits(most=60, address=3)
-    with socket.socket() as own:
-
-        def connect_from(address: str) -> tuple[bool, Connection]:
-            connection, transport = Connection(asyncio.Protocol(), limits, held), Transport(address, own)
-            connection.connection_made(transport)
-            return not transport.aborted, connection
-
-        found = [connect_from(f"2001:db8:0:{number:x}::1") for number in range(20)]
-        assert sum(taken for taken, _ in found) == 6
-        assert connect_from("2001:db8:1::1")[0], "another home"
-        for _, connection in found:
-            connection.connection_lost(None)
-        assert connect_from("2001:db8:0:1::1")[0]
-
-
 MEGABYTE = 1024 * 1024
 WHOLE_MB, MORE_MB = 50, 20
 
@@ -201,16 +168,6 @@ async def test_a_large_body_is_not_kept(tmp_path: Path, command: str) -> None:
         await asyncio.to_thread(process.stop)
 
 
-async def test_another_protocol_is_not_spoken(served: Served) -> None:
-    key = b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-    head = b"GET /api/reply HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n%b\r\n"
-    for protocol in (b"websocket", b"h2c", b"nonsense"):
-        reader, writer = await connect(served)
-        writer.write(head % (protocol, key))
-        assert (await asyncio.wait_for(reader.readline(), CLOSED_S)).split()[1] in (b"400", b"401", b"404")
-        writer.close()
-
-
 async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
     within = ConnectionLimits(most=10, address=None)
     async with serving(settings_for(tmp_path), studies.chat(tmp_path), within=within) as served:
@@ -225,7 +182,6 @@ async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("proxies", ["", "127.0.0.1"])
 async def test_an_address_that_somebody_claims_is_not_believed(tmp_path: Path, proxies: str) -> None:
-    """Unless a proxy that is named in the settings says so: else each request of a flood would come from elsewhere."""
     few = settings_for(
         tmp_path, requests_per_second=0.01, request_burst=2, address_rate_multiplier=1, trusted_proxies=proxies
     )

@@ -96,13 +96,6 @@ async def test_a_visitor_reaches_what_is_listed_and_nothing_else(door: ASGIApp, 
     assert let_through == (PUBLIC | FOR_VISITORS) - {("POST", "/logout")}
 
 
-async def test_a_stranger_who_opens_a_page_is_led_to_the_login(stranger: Browser) -> None:
-    for path in ("/report/demo", "/download/x", "/config", "/anything"):
-        response = await stranger.get(path)
-        assert (response.status_code, response.headers["location"]) == (303, "/login")
-        assert (await stranger.client.get(path)).status_code == 401
-
-
 async def test_the_way_goes_on_where_it_was_meant_to(stranger: Browser) -> None:
     response = await stranger.get("/?study=demo&tab=monitoring")
     assert response.headers["location"] == "/login?study=demo&tab=monitoring"

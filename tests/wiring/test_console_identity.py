@@ -83,20 +83,3 @@ async def test_an_owner_is_told_where_they_ask_for_it_and_it_is_written_down(app
         deeds = text((await researcher.enter("accounts"))["people-deeds"])
         for what in ("viewed a recruiter ID", "searched for a recruiter ID", "exported a person"):
             assert f"ada {what}" in deeds
-
-
-async def test_a_stranger_gets_nothing_but_the_login(app: ASGIApp) -> None:
-    async with Researcher(app=app) as known, Researcher(app=app) as stranger:
-        await known.log_in("Ada", GOOD)
-        await known.open(study="short", tab="monitoring")
-        page = (await known.send("GET", "/")).text
-        parts = re.findall(r'(?:src|href)="(?:\./)?((?:assets|console|parley)/[^"#?]+)"', page)
-        paths = {*(f"/{part}" for part in parts), "/config", "/", "/report/short", "/download/x"}
-        for path in sorted(paths):
-            answer = await stranger.send("GET", path)
-            assert answer.status_code in (303, 401), path
-            assert answer.headers.get("location", "/login").startswith("/login"), path
-        assert known.events
-        stranger.adopt(known)
-        for event in known.events:
-            assert await stranger.fire(event, {}, must=False) == {}, event

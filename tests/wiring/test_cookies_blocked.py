@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.fakes import studies
 from tests.fakes.http_bot import TICKET
 from tests.fakes.proofs import signed
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.served import Served
 from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
@@ -47,16 +45,3 @@ async def test_without_cookies_no_session_begins_and_the_page_says_why(served: S
         if link:  # elsewhere, on a device that keeps none: the session is known, and could not be shown
             client.cookies.clear()
             assert PAGE.findall((await press_start(client, path, keeps=False)).text) == ["cookies_needed"]
-
-
-async def test_it_is_said_in_the_language_of_the_start_page(tmp_path: Path) -> None:
-    async with (
-        serving(settings_for(tmp_path), studies.demo(tmp_path)) as served,
-        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
-    ):
-        said = {}
-        for language in ("en", "de", "ar"):
-            said[language] = (await press_start(client, "/s/demo", keeps=False, language=language)).text
-            assert f'<html lang="{language}"' in said[language]
-        assert len(set(said.values())) == 3
-        assert sessions(served) == 0

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
-import time
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
-from tests.fakes.forked import Forked, command
 
 WORDS = (
     ("serve", "demo"),
@@ -78,25 +75,6 @@ def test_a_backup_is_put_in_the_place_of_a_damaged_database(tmp_path: Path) -> N
     assert not (tmp_path / "parley.db-wal").exists()
     verified = parley("db", "verify", folder=tmp_path)
     assert (verified.returncode, "match the event log" in verified.stdout) == (0, True)
-
-
-def _begun(file: Path) -> bool:
-    """Whether a session is stored there."""
-    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        return bool(connection.execute("SELECT count(*) FROM session").fetchone()[0])
-    return False
-
-
-def test_a_command_that_is_interrupted_says_that_it_stopped(tmp_path: Path) -> None:
-    words = ("simulate", "demo", "-n", "5000")
-    running = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env={})
-    while not _begun(tmp_path / "parley.db"):
-        assert running.alive
-        time.sleep(0.02)
-    running.tell(signal.SIGINT)
-    assert running.wait() == 130
-    assert "Stopped. What was finished is saved." in running.said()
-    assert "Traceback" not in running.said()
 
 
 def test_the_tables_are_not_rebuilt_under_who_uses_them(tmp_path: Path) -> None:

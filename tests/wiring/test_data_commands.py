@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import re
 import signal
 import sqlite3
 import time
@@ -36,7 +35,6 @@ from tests.fakes.sessions import study
 FILE = "mathconverse_parsed_interactions.csv"
 ANSWERS = "full_study/user_answers.csv"
 FILTERED = "full_study/user_answers_filtered.csv"
-STARTS = ("=", "+", "-", "@")
 EXPORT = ("export", "paid", "--schema", "tidy")
 
 
@@ -94,58 +92,6 @@ def test_a_wrong_file_is_not_imported_and_exits_with_2(tmp_path: Path, shared: P
     assert dump(tmp_path / "parley.db") == before
 
 
-def test_a_wrong_schema_is_told_with_all_that_an_export_takes(tmp_path: Path) -> None:
-    parley(tmp_path, "simulate", "demo", "-n", "1")
-    for wrong, meant in (("tidi", "tidy"), ("arenna", "arena")):
-        told = parley(tmp_path, "export", "demo", "--schema", wrong, "-o", "out", code=2).decode()
-        assert all(f", {name}" in told for name in ("chatbench", "tidy"))
-        assert f"Did you mean '{meant}'?" in told
-
-
-def test_a_file_without_rows_cannot_be_written_again(tmp_path: Path) -> None:
-    table = schema_of("mathconverse").tables[0]
-    (tmp_path / FILE).write_text(",".join(table.header) + "\n")
-    told = parley(tmp_path, "import", "mathconverse", FILE).decode()
-    assert "parley export" not in told
-
-
-SHORT = """
-study: short
-title: One page
-version: 1
-flow:
-  - {step: info, text: Read.}
-  - {step: finish, code: DONE}
-"""
-PLURAL = re.compile(r"(?<![\d.,-])1 (?:simulated )?(?:participant|session|row|event|click|minute|hour|figure)s\b")
-
-
-def test_one_thing_is_told_as_one(tmp_path: Path) -> None:
-    """`parley check` said "in 1 minutes"."""
-    (tmp_path / "short.yaml").write_text(SHORT)
-    told = [
-        parley(tmp_path, *words).decode()
-        for words in (
-            ("simulate", "short.yaml", "-n", "1"),
-            ("export", "short", "--schema", "tidy", "-o", "data"),
-            ("report", "short"),
-            *(("check", study, "--bots", "1") for study in ("short.yaml", "demo")),
-        )
-    ]
-    assert not PLURAL.search("\n".join(told)), told
-
-
-def test_an_imported_study_is_told_from_one_that_ran_here(tmp_path: Path) -> None:
-    table = schema_of("taxonomy").tables[0]
-    with (tmp_path / table.file).open("w", newline="") as file:
-        csv.writer(file).writerows([table.header, ["0"] * len(table.header)])
-    parley(tmp_path, "import", "taxonomy", table.file, "--study", "old")
-    for asked in ("status", "versions", "quotas"):
-        told = parley(tmp_path, "show", asked, "old", code=2).decode()
-        assert told.startswith("'old' was imported and never ran here")
-        assert "`parley report old`" in told
-
-
 def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> None:
     parley(tmp_path, "simulate", "chatbench", "-n", "2", "--seed", "1")
     parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "out", "--zip")
@@ -183,26 +129,6 @@ def test_the_options_choose_sessions_and_what_they_leave_out_is_told(tmp_path: P
     for wrong in (("--where", "conditon=x"), ("--since", "tomorrow"), ("--language", "fr")):
         parley(tmp_path, *words, "no", *wrong, code=2)
         assert not (tmp_path / "no").exists()
-
-
-def test_safe_for_spreadsheets_leaves_no_text_that_runs(tmp_path: Path) -> None:
-    (table,) = (item for item in schema_of("chatbench").tables if item.name == "questions")
-    cells = ["=1+1", '=HYPERLINK("x")', "+1", "-1", "@x", "plain", " =", "\t=1", '"', "A", *["-x, y"] * 5]
-    with (tmp_path / "questions.csv").open("w", newline="", encoding="utf-8") as file:
-        found = [dict(zip(table.header, cells[n:] + cells[:n], strict=False)) | {"answer": "A"} for n in range(9)]
-        writer = csv.DictWriter(file, table.header)
-        writer.writeheader()
-        writer.writerows(found)
-    parley(tmp_path, "import", "chatbench", "questions.csv")
-    told = parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "exact").decode()
-    assert "cells would run as formulas in a spreadsheet" in told
-    parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "safe", "--safe-for-spreadsheets")
-    exact, safe = rows(tmp_path / "exact/questions.csv"), rows(tmp_path / "safe/questions.csv")
-    assert exact == found
-    assert any(cell.startswith(STARTS) for row in exact for cell in row.values())
-    for was, now in zip(exact, safe, strict=True):
-        assert not any(cell.startswith((*STARTS, "\t", "\r")) for cell in now.values())
-        assert {name: cell.removeprefix("'") for name, cell in now.items()} == was
 
 
 PID = "5f3a0c6e9d1b2a7c-{}"

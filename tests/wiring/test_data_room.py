@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
-from uuid import uuid4
 from zipfile import ZipFile
 
 import pytest
@@ -18,9 +17,7 @@ from sqlalchemy import select, update
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from storage import tables
-from storage.datasets.describe.screening_report import MARKED
 from storage.datasets.exports.preview import PREVIEW
-from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
 from tests.fakes.console import CANARY, Room, begin_as_canary, room
 from tests.fakes.databases import fill
@@ -101,22 +98,6 @@ async def test_a_filter_changes_what_is_shown(researcher: Researcher) -> None:
     assert FILTERED in text(shown["data-preview"])
 
 
-async def test_what_a_browser_must_not_send_is_told_and_makes_nothing(researcher: Researcher, console: Room) -> None:
-    researcher.page = uuid4().hex
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"data-since": "soon"}, "2026-01-31"),
-        ({"data-where": ["condition=x"]}, "condition=x"),
-        ({"data-where": "condition=x", "data-language": "xx"}, "'xx'"),
-        ({"study": "other"}, "'other'"),
-        ({"study": "", "data-origin": "", "data-schema": None}, "''"),
-    ]
-    for given, said in wrong:
-        for component, kind in (("data-origin", "input"), ("data-make", "click")):
-            shown = await researcher.on(component, kind, **BOTS | given)
-            assert said in html.unescape(text(shown["note"]))
-    assert console.desk.downloads.job(console.visitor) is None
-
-
 async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
     researcher: Researcher, console: Room
 ) -> None:
@@ -143,23 +124,6 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
     console.as_("analyst", "bob")
     assert (await researcher.send("GET", f"/{html.unescape(link)}")).status_code == 403
     console.as_("analyst", "ann")
-
-
-async def test_the_tidy_tables_are_offered_shown_and_made(researcher: Researcher) -> None:
-    asked = BOTS | {"data-schema": "tidy"}
-    shown = await researcher.on("data-schema", "input", **asked)
-    assert "3 sessions in the export" in text(shown["data-outlook"])
-    answers = file_of("answers")
-    assert answers in [value for _, value in shown["data-file"]["choices"]]
-    shown = await researcher.on("data-file", "input", **asked | {"data-file": answers})
-    assert shown["data-preview"].count("<tr>") == 1 + PREVIEW
-    shown = await researcher.on("data-make", "click", **asked | {"data-screen": "mark"})
-    while re.search("so far|selecting|packing", text(shown["data-links"])):
-        await asyncio.sleep(0.05)
-        shown = await tick(researcher)
-    (link, *_) = LINK.findall(shown["data-links"])
-    with ZipFile(BytesIO((await researcher.send("GET", f"/{html.unescape(link)}")).content)) as packed:
-        assert {answers, "dataset_description.json", "load.R", MARKED} <= set(packed.namelist())
 
 
 async def tick(researcher: Researcher) -> Any:

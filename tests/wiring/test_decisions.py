@@ -20,7 +20,7 @@ from storage.registers.study_versions import publish
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.console import console
-from tests.fakes.researcher import value, visible
+from tests.fakes.researcher import value
 
 pytestmark = pytest.mark.anyio
 WAYS: dict[StudyState, Sequence[Decision]] = {
@@ -44,7 +44,6 @@ CLICKS: dict[Decision, str] = {
     "closed": "close-yes",
     "capped": "cap-set",
 }
-BUTTONS: dict[Decision, str] = {**CLICKS, "closed": "decide-closed"}
 
 
 NO_STATUS = ("described", "sampled", *PLAN)
@@ -91,7 +90,6 @@ def test_the_register_takes_a_decision_only_where_the_state_allows_it(tmp_path: 
 
 
 async def test_commands_and_the_console_decide_alike(tmp_path: Path, database: Database) -> None:
-    """Publishing is left out: it needs a changed file, and is always allowed."""
     every = [(state, kind, name) for state, kind, name in each("both") if kind in COMMANDS]
     for state, _, name in every:
         study_in(database, tmp_path, state, name)
@@ -107,17 +105,3 @@ async def test_commands_and_the_console_decide_alike(tmp_path: Path, database: D
             done = await asyncio.to_thread(parley, group, command, name, *words, folder=tmp_path)
             assert (done.returncode == 0) == allowed(state, kind), (name, done)
             assert (operations_of(database, name) != before) == allowed(state, kind), name
-
-
-@pytest.mark.parametrize("state", WAYS)
-async def test_the_console_offers_what_the_state_allows(tmp_path: Path, database: Database, state: StudyState) -> None:
-    study_in(database, tmp_path, state, "offered")
-    async with console(tmp_path, database) as (_, researcher):
-        page = await researcher.open(tab="studies", study="offered")
-        offers = {kind for kind, button in BUTTONS.items() if kind != "capped" and visible(page[button])}
-        assert offers == set(CHANGES[state])
-        assert visible(page["caps-form"])
-        for kind in offers:
-            await researcher.on(CLICKS[kind], "click")
-            break
-        assert operations_of(database, "offered").state != state

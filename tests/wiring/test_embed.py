@@ -89,17 +89,6 @@ async def test_only_pages_of_an_embedded_study_can_be_framed_and_only_by_its_own
         assert (await client.get(path, headers=FRAME)).headers["x-frame-options"] == "DENY", path
 
 
-async def test_with_a_session_of_another_study_its_page_stays_denied(client: httpx2.AsyncClient) -> None:
-    page = await client.get("/s/short")
-    ticket = TICKET.search(page.text)
-    assert ticket
-    await client.post("/s/short", data={"ticket": ticket[1]})
-    assert framers(await client.get("/", headers=FRAME)) == "'none'"
-    asked = {TOKEN_HEADER: ""}
-    assert (await client.post("/api/look", json=LOOK)).status_code == 200
-    assert (await client.post("/api/look", json=LOOK, headers=asked)).status_code == 401, "a frame has no such session"
-
-
 async def test_a_session_in_a_frame_needs_no_cookie_and_its_token_opens_nothing_else(
     client: httpx2.AsyncClient,
 ) -> None:
@@ -131,16 +120,6 @@ async def test_the_cookie_of_a_frame_is_partitioned_and_performs_no_action(clien
     assert 'data-session="started"' in (await client.get("/s/talk", headers={**FRAME, **own})).text
     assert 'data-session="new"' in (await client.get("/s/talk", headers=own)).text, "not outside of a frame"
     assert 'data-session="new"' in (await client.get("/s/elsewhere", headers={**FRAME, **own})).text
-
-
-async def test_a_session_outside_of_a_frame_has_the_cookie_it_always_had(client: httpx2.AsyncClient) -> None:
-    ticket = TICKET.search((await client.get("/s/talk")).text)
-    assert ticket
-    begun = await client.post("/s/talk", data={"ticket": ticket[1]})
-    assert begun.headers["location"] == "/"
-    assert all("SameSite=lax" in one and "Partitioned" not in one for one in begun.headers.get_list("set-cookie"))
-    told = (await client.post("/api/look", json=LOOK)).json()
-    assert "host" not in told, "no page around it is told anything"
 
 
 async def test_where_no_cookie_is_kept_the_tabs_token_leads_back(client: httpx2.AsyncClient, served: Served) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from app.batch.plan import RunLimits
-from app.errors import PriceUnknown
 from storage.ai_alone.runs import runs
 from storage.tables import attempts
 from tests.fakes.alone import (
@@ -156,13 +155,6 @@ def test_a_text_that_is_rejected_takes_the_model_from_no_other(database):
     assert (ended.why, ended.failed, ended.asked) == ("done", 60, 30)
 
 
-def test_a_model_that_rejects_one_text_after_another_is_given_up(database):
-    with asking(lambda seed: BAD):
-        ended = ask(database, [Talk(f"x{number}") for number in range(60)])
-    assert ended.why == "stopped"
-    assert 20 <= ended.failed < 30
-
-
 def test_a_server_that_is_away_is_given_up(database):
     with asking(lambda seed: DOWN):
         limits = RunLimits(4, tries=1, patience_s=0.05)
@@ -182,11 +174,6 @@ def test_the_budget_is_never_exceeded_and_nearly_used(database):
     assert sum(one.cost for one in runs(database)) == pytest.approx(ended.cost + more.cost)
 
 
-def test_a_budget_needs_a_price(database):
-    with asking(), pytest.raises(PriceUnknown, match="one: nobody knows"):
-        ask(database, [Talk("x", price=None)], RunLimits(budget=1.0))
-
-
 def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
     cells = [Talk("x", 300, steps=2)]
 
@@ -202,17 +189,6 @@ def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
     assert rest.why == "done"
     assert Counter(model.asked) == Counter(seeds(cells))
     assert [one.ended["why"] for one in runs(database)] == ["interrupted", "done"]
-
-
-def test_a_run_is_a_fact(database):
-    with asking():
-        ended = ask(database, CELLS, RunLimits(budget=5.0))
-    (run,) = runs(database, "trial")
-    assert run.run == ended.run
-    assert run.began == {"study": "trial", "what": "alone", "budget": 5.0}
-    assert (run.replied, run.refused, run.failed) == (13, 0, 0)
-    assert run.ended["asked"] == 13
-    assert runs(database, "another") == []
 
 
 def read(database):

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from tests.fakes import studies
@@ -13,7 +12,7 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import Served, serving, settings_for
-from tests.wiring.reading import check_sound, facts, query
+from tests.wiring.reading import check_sound, facts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.nightly]
 PATIENT = {
@@ -105,7 +104,6 @@ async def fails(faulty: Served, models: Server, fault: str) -> None:
 
 
 async def test_a_refused_message_is_changed_and_answered(tmp_path: Path) -> None:
-    """The server's filter refuses what is said at first."""
     study = studies.chat(tmp_path, backend="openai", options={}, model="fault:400-filter")
     with serve_models() as models:
         settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
@@ -135,30 +133,7 @@ async def test_a_refused_message_is_changed_and_answered(tmp_path: Path) -> None
             check_sound(served.database)
 
 
-@pytest.mark.parametrize(
-    "form",
-    ["thoughts", pytest.param("thoughts-tagged", marks=pytest.mark.soak), "thoughts-unopened"],
-)
-async def test_what_a_model_thought_is_kept_apart_from_its_reply(tmp_path: Path, models: Server, form: str) -> None:
-    """It is in the attempt; not on the screen, in the log, or in the next prompt."""
-    study = studies.chat(tmp_path, backend="openai", options={}, model=f"fault:{form}")
-    settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
-    async with serving(settings, study) as served, AsyncExitStack() as stack:
-        bot = await talker(stack, served)
-        for turn in (1, 2):
-            await bot.do("say", {"text": f"Good day {turn}"})
-            chat = (await bot.until(waiting=False)).panel.chat
-            assert [message.text for message in chat.messages if message.role == "Bot"] == ["Hello"] * turn
-        replies = [event for event in facts(served.database, bot.stream) if event.kind == "replied"]
-        assert [event.data["text"] for event in replies] == ["Hello", "Hello"]
-        assert "Let me see" not in str(facts(served.database, bot.stream)) + str(models.requests[-1].body)
-        kept = query(served.database, "SELECT text, reasoning FROM attempt WHERE stream = :s", s=bot.stream)
-        assert [(text, reasoning.strip()) for text, reasoning in kept] == [("Hello", "Let me see.")] * 2
-        assert b"Let me see" not in b"".join(bot.heard), "not even of the first reply"
-
-
 async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Path, models: Server) -> None:
-    """The model server is away at first: nothing listens at its address."""
     study = studies.chat(tmp_path, backend="openai", options={}, model="tutor")
     async with AsyncExitStack() as stack:
         away = settings_for(tmp_path, openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-x", **PATIENT)
@@ -175,26 +150,3 @@ async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Pa
         assert [e.kind for e in facts(served.database, bot.stream)][-4:] == ["said", "failed", "retried", "replied"]
         assert [m["content"] for m in models.requests[-1].body["messages"] if m["role"] != "system"] == ["Hello"]
         await bot.finish()
-
-
-async def test_two_listeners_hear_the_same_and_the_model_is_asked_once(tmp_path: Path, models: Server) -> None:
-    settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x")
-    study = studies.chat(tmp_path, backend="openai", options={}, model="tutor")
-    async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(settings, study))
-        bot = await talker(stack, served)
-        asked = len(models.requests)
-        text = "word " * 300
-        cookies = dict(bot.client.cookies)
-        tabs = [
-            await stack.enter_async_context(httpx2.AsyncClient(timeout=60, base_url=served.url, cookies=cookies))
-            for _ in range(2)
-        ]
-        await bot.do("say", {"text": text})
-        looks = [tab.post("/api/look", json={}) for tab in tabs for _ in range(2)]
-        heard = await asyncio.gather(*(bot.listen() for _ in range(2)), *looks)
-        await bot.look()
-        told = {reply.text for reply in heard[:2] if reply.text}
-        (reply,) = (e for e in facts(served.database, bot.stream) if e.kind == "replied")
-        assert {one.strip() for one in told} == {reply.data["text"]}
-        assert len(models.requests) == asked + 1

@@ -111,6 +111,5 @@ async def test_nobody_reads_or_changes_anothers_session(scene: Scene, who: str) 
 
 
 async def test_the_victim_reads_their_own(scene: Scene) -> None:
-    """Or the test before would see nothing whatever was sent."""
     look = await scene.victim.client.post("/api/look", json={})
     assert look.text.count(CANARY) >= 2, "what was said, and what is half written"

@@ -127,7 +127,6 @@ def at_the_talk(client: httpx2.Client) -> dict[str, Any]:
 
 
 def test_a_model_is_told_the_conversation_of_the_log_and_nothing_else(served: Served, soak: bool) -> None:
-    """Whatever else a request says of messages, roles and prompts; with --soak 1,000 messages and more."""
     told = Counter[bool]()
 
     @settings(
@@ -159,7 +158,6 @@ def test_a_model_is_told_the_conversation_of_the_log_and_nothing_else(served: Se
 
 
 async def test_forged_calls_cost_no_more_than_the_budget_and_its_last_participant(tmp_path: Path, soak: bool) -> None:
-    """From several at once, each with message after message and, where no more is taken, session after session."""
     limit, budget = 3 * REPLY - 1e-9, 0.15 if soak else 0.045
     people, calls_each = (20, 500) if soak else (4, 40)
     path = study(tmp_path, 100, cost_limit=limit)

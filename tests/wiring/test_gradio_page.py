@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from gradio.state_holder import SessionState
 
-from app.web.gradio_page import EVENTS, HEAD, SCRIPT
 from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.console import console
@@ -53,7 +52,6 @@ def without_nonces(page: str) -> str:
 
 
 async def test_a_page_is_the_same_whatever_is_made_up(resident: HttpBot, researcher: Researcher) -> None:
-    """A participant's and a researcher's."""
     for path, headers in MADE_UP:
         plain = await resident.client.get("/", headers={"accept-encoding": "identity"})
         answer = await resident.client.get(path, headers=headers)
@@ -68,14 +66,6 @@ async def test_a_host_that_is_none_is_no_failure(resident: HttpBot) -> None:
         answer = await resident.client.get("/", headers={"host": host.encode()})
         assert answer.status_code in (200, 400), host
         assert "<script>;" not in answer.text
-
-
-async def test_our_head_comes_before_all_that_gradio_fetches(resident: HttpBot) -> None:
-    page = (await resident.client.get("/")).content
-    assert page.count(HEAD) == 1
-    assert 0 < page.index(b"parley/page.js") < page.index(b"gradio_config")
-    assert re.search(rb'<script\b[^>]* src="\.?/assets/', page).start() > page.index(b"parley/page.css")
-    assert page.count(SCRIPT) == page.count(SCRIPT + b" nonce=")
 
 
 def sessions_kept() -> int:
@@ -104,10 +94,3 @@ async def test_no_queue_is_watched(researcher: Researcher, resident: HttpBot) ->
     await resident.client.get("/")
     await researcher.open()
     assert list(of_gradio()) == []
-
-
-async def test_an_event_of_no_page_reaches_nothing(resident: HttpBot) -> None:
-    """The participants' page has one event, which runs in the browser; Gradio's server is asked for none."""
-    for number in range(3):
-        body = {"fn_index": number, "data": [], "session_hash": "x"}
-        assert (await resident.client.post(EVENTS, json=body)).status_code == 404

@@ -89,20 +89,8 @@ async def test_ready_is_a_write_and_many_who_ask_are_one(
     log.close()
 
 
-@pytest.mark.nightly
-@one_database
-async def test_without_its_writer_a_server_lives_and_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
-    assert (await client.get("/ready")).status_code == 200
-    log.close()
-    await asyncio.sleep(KEPT_S)
-    response = await client.get("/ready")
-    assert (response.status_code, response.text) == (503, "not ready")
-    assert (await client.get("/live")).status_code == 200
-
-
 @one_database
 async def test_what_is_written_and_cannot_be_read_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
-    """The writer keeps its own connection, so it may work where nobody else's does."""
     reading = log.draft
     log.draft = lambda stream, path: {}  # type: ignore[method-assign]
     assert (await client.get("/ready")).status_code == 503

@@ -19,7 +19,7 @@ from rich.tree import Tree
 
 from app.cli.logging_setup import TextFormatter as LogText
 from app.cli.printing import out
-from app.cli.safe_console import EscapingConsole, plain
+from app.cli.safe_console import EscapingConsole
 from storage import column_types
 from storage.datasets.describe.csv_injection import escaped, is_formula
 from storage.datasets.writers import CsvWriter, JsonWriter
@@ -32,7 +32,6 @@ COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 def test_a_terminal_shows_what_would_command_it() -> None:
-    """Printed as it is, in a table, a tree and a frame."""
     written = io.StringIO()
     console = EscapingConsole(file=written, width=200, color_system=None)
     table, tree = Table("told"), Tree("top")
@@ -46,21 +45,7 @@ def test_a_terminal_shows_what_would_command_it() -> None:
     assert isinstance(out, EscapingConsole)
 
 
-def test_a_program_reads_whole_lines() -> None:
-    written = io.StringIO()
-    EscapingConsole(file=written).print("parley " * 40)
-    assert written.getvalue().count("\n") == 1
-
-
-def test_our_own_colours_still_reach_a_terminal() -> None:
-    written = io.StringIO()
-    console = EscapingConsole(file=written, force_terminal=True, color_system="standard", highlight=False)
-    console.print("[red]no[/] \x1b[32myes")
-    assert written.getvalue() == "\x1b[31mno\x1b[0m \u241b[32myes\n"
-
-
 def test_a_record_of_a_log_is_one_line() -> None:
-    """With the traceback's places, which hold no words of others."""
     for one in LIGHT:
         try:
             raise ValueError(one.text)
@@ -71,17 +56,12 @@ def test_a_record_of_a_log_is_one_line() -> None:
         assert [(len(line.splitlines()), COMMANDS.findall(line)) for line in lines] == [(1, []), (1, [])], one.name
 
 
-def test_lines_and_tabs_of_a_text_stay() -> None:
-    assert plain("a\n\tb \u05e9\u05dc\u05d5\u05dd \U0001f469") == "a\n\tb \u05e9\u05dc\u05d5\u05dd \U0001f469"
-
-
 nasty = st.lists(st.sampled_from([*NASTY, *(one.text for one in ALL)]) | st.text(), min_size=1, max_size=3).map("".join)
 
 
 @given(st.lists(nasty, min_size=200, max_size=200))
 @examples(1, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck))  # shrinking takes minutes
 def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[str]) -> None:
-    """200 texts, by Python, by pandas and by pyarrow."""
     file = io.StringIO(newline="")
     writer = CsvWriter(file, ["number", "text"])
     for number, text in enumerate(texts):  # one by one, as rows without a quote are written in another way
@@ -102,7 +82,6 @@ def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[s
 
 
 def test_a_csv_gives_every_text_back() -> None:
-    """Released data are exact; the variant for spreadsheets has no cell that one would run."""
     file = io.StringIO(newline="")
     CsvWriter(file, ["name", "text"]).rows([(one.name, one.text) for one in ALL])
     file.seek(0)

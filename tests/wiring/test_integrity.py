@@ -143,18 +143,6 @@ def test_a_hidden_instruction_is_disclosed_shown_after_consent_and_looked_for(fo
     assert re.search(rf'{unseen}\s*<div class="field" data-field="why"', form)
 
 
-def test_a_hidden_word_in_a_box_without_the_instruction_is_no_evidence(tmp_path: Path) -> None:
-    questions = [
-        {"type": "short_text", "name": "why", "text": "How did you go about it?"},
-        {"type": "long_text", "name": "more", "text": "Anything else?", "required": False},
-    ]
-    flow = [STUDY["flow"][0], {"step": "survey", "id": "explain", "questions": questions}, STUDY["flow"][2]]
-    studies.write(tmp_path, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}, "flow": flow})
-    played(tmp_path, ["Hazelnut."])
-    (one,) = integrity(tmp_path)["sessions"]
-    assert one["hidden_word"] is None
-
-
 def test_a_honeypot_is_disclosed_there_after_consent_and_looked_for(folder: Path) -> None:
     studies.write(folder, STUDY | {"integrity": {"honeypot": True}})
     played(folder, [STORY, OTHER], filled=frozenset({2}))
@@ -163,33 +151,6 @@ def test_a_honeypot_is_disclosed_there_after_consent_and_looked_for(folder: Path
     consent, form = asyncio.run(consent_and_form(folder))
     assert ("box that is hidden from people" in consent, "data-honeypot" in consent) == (True, False)
     assert re.search(r'<input type="text" data-honeypot tabindex="-1" autocomplete="off">', form)
-
-
-@pytest.mark.parametrize(
-    ("integrity", "telemetry", "place"),
-    [
-        ({}, True, "integrity"),
-        ({"honeypot": False}, True, "integrity"),
-        ({"honeypot": True}, False, "integrity.honeypot"),
-    ],
-)
-def test_checks_that_find_nothing_are_errors(
-    tmp_path: Path, integrity: dict[str, Any], telemetry: bool, place: str
-) -> None:
-    studies.write(tmp_path, STUDY | {"integrity": integrity, "telemetry": telemetry})
-    (fault,) = json.loads(parley("check", "essays.yaml", "--json", folder=tmp_path).stdout)["errors"]
-    assert fault["where"] == place
-
-
-@pytest.mark.parametrize(
-    ("flow", "lacks"),
-    [(STUDY["flow"][1:], "consent"), ([STUDY["flow"][0], STUDY["flow"][2]], "long_text")],
-)
-def test_a_hidden_instruction_needs_a_disclosure_and_a_box(tmp_path: Path, flow: list[Any], lacks: str) -> None:
-    studies.write(tmp_path, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}, "flow": flow})
-    done = parley("check", "essays.yaml", "--json", folder=tmp_path)
-    faults = [one for one in json.loads(done.stdout)["errors"] if one["where"].startswith("integrity")]
-    assert [lacks in json.dumps(one) for one in faults] == [True]
 
 
 async def consent_and_form(folder: Path) -> tuple[str, str]:
@@ -212,10 +173,3 @@ def html_of(live: Any) -> str:
     """The form of a session's screen, as it is sent."""
     context = study_context_of(live)
     return str(render_page(live.screen, study=context, shown=None, draft={}).updates["left"]["value"])
-
-
-def test_an_exclusion_for_integrity_is_logged_and_shown(folder: Path) -> None:
-    played(folder, [STORY, STORY])
-    done = parley("session", "exclude", "essays", "2", "--reason", "integrity: copy of session 1", folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert [one["excluded"] for one in integrity(folder)["sessions"]] == [False, True]

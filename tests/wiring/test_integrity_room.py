@@ -72,22 +72,6 @@ async def test_exclusions_are_decided_from_evidence_alone_and_recorded(tmp_path:
     database.dispose()
 
 
-@pytest.mark.anyio
-async def test_a_session_that_is_none_and_a_study_without_sessions_are_no_error(tmp_path: Path) -> None:
-    studies.write(tmp_path, STUDY)
-    await anyio.to_thread.run_sync(played, tmp_path, [STORY, STORY])
-    database = open_database(settings_for(tmp_path).database_url)
-    async with console(tmp_path, database) as (_, researcher):
-        await painted(researcher)
-        for number in ("99", "-1", "x", "", "9" * 40):
-            here = {"study": "essays", "integrity-origin": "person", "integrity-chosen": number}
-            shown = await researcher.on("integrity-list", "click", **here)
-            assert value(shown["integrity-head"]) == ""
-        shown = await researcher.on("integrity-origin", "input", study="none", **{"integrity-origin": "person"})
-        assert not visible(shown["integrity-actions"])
-    database.dispose()
-
-
 def test_thresholds_of_the_newest_version_count_for_all_sessions(tmp_path: Path) -> None:
     studies.write(tmp_path, STUDY)
     half = f"{STORY} {OTHER}"
@@ -118,27 +102,3 @@ def test_thresholds_of_the_newest_version_count_for_all_sessions(tmp_path: Path)
 def rows(folder: Path) -> list[dict[str, str]]:
     with (folder / file_of("integrity")).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.mark.parametrize(
-    ("changed", "place"),
-    [
-        ({"thresholds": {"paste_share": 1.5}}, "integrity.thresholds.paste_share"),
-        ({"thresholds": {"paste": 0.5}}, "integrity.thresholds"),
-        ({"thresholds": {"honeypot": 2}}, "integrity.thresholds.honeypot"),
-        ({"thresholds": {"typing_speed": 20}, "telemetry": False}, "integrity.thresholds.typing_speed"),
-    ],
-)
-def test_thresholds_of_nothing_are_errors(tmp_path: Path, changed: dict[str, Any], place: str) -> None:
-    telemetry = changed.pop("telemetry", True)
-    studies.write(tmp_path, STUDY | {"integrity": changed, "telemetry": telemetry})
-    done = parley("check", "essays.yaml", folder=tmp_path)
-    assert done.returncode != 0
-    assert place in " ".join((done.stdout + done.stderr).split())
-
-
-def test_thresholds_alone_need_no_disclosure(tmp_path: Path) -> None:
-    flow = [one for one in STUDY["flow"] if one.get("step") != "consent"]
-    studies.write(tmp_path, STUDY | {"integrity": {"thresholds": {"paste_share": 0.3}}, "flow": flow})
-    done = parley("check", "essays.yaml", folder=tmp_path)
-    assert "integrity" not in done.stdout + done.stderr

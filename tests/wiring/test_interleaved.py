@@ -75,7 +75,6 @@ async def test_participants_share_nothing(tmp_path: Path, seed: int, count: int,
 
 
 async def test_no_stream_of_words_reaches_another(tmp_path: Path, seed: int) -> None:
-    """Two chats stream at the same time; each hears its own reply, which is what the log then holds."""
     path = studies.chat(tmp_path, options={"first_ms": 0, "pace_ms": 5})
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings_for(tmp_path), path))

@@ -13,14 +13,11 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from app.studies.item_files import LARGEST_BYTES
-from app.studies.loader import load_study
 from app.studies.pool_text import pools_in
 from app.web.console.study_tab.items import PARTS
 from app.web.console.study_tab.preview import WRITTEN
 from storage.db.engine import Database
-from storage.registers.study_versions import current, publish_on_start
-from tests.fakes import studies
+from storage.registers.study_versions import current
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher, draft, text, value
@@ -121,19 +118,6 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
 
 
 @pytest.mark.nightly
-async def test_usual_columns_are_recognised_and_a_part_can_be_taken_back(at: Console) -> None:
-    _, researcher = at
-    shown = await upload(researcher, "q.jsonl", '{"question": "Why?", "answer": "So.", "topic": "x"}\n')
-    assert [value(shown[f"items-{part}"]) for part in PARTS] == ["question", [], "answer", "", []]
-    assert rows(shown) == [["line 1", "q-1", "Why?", "free answer", "So.", "topic: x"]]
-    mapped = await researcher.on("items-answer", "input", **columns("q.jsonl", question="question"))
-    assert rows(mapped) == [["line 1", "q-1", "Why?", "free answer", "", "answer: So. topic: x"]]
-    await write(researcher, "q.jsonl", question="question")
-    again = await researcher.open(tab="studies", study="sums")
-    assert [value(again[f"items-{part}"]) for part in PARTS] == ["question", [], "", "", ["answer", "topic"]]
-
-
-@pytest.mark.nightly
 async def test_a_sheet_and_where_numbers_begin_are_chosen(at: Console) -> None:
     room, researcher = at
     book, content = Workbook(), io.BytesIO()
@@ -160,74 +144,6 @@ async def test_a_sheet_and_where_numbers_begin_are_chosen(at: Console) -> None:
 
 
 @pytest.mark.nightly
-async def test_a_file_is_replaced_and_removed(at: Console) -> None:
-    room, researcher = at
-    await upload(researcher, "q.csv", "question,a,b,answer\nOne?,x,y,A\n")
-    await upload(researcher, "other.csv", "question\nTwo?\n")
-    parts = {"question": "question", "options": ["a", "b"], "answer": "answer"}
-    await write(researcher, "q.csv", **parts)
-    shown = await researcher.on("items-file", "select", **{"items-file": "other.csv"})
-    assert [row[2] for row in rows(shown)] == ["Two?"]
-    kept = await researcher.on("items-remove", "click", **{"items-file": "q.csv"})
-    assert "is read by the pool questions" in value(kept["note"])
-    gone = await researcher.on("items-remove", "click", **{"items-file": "other.csv"})
-    assert gone["items-file"]["choices"] == [["q.csv", "q.csv"]]
-    replaced = await upload(researcher, "q.csv", "question,a,b,answer\nOne?,x,y,A\nTwo?,x,y,B\n")
-    assert len(rows(replaced)) == 2
-    checked = await researcher.open(tab="studies", study="sums")
-    assert "verdict good" in value(checked["faults"])
-    assert room.did[-1][1] == "uploaded q.csv"
-    lost = room.desk.drafts.text("sums").replace("q.csv", "gone.csv")
-    typed = {"study-text": lost, "text-mark": value(checked["text-mark"])}
-    faults = value((await researcher.on("study-text", "input", **typed))["faults"])
-    assert "gone.csv" in faults
-    assert "<em>Items</em>" in faults, "it says where a file is uploaded"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("q.csv", "?" * (LARGEST_BYTES + 1), "at most"),
-        ("../../q.csv", CSV, "no name for a file"),
-        ("q.pdf", CSV, "no table"),
-        ("q.xlsx", CSV, "no Excel file"),
-        ("q.arrow", CSV, "cannot be read as .arrow"),
-    ],
-)
-async def test_what_is_no_table_is_refused_in_words(at: Console, name: str, content: str, says: str) -> None:
-    room, researcher = at
-    refused = await upload(researcher, name, content)
-    assert says in value(refused["note"])
-    assert str(room.desk.settings.studies_dir) not in value(refused["note"])
-    assert [path.name for path in room.desk.drafts.folder("sums").iterdir()] == ["study.yaml"]
-    assert room.did == []
-
-
-@pytest.mark.nightly
-async def test_what_no_page_of_ours_sends_is_refused_in_words(at: Console) -> None:
-    room, researcher = at
-    await upload(researcher, "q.csv", CSV)
-    before = room.desk.drafts.text("sums")
-    sent = {"items-name": "q.csv", "items-content": "not base64!"}
-    assert "as a whole" in value((await researcher.on("items-upload", "click", **sent))["note"])
-    chosen = columns("q.csv", **MAPPED)
-    for which in ("7", "-1", "x", ""):
-        shown = await researcher.on("items-which", "input", **chosen, **{"items-which": which})
-        assert "no such item" in value(shown["note"])
-    assert "type a name" in value((await write(researcher, "q.csv", "", **MAPPED))["note"])
-    for pool in ("a b", "1st", "x: {}"):
-        assert "no name for a pool" in value((await write(researcher, "q.csv", pool, **MAPPED))["note"])
-    for file in ("study.yaml", "../sums/q.csv", "gone.csv", ""):
-        assert "no file" in value((await write(researcher, file, **MAPPED))["note"])
-        assert "no file" in value((await researcher.on("items-remove", "click", **{"items-file": file}))["note"])
-    assert "no column" in text(
-        (await researcher.on("items-tags", "input", **columns("q.csv", **MAPPED, tags=["x"])))["items-understood"]
-    )
-    assert room.desk.drafts.text("sums") == before
-
-
-@pytest.mark.nightly
 async def test_an_analyst_sees_the_items_and_changes_none(at: Console) -> None:
     room, researcher = at
     await upload(researcher, "q.csv", CSV)
@@ -245,49 +161,3 @@ async def test_an_analyst_sees_the_items_and_changes_none(at: Console) -> None:
         assert "Only owners" in value(refused["note"])
     assert room.desk.drafts.text("sums") == STUDY
     assert len(room.did) == done
-
-
-async def create(researcher: Researcher, name: str, like: str) -> Mapping[str, Any]:
-    updates = await researcher.on("new-make", "click", **{"new-name": name, "new-like": like})
-    researcher.place["study"] = name
-    return updates
-
-
-@pytest.mark.nightly
-async def test_own_studies_are_templates_with_their_files(at: Console, database: Database, tmp_path: Path) -> None:
-    room, researcher = at
-    await upload(researcher, "q.csv", CSV)
-    await write(researcher, "q.csv", **MAPPED)
-    publish_on_start(database, load_study(str(studies.short(tmp_path))), at_us=1_000_000)
-    page = await researcher.open(tab="studies", study="short")
-    offered = dict(page["new-like"]["choices"])
-    assert {"demo", "draft:sums", "published:short"} <= set(offered.values())
-
-    made = await create(researcher, "more-sums", "draft:sums")
-    assert "verdict good" in value(made["faults"])
-    assert value(made["items-file"]) == "q.csv"
-    await upload(researcher, "q.csv", CSV + "Was ist 3?;3;4;3;x\n")
-    assert (room.desk.drafts.folder("sums") / "q.csv").read_text(encoding="utf-8") == CSV
-
-    served = await create(researcher, "short", "published:short")
-    assert "verdict good" in value(served["faults"])
-    assert served["publish-ask"]["interactive"] is False, "it is the published study, until it is edited"
-    copied = await create(researcher, "shorter", "published:short")
-    assert draft(copied["study-text"]).startswith("study: shorter\n")
-    assert "verdict good" in value(copied["faults"])
-
-    await researcher.open(tab="studies", study="sums")
-    plan = await researcher.on("publish-ask", "click", **{"study-text": room.desk.drafts.text("sums")})
-    await researcher.on("publish-yes", "click", **{"text-hash": value(plan["text-hash"])})
-    third = await create(researcher, "third", "published:sums")
-    assert pools_in(room.desk.drafts.text("third")) == {"questions": {"source": "jsonl", "path": "questions.jsonl"}}
-    assert [row[2:5] for row in rows(third)] == [["Was ist 1 + 1?", "A 2 B 3", "A"], ["Was ist 2 + 2?", "A 5 B 4", "B"]]
-    assert third["items-columns"]["visible"] is False
-    other = await researcher.on("items-which", "input", **columns("questions.jsonl"), **{"items-which": "1"})
-    assert "Was ist 2 + 2?" in html.unescape(value(other["items-page"]))
-
-    for like in ("draft:nothing", "published:nothing", "draft:../sums", "published:", "x"):
-        drafts = room.desk.drafts.names()
-        refused = await researcher.on("new-make", "click", **{"new-name": "another", "new-like": like})
-        assert 'class="note bad"' in value(refused["note"]), like
-        assert room.desk.drafts.names() == drafts

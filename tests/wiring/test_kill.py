@@ -133,7 +133,6 @@ async def test_killed_at_random_moments(tmp_path: Path, database_url: str, seed:
 
 
 async def test_a_server_is_restarted_under_many_who_go_on_by_themselves(tmp_path: Path, seed: int, soak: bool) -> None:
-    """Each was somewhere else on the way; none has to consent again, and with --soak none waits for long."""
     people, soon_s = (50, SOON_S) if soak else (5, PATIENCE_S)
     chance = random.Random(seed)
     process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))

@@ -291,7 +291,6 @@ if settings.get_current_profile_name() != "soak":  # without shrinking, which ta
 
 @pytest.mark.parametrize("ahead", [pytest.param(n, marks=() if n % 5 == 2 else pytest.mark.soak) for n in range(15)])
 def test_whoever_is_left_for_days_is_ended_in_one_round(ahead: int) -> None:
-    """Wherever they were: where a screen's time is over, the whole session's may be as well."""
     life = Life()
     life.come(again="resume", seed=0, ahead=ahead)
     life.teardown()

@@ -11,14 +11,11 @@ import pytest
 
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.link_problems import MOST, count_link_problem, link_problems, recent_link_problems
+from storage.registers.link_problems import MOST, count_link_problem, link_problems
 from storage.registers.participants import ParticipantId, Participants
-from tests.fakes.accounts import BETTER, ada_and_bob
 from tests.fakes.commanding import parley
-from tests.fakes.console import whole
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, study
-from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import facts, query
 
@@ -27,7 +24,6 @@ PID = "aaaaaaaaaaaaaaaaaaaaaaa1"
 
 
 async def test_a_recruiters_parameter_is_taken_in_any_spelling(tmp_path: Path) -> None:
-    """The case 09-recruiter-parameter: a study without `recruitment`, and a link in lower case."""
     async with serving(settings_for(tmp_path), study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("small", f"?prolific_pid={PID}&study_id=s&session_id=t")
         person = Participants(served.database, SECRET).reveal(bot.stream)
@@ -105,7 +101,6 @@ async def test_a_study_that_names_its_recruiters_refuses_and_counts_every_other_
 
 @pytest.mark.parametrize("channels", [[], ["panel"]])
 async def test_a_previewed_task_has_to_be_accepted_first(tmp_path: Path, channels: list[str]) -> None:
-    """MTurk's workers could take part from the preview, without an id, and were not paid."""
     path = study(tmp_path, recruitment={"channels": channels}, languages=["en", "ar", "de"])
     preview = "/s/small?hitId=H1&assignment_id=assignment_id_not_available"
     async with serving(settings_for(tmp_path), path) as served:
@@ -121,25 +116,6 @@ async def test_a_previewed_task_has_to_be_accepted_first(tmp_path: Path, channel
             await bot.arrive("small", "?hitId=H1&assignmentId=A1&workerId=W1")
             person = Participants(served.database, SECRET).reveal(bot.stream)
             assert person == ParticipantId("panel", "W1", "A1")
-
-
-async def test_the_console_shows_what_was_lost_and_no_id(tmp_path: Path) -> None:
-    """Under Studies and under Monitoring, to owners and analysts alike."""
-    settings = settings_for(tmp_path)
-    async with serving(settings, study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("small", f"?ref={PID}")
-        with ada_and_bob(settings.database_url), whole(settings, served.database) as app:
-            async with Researcher(app=app) as researcher:
-                await researcher.log_in("bob", BETTER)
-                overview = str((await researcher.open(study="small", tab="studies"))["study-about"])
-                room = await researcher.enter("monitoring")
-                watched = str(room["live-body"])
-                assert 'data-count="link-problems"><b>1</b>' in str(room["live-head"])
-                for shown in (overview, watched):
-                    assert 'data-reason="unknown"' in shown
-                    assert "<code>ref</code>" in shown
-                assert "unreadable id" in watched, "the flag of the session"
-                assert not any(PID.encode() in heard for heard in researcher.heard)
 
 
 async def test_of_one_address_only_so_many_links_are_counted(tmp_path: Path) -> None:
@@ -162,12 +138,3 @@ def test_names_of_parameters_fill_no_table(each_database: Database) -> None:
     assert sum(one.refused + one.started for one in found) == MOST + 5
     assert next(one for one in found if not one.parameter).last_us == MOST + 4
     assert len(query(database, f'SELECT * FROM "{tables.link_problems.name}"')) == MOST + 1
-
-
-def test_those_of_late_are_counted_by_study(each_database: Database) -> None:
-    for number, (name, reason) in enumerate([("a", "unknown"), ("a", "missing"), ("b", "unknown"), ("a", "missing")]):
-        count_link_problem(each_database, name, reason, "", number, started=number % 2 == 0)
-    with each_database.connect() as connection:
-        assert recent_link_problems(connection, 0) == {"a": (2, 1), "b": (0, 1)}
-        assert recent_link_problems(connection, 3) == {"a": (2, 0)}
-        assert recent_link_problems(connection, 4) == {}

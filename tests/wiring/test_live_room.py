@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
@@ -13,9 +12,7 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.web.console.tabs.monitor import where_of
 from storage.db.engine import open_database
-from storage.errors import StorageError
 from storage.log.seats import cell_key
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
@@ -88,41 +85,6 @@ async def test_conditions_stand_against_the_number_wanted_not_against_those_who_
     assert "of 60" in text(painted["live-head"])
 
 
-async def test_steps_have_labels_in_words(olga: Researcher) -> None:
-    painted = await olga.enter("monitoring", study=NAME)
-    assert "[*]" not in text(painted["live-body"])
-    assert re.search(r'title="[^"]*\[\*\]', painted["live-body"])
-
-
-async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> None:
-    painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
-    assert cards(painted["live-head"])["started"] == 3
-    assert "tutor-a" in text(painted["live-body"])
-    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "bar"
-    assert painted["live-sum"]["visible"] is True
-
-
-async def test_a_room_is_painted_once_when_the_page_is_loaded(olga: Researcher) -> None:
-    for tab in ("monitoring", ""):  # what Gradio tells once loading has chosen the tab, and before it has
-        told = await olga.on("room-monitoring", "select", tab=tab)
-        assert "<h2" not in str(told["live-body"])
-    assert "<h2" in (await olga.on("room-monitoring", "select", tab="studies"))["live-body"]
-
-
-async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Room) -> None:
-    tick = next(event for event in olga.events if any(kind == "tick" for _, kind in event.of) and is_live(olga, event))
-    set_status(console.desk.database, NAME, "paused", {"why": "lunch"}, by="researcher", at_us=START_US)
-    console.desk.clock.advance(5)  # type: ignore[attr-defined]
-    painted = await olga.fire(tick, {"study": NAME, "tab": "monitoring", "live-origin": "person"})
-    assert "lunch" in painted["live-head"]
-    painted = await olga.fire(tick, {"study": NAME, "tab": "export", "live-origin": "person"})
-    assert "lunch" not in str(painted)
-
-
-def is_live(researcher: Researcher, event: Any) -> bool:
-    return "live-head" in [researcher._name(number) for number in event.outputs]
-
-
 async def limit(olga: Researcher, cell: Any, most: Any) -> dict[str, Any]:
     values = {"study": NAME, "live-origin": "person", "live-cell": cell, "live-most": most}
     return dict(await olga.on("live-set", "click", **values))
@@ -146,16 +108,6 @@ async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Re
     said = await limit(olga, cell_key(where), None)
     assert "removed" in said["note"]
     assert "data-closed" not in said["live-body"]
-
-
-async def test_a_cell_or_a_number_that_was_not_offered_is_refused(olga: Researcher, console: Room) -> None:
-    assert (await limit(olga, None, 0))["note"]
-    for cell in ("", "condition: no-such", "{", 7, {"condition": "answer-first"}):
-        with pytest.raises(StorageError):
-            where_of(study(NAME), cell)
-    for most in (-1, 2_000_000):
-        assert (await limit(olga, "condition: answer-first", most))["note"]
-    assert operations_of(console.desk.database, NAME).caps == {}
 
 
 async def test_an_analyst_looks_and_changes_nothing(olga: Researcher, console: Room) -> None:

@@ -134,7 +134,6 @@ def test_many_open_an_empty_database_at_once(database_url: str) -> None:
 
 
 def test_whoever_opens_a_new_file_waits_for_who_is_writing_there(tmp_path: Path) -> None:
-    """SQLite refuses at once to make a log of a file in which somebody is writing."""
     file = tmp_path / "parley.db"
     writing = sqlite3.connect(file, isolation_level=None)
     writing.execute("BEGIN IMMEDIATE")

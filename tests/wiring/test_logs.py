@@ -19,9 +19,6 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from app.cli.logging_setup import JsonFormatter, TextFormatter
-from app.clock import VirtualClock
-from app.errors import BackendBroken
-from app.web.throttled_log import ThrottledFilter
 from storage.db.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
@@ -93,7 +90,6 @@ warnings.warn(forged * 10_000, UserWarning, stacklevel=1)
 
 @pytest.mark.parametrize("format_", ["text", "json"])
 def test_nothing_that_a_process_logs_makes_a_second_line(format_: str) -> None:
-    """Also where a library logs it, gives it to a placeholder of another kind, or warns of it."""
     words = [sys.executable, "-c", PROGRAM, format_, FORGED]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     lines = done.stderr.splitlines()
@@ -126,28 +122,6 @@ def test_what_anybody_can_cause_is_a_line_a_minute() -> None:
     assert (kinds["sent:"], kinds["failed"]) == (1_000, 2)
 
 
-@pytest.mark.parametrize("level", ["INFO", "WARNING", "ERROR"])
-def test_what_was_left_out_is_counted_in_the_next_line(level: str) -> None:
-    clock = VirtualClock(0)
-    throttled = ThrottledFilter(lambda: clock.now_us() / 1e6)
-
-    def logged(number: int) -> str:
-        one = logging.makeLogRecord(
-            {"msg": "%d is 100%% refused", "args": (number,), "levelno": getattr(logging, level)}
-        )
-        return one.getMessage() if throttled.filter(one) else ""
-
-    found = [logged(number) for number in range(1_500)]
-    clock.advance(60)
-    last = logged(1_500)
-    if level == "ERROR":
-        assert all(found)
-        return
-    assert [text for text in found if text] == ["0 is 100% refused"]
-    assert last.startswith("1500 is 100% refused")
-    assert "1,499" in last
-
-
 @pytest.mark.parametrize("command", ["serve", "console"])
 def test_no_line_of_a_start_shows_the_databases_password(postgres_server: str, tmp_path: Path, command: str) -> None:
     url = fresh(postgres_server, f"parley_{uuid4().hex}").replace("postgres:@", f"postgres:{KEY}@")
@@ -156,20 +130,6 @@ def test_no_line_of_a_start_shows_the_databases_password(postgres_server: str, t
     process.stop()
     assert "data: postgresql+psycopg://postgres:***@" in process.log
     assert KEY not in process.log
-
-
-def test_an_exception_tells_where_it_was_raised_and_only_ours_its_words() -> None:
-    try:
-        try:
-            raise KeyError(SAID)
-        except KeyError as error:
-            raise StorageError("the disk is full") from error
-    except StorageError as error:
-        told = TextFormatter().format(record("it failed", error))
-    assert "Traceback: StorageError: the disk is full at test_logs.py:" in told
-    assert "; because of KeyError at test_logs.py:" in told
-    assert SAID not in told
-    assert SAID not in TextFormatter().format(record("it failed", BackendBroken(SAID, reason="malformed")))
 
 
 @asynccontextmanager

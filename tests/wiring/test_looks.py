@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
-from app.analysis.trial.looks import locked_for, look, next_look, nominal_alpha, open_again, outcome_lock, peek
+from app.analysis.trial.looks import locked_for, look, nominal_alpha, peek
 from app.analysis.trial.outcomes import estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import boundaries
@@ -25,12 +23,10 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation
 from app.web.console.tabs.export import ExportTab
-from app.web.console.tabs.results import ResultsTab
-from experiments.errors import NotPossible
 from experiments.study.sections.plan import Looks, Plan
 from storage import tables
 from storage.db.engine import Database, open_database, writer
-from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look, record_preregistration
+from storage.registers.plan_events import RecordedLook, plan_events, record_preregistration
 from storage.registers.study_versions import publish
 from tests.fakes.accounts import Witnessed
 from tests.fakes.commanding import Done, parley
@@ -38,7 +34,6 @@ from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import study
 from tests.fakes.trials import HYPOTHESES, PLAN, trial
-from tests.fakes.workers import Held
 
 PEOPLE = 18
 ADA, BOB = CurrentUser("ada", "owner"), CurrentUser("bob", "analyst")
@@ -139,14 +134,6 @@ def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblind
 
 
 @pytest.mark.nightly
-def test_a_confidence_sequence_is_looked_at_at_any_time(half_way: HalfWay) -> None:
-    database = half_way(looks={"at": [0.25, 1], "spending": "always-valid"})
-    (_, (first,)), (_, (second,)) = (look(database, "trial", "ada", NOW_US, secret=SECRET) for _ in range(2))
-    assert (first.low, first.high) == (second.low, second.high)
-    assert [one.number for one in plan_events(database, "trial").looks] == [1, 2]
-
-
-@pytest.mark.nightly
 def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: HalfWay, folder: Path) -> None:
     database = half_way(looks={"at": [0.75, 1], "spending": "pocock"})
     with pytest.raises(TrialError, match="planned at 27"):
@@ -156,18 +143,6 @@ def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: Half
     publish(other, study(str(folder / "trial.yaml")), by="researcher", at_us=1)
     with pytest.raises(TrialError, match="not preregistered"):
         look(other, "trial", "ada", NOW_US, secret=SECRET)
-
-
-@pytest.mark.nightly
-def test_a_look_with_fewer_than_eight_in_a_group_is_refused_and_not_recorded(half_way: HalfWay) -> None:
-    database = half_way(looks={"at": [0.25, 1], "spending": "pocock"})
-    with writer(database) as connection, connection.begin():
-        some = list(connection.scalars(select(tables.sessions.c.stream).limit(PEOPLE - 14)))
-        for table in (tables.seats, tables.sessions):
-            connection.execute(update(table).where(table.c.stream.in_(some)).values(origin="pilot"))
-    with pytest.raises(TrialError, match="below 8"):
-        look(database, "trial", "ada", NOW_US, secret=SECRET)
-    assert plan_events(database, "trial").looks == ()
 
 
 @pytest.mark.nightly
@@ -181,29 +156,6 @@ def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_d
     assert locked_for(database, "trial", "person", "ada", NOW_US + 86_400_000_001)
     (recorded,) = plan_events(database, "trial").looks
     assert (recorded.number, recorded.through, recorded.why) == (None, "console", "curious")
-
-
-@pytest.mark.nightly
-def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(half_way: HalfWay) -> None:
-    database, later = half_way(), NOW_US + 3_600_000_000
-    open_again(database, "trial", "person", "ada", "console", NOW_US)
-    assert plan_events(database, "trial").looks == (), "who is not shown them does not look"
-    peek(database, "trial", "ada", "console", "curious", NOW_US)
-    for origin, who in (("pilot", "ada"), ("person", "bob")):
-        open_again(database, "trial", origin, who, "console", later)
-    open_again(database, "trial", "person", "ada", "report", later)
-    open_again(database, "trial", "person", "ada", "console", later + 1)
-    told = [(one.at_us, one.who, one.through, one.why) for one in plan_events(database, "trial").looks]
-    assert told[1:] == [(later, "ada", "report, again", "curious"), (later + 1, "ada", "console, again", "curious")]
-    assert locked_for(database, "trial", "person", "ada", NOW_US + 86_400_000_001)
-
-
-@pytest.mark.nightly
-def test_a_trial_that_is_over_is_open(half_way: HalfWay) -> None:
-    database = half_way(participants=PEOPLE)
-    assert outcome_lock(database, "trial") is None
-    assert not peek(database, "trial", "ada", "console", "", NOW_US)
-    assert plan_events(database, "trial").looks == ()
 
 
 @pytest.mark.nightly
@@ -226,68 +178,6 @@ def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, fold
     ]
     taken = json.loads(run("trial", "look", "trial", "--json").stdout)
     assert (taken["look"], taken["complete"], taken["effect"]) == (1, PEOPLE, "A minus B")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("at", [(1.0,), (0.5, 1.0), (0.2, 0.4, 1.0)])
-def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) -> None:
-    plan = Plan.model_validate(planned(looks={"at": at}))
-    due = next_look(plan, ())
-    assert due is not None
-    assert (due.number, due.needs) == (1, -(-at[0] * 36 // 1))
-
-
-@pytest.mark.nightly
-def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_that_is_recorded(
-    half_way: HalfWay,
-) -> None:
-    database = half_way()
-    clock = VirtualClock(NOW_US)
-    desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
-    with gr.Blocks():
-        desk.note.render()
-        room = ResultsTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox(), gr.Textbox()), Held())
-        room.build()
-
-    def named(painted: Mapping[Any, Any]) -> dict[str, Any]:
-        return {part.elem_id: update for part, update in painted.items() if part.elem_id}
-
-    first = named(room.paint(ADA, LocationValues("trial", "")))
-    assert "preregistered" in first["results-said"]
-    assert (first["results-take"]["visible"], first["results-unlock"]["visible"]) == (True, True)
-    assert not first["results-title-0"]["visible"]
-    taken = named(room._take_look(ADA, "trial", "person"))
-    assert 'data-look="1"' in taken["results-plan"]
-    assert "A minus B" in taken["results-plan"]
-    assert not taken["results-take"]["visible"], "the next one is not due"
-    with pytest.raises(TrialError, match="reason"):
-        room._peek(ADA, "trial", "person", " ")
-    opened = named(room._peek(ADA, "trial", "person", "curious"))
-    assert not opened["results-unlock"]["visible"]
-    assert [one.number for one in plan_events(database, "trial").looks] == [1, None]
-    clock.advance(60)
-    assert not named(room.paint(ADA, LocationValues("trial", "")))["results-unlock"]["visible"]
-    room._again(ADA, "trial", "results", "person", "")
-    assert [one.through for one in plan_events(database, "trial").looks] == ["look", "console", "console, again"], (
-        "opening the tab is an event, its refreshing none"
-    )
-    assert named(room.paint(BOB, LocationValues("trial", "")))["results-unlock"]["visible"], (
-        "another person is not shown"
-    )
-    desk.sessions.log.close()
-
-
-@pytest.mark.nightly
-def test_a_look_of_an_earlier_version_is_shown_without_the_sides_of_p(half_way: HalfWay) -> None:
-    clock, database = VirtualClock(NOW_US), half_way()
-    desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
-    known = {"id": "h", "effect": 0.1, "low": 0.0, "high": 0.2, "p": 0.03, "boundary": 0.02, "crossed": False}
-    for sides, said in (({}, False), ({"sides": 1}, True), ({"sides": 2}, False)):
-        result = {"blinded": False, "stop": False, "hypotheses": [known | sides]}
-        events = PlanEvents(looks=(RecordedLook(1, 1, "ada", "look", "", 18, result),))
-        shown = desk.html("results_plan.html.j2", study="trial", events=events, deviations=())
-        assert ("one-sided" in shown) is said
-    desk.sessions.log.close()
 
 
 @pytest.mark.nightly
@@ -318,34 +208,7 @@ def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(half_way: Hal
 
 
 @pytest.mark.nightly
-def test_which_group_is_a_depends_on_the_secret_and_is_the_same_for_all_hypotheses_about_them(
-    half_way: HalfWay,
-) -> None:
-    database = half_way(looks={"at": [0.25, 1], "spending": "always-valid"})
-    signs = {look(database, "trial", "ada", NOW_US, secret=f"{n}")[1][0].effect > 0 for n in range(8)}
-    assert signs == {True, False}
-
-
-@pytest.mark.nightly
-def test_two_who_take_a_look_at_once_take_one(half_way: HalfWay) -> None:
-    database = half_way()
-    taken, _ = look(database, "trial", "ada", NOW_US, secret=SECRET)
-    with pytest.raises(NotPossible):
-        record_look(database, "trial", replace(taken, who="bob"))
-    assert [one.who for one in plan_events(database, "trial").looks] == ["ada"]
-
-
-@pytest.mark.nightly
-def test_exclusions_after_a_look_do_not_take_its_share_back() -> None:
-    plan = Plan.model_validate(planned(looks={"at": (0.5, 0.55, 1.0), "spending": "pocock"}))
-    one = RecordedLook(1, 1, "ada", "look", "", 20, {})
-    levels = nominal_alpha(plan, plan.hypotheses[0], (one, replace(one, number=2, complete=18)))
-    assert levels == pytest.approx(boundaries((20 / 36, 1.0), 0.05, "pocock", 1).nominal[-1])
-
-
-@pytest.mark.nightly
 def test_a_trial_that_ended_early_is_tested_at_the_boundary_of_its_share() -> None:
-    """Or else whoever saw a promising look, and closed the study, would spend all of alpha at once."""
     plan = Plan.model_validate(planned())
     one, hypothesis = RecordedLook(1, 1, "ada", "look", "", 18, {}), plan.hypotheses[0]
     bounds = boundaries((0.5, 0.75, 1.0), 0.05, "pocock", 1)

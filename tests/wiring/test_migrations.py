@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -175,7 +174,6 @@ def test_a_revision_that_leaves_out_a_row_of_a_table_that_it_merges_changes_noth
 
 @one_database
 def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, backup: Naming, tmp_path: Path) -> None:
-    """Sessions that an older Parley left on the way, under studies as they were frozen then."""
     make_first(database_url)
     migrate(database_url, backup, revisions=LATER)
     database = open_database(database_url, revisions=LATER)
@@ -213,7 +211,6 @@ def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, ba
 def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
     database_url: str, backup: Naming
 ) -> None:
-    """And its tables are then those of the code, with facts that stay facts."""
     make_first(database_url)
     before = but(contents(database_url), MERGED)
     assert migration_status(database_url).revision == "0001"
@@ -343,18 +340,3 @@ def test_the_backup_is_named_whatever_fails_afterwards(tmp_path: Path) -> None:
     assert (done.returncode, len(kept)) == (2, 1)
     assert kept[0].name in "".join(done.stdout.split())
     assert "nothing was migrated" in done.stderr
-
-
-def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:
-    assert "empty" in parley("db", "status", folder=tmp_path).stdout
-    make_first(f"sqlite:///{tmp_path}/parley.db")
-    assert "Revision 0001" in parley("db", "status", folder=tmp_path).stdout
-    assert f"revision {OWN.names[-1]}" in parley("db", "migrate", folder=tmp_path).stdout
-    assert "nothing to migrate" in parley("db", "migrate", folder=tmp_path).stdout
-    shutil.copy(tmp_path / "parley.db", tmp_path / "newer.db")
-    newer = f"sqlite:///{tmp_path}/newer.db"
-    migrate(newer, lambda revision: tmp_path / "kept.db", revisions=LATER)
-    for words in (("db", "status"), ("db", "migrate"), ("recruit", "links", "demo")):
-        refused = parley(*words, folder=tmp_path, PARLEY_DATABASE_URL=newer)
-        assert refused.returncode == 2
-        assert "newer Parley" in refused.stderr

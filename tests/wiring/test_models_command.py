@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_(folder: Path, *words: str, server: Server | None, **settings: str) -> Done:
-    """Run the command with the fake as OpenAI's server, and as the one called `lab`."""
     if server is not None:
         lab = json.dumps({"lab": {"url": server.base_url, "key": KEY}})
         settings = {"PARLEY_OPENAI_BASE_URL": server.base_url, "PARLEY_MODEL_SERVERS": lab, **settings}
@@ -86,13 +84,6 @@ def test_a_request_is_the_one_that_the_study_makes(folder: Path, server: Server)
     assert server.requests[1].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_the_reply_and_its_measures_are_printed(folder: Path, server: Server) -> None:
-    done = test_(folder, "mine.yaml", "priced", server=server)
-    (row,) = result(folder, "mine.yaml", "priced", server=server, code=0)
-    assert done.returncode == 0
-    assert all(part in done.stdout for part in ("priced", row["reply"], row["version"], "EUR"))
-
-
 def test_all_models_are_tried_and_one_that_fails_is_the_exit_code(folder: Path, server: Server) -> None:
     rows = result(folder, "mine.yaml", server=server, code=2)
     assert [(row["model"], row["reason"]) for row in rows] == [
@@ -101,44 +92,6 @@ def test_all_models_are_tried_and_one_that_fails_is_the_exit_code(folder: Path, 
     assert len(server.requests) == 3, "one attempt each, and no fallback"
     done = test_(folder, "mine.yaml", server=server)
     assert (done.returncode, rows[2]["error"] in done.stdout) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("model", "reason", "advice"),
-    [
-        ("fault:401", "status_401", "key"),
-        ("fault:401-quote", "status_401", "key"),
-        ("fault:404", "status_404", "`model`"),
-        ("fault:400", "status_400", "temperature"),
-        ("fault:400-system", "status_400", '`system: ""`'),
-        ("fault:429-quota", "insufficient_quota", "credit"),
-        ("fault:500", "status_500", "again"),
-    ],
-)
-def test_what_went_wrong_is_told_with_what_to_do(
-    model: str, reason: str, advice: str, folder: Path, server: Server
-) -> None:
-    (row,) = result(folder, f"openai:{model}", server=server, code=2)
-    assert (row["reason"], row["reply"]) == (reason, None)
-    assert advice in row["error"]
-    assert row["settings"] == ["PARLEY_OPENAI_BASE_URL", "PARLEY_OPENAI_API_KEY"]
-    assert len(server.requests) == (2 if model == "fault:400-system" else 1), "it tries without a system prompt"
-
-
-def test_reasoning_that_no_tag_opens_is_found_before_a_participant_comes(folder: Path, server: Server) -> None:
-    (found,) = result(folder, "openai:fault:thoughts-unopened", server=server, code=0)
-    (sound,) = result(folder, "openai:fault:thoughts-tagged", server=server, code=0)
-    assert "reasoning_until" in "".join(found["advice"])
-    assert sound["advice"] == []
-    assert "reasoning_until" in test_(folder, "openai:fault:thoughts-unopened", server=server).stdout
-
-
-def test_a_server_that_does_not_listen(folder: Path) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
-        (row,) = result(folder, "openai:gpt-fake", server=None, code=2, PARLEY_OPENAI_BASE_URL=address)
-    assert (row["reason"], address in row["error"]) == ("connection", True)
 
 
 def test_a_model_without_a_key_or_a_server(folder: Path) -> None:
@@ -152,17 +105,3 @@ def test_models_without_a_study_and_of_two_servers(folder: Path, server: Server)
     rows = result(folder, "openai:gpt-fake", "openai:other:3b@lab", server=server, code=0)
     assert [(row["model"], row["server"]) for row in rows] == [("gpt-fake", None), ("other:3b", "lab")]
     assert [received.body["model"] for received in server.requests] == ["gpt-fake", "other:3b"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("mine.yaml", "pricd"), "'priced'"),
-        (("ollama:llama3.2",), "openai:llama3.2@ollama"),
-        (("openai:x@Not a name",), "Not a name"),
-        (("nowhere.yaml",), "nowhere.yaml"),
-    ],
-)
-def test_a_name_that_is_not_known(words: tuple[str, ...], said: str, folder: Path) -> None:
-    done = test_(folder, *words, server=None)
-    assert (done.returncode, said in done.stderr, done.stdout) == (2, True, "")

@@ -17,14 +17,11 @@ from experiments.errors import NotPossible, Refused
 from experiments.session.engine import fold
 from experiments.session.remarks import MOST_CHARS, Kind
 from experiments.views.transcript import transcript_of
-from storage.accounts.roles import TERMINAL
-from storage.datasets.tidy.columns import session_id
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
 from storage.log.projections import differences
 from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import studies
-from tests.fakes.commanding import parley
 from tests.fakes.served import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +67,6 @@ def excluded(database: Database, study: str = "short") -> list[str | None]:
 
 
 async def test_every_click_of_a_session_works_although_a_note_came_between(both: Both) -> None:
-    """Each on a page that was painted before the note."""
     bot, clicks = RandomBot("notes"), 0
     while (live := await both.runtime.get(both.stream)) and not live.screen.ended:
         kind, values = bot.act(live.screen)
@@ -88,7 +84,6 @@ async def test_every_click_of_a_session_works_although_a_note_came_between(both:
 
 
 async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None:
-    """Each is another writer's conflict, and is tried again."""
     says = [both.console.say(both.stream, "noted", f"note {number}") for number in range(8)]
     own = [both.runtime.note(both.stream, {"what": f"own {number}"}) for number in range(8)]
     await asyncio.gather(*says, *own)
@@ -120,22 +115,3 @@ async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_a
     with pytest.raises(Refused):
         await both.console.say(both.stream, "noted", "He rang up: Mr Miller")
     assert [event.kind for event in load(both.console.database, both.stream)] == ["withdrew"]
-
-
-async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> None:
-    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
-    study = load_study(str(studies.short(tmp_path)))
-    runtime.prepare(study)
-    stream = (await runtime.enrol(study, origin="person")).stream
-    await runtime.close()
-    assert parley("session", "note", "short", "1", "Rang up.", folder=tmp_path).returncode == 0
-    assert "nothing was saved" in parley("session", "exclude", "short", "1", folder=tmp_path).stderr
-    done = parley("session", "exclude", "short", "1", "--reason", "a friend", folder=tmp_path)
-    assert done.returncode == 0
-    assert excluded(database, "short") == ["a friend"]
-    exported = session_id(load(database, stream)[0].data["seed"])
-    assert parley("session", "include", "short", exported, "--reason", "no friend", folder=tmp_path).returncode == 0
-    for nobody in ("7", "nobody"):
-        assert parley("session", "note", "short", nobody, "Nobody", folder=tmp_path).returncode == 2
-    told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
-    assert told == [(kind, TERMINAL) for kind in ("noted", "excluded", "included")]

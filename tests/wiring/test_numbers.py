@@ -4,17 +4,12 @@ is kept that reads otherwise than what was sent."""
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from storage.db.engine import open_database
-from tests.fakes.console import console
-from tests.fakes.databases import fill
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.researcher import EVENT
 from tests.fakes.served import serving, settings_for
 from tests.wiring.reading import query
 
@@ -44,40 +39,6 @@ def body(plain: dict[str, Any], number: str) -> bytes:
 
 
 HEADERS = {"content-type": "application/json"}
-
-
-async def test_the_console_refuses_them_at_every_input(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, soak: bool, seed: int
-) -> None:
-    """All of them at every input of every event, with --soak; otherwise at each component one that is drawn."""
-    chance = random.Random(seed)
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    await fill(database, ["demo"], 1, "1")
-    async with console(tmp_path, database) as (_, researcher):
-
-        async def send(number: str, **plain: Any) -> int:
-            content = body({"session_hash": "x", **plain}, number)
-            return (await researcher.send("POST", EVENT, content=content, headers=HEADERS)).status_code
-
-        await researcher.open(study="demo", tab="monitoring")
-        tried = set[int]()
-        for event in researcher.events:
-            for at, component in enumerate(event.inputs):
-                if component in tried and not soak:
-                    continue
-                tried.add(component)
-                data = [None] * at + ["NUMBER"] + [None] * (len(event.inputs) - at - 1)
-                for name in UNFIT if soak else [chance.choice([*UNFIT])]:
-                    assert await send(UNFIT[name], fn_index=event.number, data=data) == 422, (event.of, at, name)
-                for number in FIT if soak else [chance.choice(FIT)]:
-                    assert await send(number, fn_index=event.number, data=data) in (200, 422), (event.of, at, number)
-        for number in UNFIT.values():
-            assert (
-                await send(number, fn_index=event.number, data=[None] * len(event.inputs), trigger_id="NUMBER") == 422
-            )
-            assert await send(number, fn_index="NUMBER", data=[]) == 422
-    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
-    database.dispose()
 
 
 async def test_the_participants_api_refuses_them_and_keeps_nothing(

@@ -102,11 +102,3 @@ def test_whose_fault_it_is_is_told(tmp_path: Path, group: str, text: str, code: 
     said = " ".join((checked.stdout + checked.stderr).split())
     assert checked.returncode == code, said
     assert [words for words in told if words not in said] == []
-
-
-def test_a_group_that_is_misspelt_is_worth_a_look(tmp_path: Path) -> None:
-    folder = installed(tmp_path, "parley.backend_s", "hello_step", hello())
-    (folder / "hello.yaml").write_text(STUDY.replace("{step: hello}", "{step: info, text: Hello}"))
-    checked = parley(folder, "check", "hello.yaml")
-    assert checked.returncode == 0, checked.stderr
-    assert all(word in checked.stdout for word in ("far-lab", "'parley.backend_s'", "'parley."))

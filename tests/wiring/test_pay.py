@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import os
 import re
 import shutil
 from collections import Counter
@@ -22,8 +21,7 @@ from storage.db.engine import open_database
 from storage.payments.payment_files import PaymentRequest, run_payments
 from storage.payments.payments import Payee, Payment, payees, record
 from storage.registers.participants import ParticipantId, Participants
-from tests.fakes.commanding import parley
-from tests.fakes.forked import Forked, command_at, forking
+from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
 from tests.fakes.payees import Somebody, copies, erase_id, pid, take_part
 from tests.fakes.served import SECRET
@@ -150,19 +148,6 @@ def test_an_excluded_session_is_paid_only_if_somebody_says_so(pay: Pay, place: P
     assert f'prolific,{ANN},1,complete,0.40,0.00,0,9.0,"a friend, ann"\n'.encode() in there[OVERVIEW]
     pay("--pay-excluded")
     assert found(place / "out")["prolific-bonus-DAY-2.csv"] == f"{ANN},0.40\n".encode()
-
-
-@pytest.mark.parametrize(("answer", "files"), [("n\n", 1), ("\n", 1), ("y\n", 2)])
-def test_a_terminal_asks_whether_excluded_sessions_are_paid(place: Path, answer: str, files: int) -> None:
-    """Of a terminal, as it is asked only there: a pseudo-terminal is the command's standard input."""
-    env = {"PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET}
-    parley("session", "exclude", "paid", "1", "--reason", "a friend", folder=place)
-    ours, theirs = os.openpty()
-    os.write(ours, answer.encode())
-    words = ("payments", "paid", "-o", "out")
-    running = Forked(command_at, os.ttyname(theirs), *words, folder=place, out=place / "said.txt", env=env)
-    assert (running.wait(), "a friend" in running.said()) == (0, True), running.said()
-    assert found(place / "out")[BONUS].count(b"\n") == files
 
 
 def test_a_raise_pays_the_difference_and_nothing_is_taken_back(pay: Pay, place: Path) -> None:

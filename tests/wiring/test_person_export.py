@@ -103,14 +103,6 @@ async def test_who_came_in_another_browser_without_a_proof_is_left_out(visits: V
     assert "zqadaqz" not in text
 
 
-async def test_an_id_of_two_recruiters_is_refused_and_an_unknown_one_too(visits: Visits) -> None:
-    await visits.take_part(IDS["ada"], "zqotherqz", recruiter="lab")
-    for id_, why in ((IDS["ada"], "several recruiters (lab, prolific)"), ("nobody", "no session found")):
-        done = parley("person", "export", id_, "-o", "x.zip", folder=visits.folder, PARLEY_SECRET=SECRET)
-        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
-        assert not (visits.folder / "x.zip").exists()
-
-
 async def test_of_who_withdrew_only_that_is_left(visits: Visits) -> None:
     await visits.runtime.withdraw(visits.streams[IDS["ada"]])
     data, text = export(visits, IDS["ada"])

@@ -79,20 +79,3 @@ async def test_pictures_are_uploaded_shown_published_and_served(
     did = [what for _, what, about in room.did if about == "sums"]
     assert "uploaded my line.png" in did
     assert "removed other.webp" in did
-
-
-async def test_a_refusal_says_what_was_wrong(at: tuple[Room, Researcher]) -> None:
-    room, researcher = at
-    for name, content, says in (
-        ("a.png", b"%PDF-1.7\n", "a PDF"),
-        ("a.svg", b"<svg/>", "allowed: .png"),
-        ("../a.png", drawn(), "no name for a file"),
-        ("", drawn(), "no name for a file"),
-        ("a.png", b"", "no picture"),
-    ):
-        assert says in await send(researcher, name, content)
-    assert "no such draft" in await send(researcher, "a.png", drawn(), study="nobody")
-    assert "no name" in await send(researcher, "a.png", drawn(), study="../sums")
-    room.as_("analyst")
-    assert "owners" in await send(researcher, "a.png", drawn())
-    assert sorted(path.name for path in room.desk.drafts.folder("sums").iterdir()) == ["study.yaml"]

@@ -17,9 +17,7 @@ from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import BUILT, Studies
 from storage.registers.study_versions import publish_on_start
-from storage.yaml_text import yaml_text
 from tests.fakes import pictures, studies
-from tests.fakes.commanding import parley
 from tests.fakes.console import console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.let_go import let_go
@@ -127,24 +125,3 @@ async def test_the_console_shows_the_pictures_that_the_participant_saw(tmp_path:
         frame = html.unescape(value(moved["session-page"]))
         assert base64.b64encode(drawn(120, 60, "WEBP")).decode() in frame
         assert not ADDRESS.search(frame)
-
-
-def test_the_commands_name_each_text_whose_picture_cannot_be_shown(tmp_path: Path) -> None:
-    (tmp_path / "chart.png").write_bytes(drawn())
-    rows = [
-        "question,answer",
-        "![A chart](chart.png),1",
-        "![A chart](https://example.org/a.png),2",
-        "<img src=a.png>,3",
-    ]
-    (tmp_path / "q.csv").write_text("\n".join(rows), encoding="utf-8")
-    flow = [{"each": "question", "of": "q", "do": "rate-at-end"}, {"step": "finish", "code": "X"}]
-    models = {"tutor": {"backend": "scripted"}}
-    raw = {"study": "s", "title": "S", "problems": {"q": {"path": "q.csv"}}, "models": models, "flow": flow}
-    (tmp_path / "s.yaml").write_text(yaml_text(raw), encoding="utf-8")
-    for command in ("check s.yaml --bots 0", "show items q.csv", "show items q.csv --json"):
-        done = parley(*command.split(), folder=tmp_path)
-        said = done.stdout + done.stderr
-        assert done.returncode == 2, command
-        assert "'q-1'" not in said
-        assert said.count("'q-2'") == said.count("'q-3'") == 1

@@ -131,19 +131,3 @@ async def test_who_begins_in_a_pilot_is_marked_everywhere_and_then_no_more(tmp_p
             await later.finish()
         marks = query(served.database, "SELECT DISTINCT _session, _origin FROM user_answers ORDER BY _origin")
         assert marks == [(later.stream, "person"), (bot.stream, "pilot")]
-
-
-async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: Path) -> None:
-    path = study(tmp_path, quotas=[{"max": 1}])
-    async with (
-        serving(settings_for(tmp_path), path) as served,
-        HttpBot(served.url, "1") as bot,
-        httpx2.AsyncClient(timeout=60, base_url=served.url) as other,
-    ):
-        await bot.arrive("small")
-        await bot.do("submit", {"agreed": "on"})
-        refused = await other.post("/s/small", data=ticket("small"))
-        assert (refused.status_code, 'data-page="closed"' in refused.text) == (200, True)
-        await bot.do("withdraw", {})
-        assert bot.screen.outcome == "withdrawn"
-        assert (await other.post("/s/small", data=ticket("small"))).status_code == 303

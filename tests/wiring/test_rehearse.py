@@ -162,16 +162,6 @@ def test_who_is_stopped_goes_on_with_the_same_command(served: Served, tmp_path: 
     assert len(rehearsed_sessions(served.database, "short")) == PEOPLE
 
 
-def test_the_scripted_model_replies_in_place_of_every_other(tmp_path: Path) -> None:
-    study = studies.chat(tmp_path, "short", backend="openai", model="nobody", options={})
-    settings = settings_for(tmp_path, openai_base_url="http://127.0.0.1:9", openai_api_key="x")
-    with serving_aside(settings, study) as served:
-        told = rehearse(served, tmp_path, *FAST, "--models", "scripted", "-n", "3")
-        assert (told["gave_up"], told["failed_replies"]) == ({}, 0)
-        assert told["replies"] > 0
-        assert query(served.database, "SELECT DISTINCT backend, cost FROM attempt") == [("scripted", 0.0)]
-
-
 def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = RehearsedVisitor("short", "x", "prolific", "rehearsal-x")
     ours, theirs = RehearsalLinks(SECRET), RehearsalLinks("another secret of thirty-two chars")
@@ -190,29 +180,3 @@ def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: 
         patch.setattr("itsdangerous.timed.time.time", lambda: later)
         assert ours.read(token, "short") is None
     assert rows(served.database, tables.sessions) == []
-
-
-@pytest.mark.anyio
-async def test_no_link_of_a_participant_leads_into_a_rehearsal(tmp_path: Path) -> None:
-    with serving_aside(settings_for(tmp_path), studies.short(tmp_path)) as served:
-        async with HttpBot(served.url, "1") as bot:
-            await bot.arrive(
-                "short", RehearsalLinks(SECRET).path(RehearsedVisitor("short", "x")).partition("/short")[2]
-            )
-            rehearsed = bot.stream
-            await bot.arrive("short")
-            assert bot.stream != rehearsed
-            real = bot.stream
-            await bot.arrive(
-                "short", RehearsalLinks(SECRET).path(RehearsedVisitor("short", "x")).partition("/short")[2]
-            )
-            assert bot.stream == rehearsed
-        found = {row["stream"]: row["origin"] for row in rows(served.database, tables.sessions)}
-        assert found == {rehearsed: "rehearsal", real: "person"}
-
-
-def test_a_server_that_is_not_there_is_told_in_words(served: Served, tmp_path: Path) -> None:
-    for words, said in (("--url", "http://127.0.0.1:9"), "parley serve"), (("--url", served.url), "secret"):
-        secret = "another secret of thirty-two chars" if said == "secret" else SECRET
-        done = parley("rehearse", "short", "-n", "2", *FAST, *words, folder=tmp_path, PARLEY_SECRET=secret)
-        assert (done.returncode, said in done.stderr) == (2, True), done.stderr

@@ -145,8 +145,6 @@ def check_asked_once(url: str) -> None:
 async def test_a_replica_is_killed_and_people_go_on_with_the_other(
     url: str, replicas: tuple[Process, Process], nginx: str, tmp_path: Path, seed: int, soak: bool
 ) -> None:
-    """To any replica first, with --soak with kills as well, then kept to one; at last a reply that the killed one was
-    fetching comes from the other."""
     one, two = replicas
     ports, total = [one.port, two.port], 0
     for kept in (False, True):

@@ -121,15 +121,7 @@ def test_at_first_it_says_that_it_computes_and_then_shows_what_the_study_records
     assert "n (answers)" in then["results-table-0"]["value"]
 
 
-def test_simulated_sessions_are_marked_and_the_report_is_of_the_same(seat: Seat) -> None:
-    painted = seat.paint()
-    assert "Simulated data." in painted["results-said"]
-    assert 'href="report/demo?origin=bot"' in painted["results-head"]
-    assert [value for _, value in painted["results-origin"]["choices"]] == ["bot"]
-
-
 def test_every_question_of_a_survey_is_in_the_results_and_in_the_report(seat: Seat) -> None:
-    """Of a study that has nothing but surveys; with the values of its tidy tables, and no words of anybody."""
     assert QUESTIONS.keys() == {get_args(kind.model_fields["type"].annotation)[0] for kind in KINDS}
     seat.paint("asked")
     seat.workers.work()

@@ -94,7 +94,6 @@ async def test_neither_the_id_nor_its_digest_leads_to_the_data_any_more(visits: 
 
 @one_database
 async def test_who_comes_again_is_still_known(tmp_path: Path, database: Database) -> None:
-    """By a proof from any device; without one by the browser, which gets its last page."""
     visits = begin(tmp_path, database)
     await visits.take_part(ADA, "zqadaqz")
     await visits.runtime.close()
@@ -152,7 +151,6 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
 
 @one_database
 async def test_a_running_server_does_it_by_itself(visits: Visits) -> None:
-    """The sessions are of January 2026, long ago for its clock."""
     async with serving(settings_for(visits.folder, database_url=visits.url), visits.folder / "short.yaml"):
         while any(visits.people.reveal(stream) for stream in visits.streams.values()):
             await asyncio.sleep(0.05)
@@ -161,7 +159,6 @@ async def test_a_running_server_does_it_by_itself(visits: Visits) -> None:
 
 @one_database
 async def test_the_command_says_what_it_would_delete_and_deletes_it(visits: Visits) -> None:
-    """The sessions are of January 2026, long ago for the clock of the command."""
     streams = list(visits.streams.values())
     (told,) = json.loads(command(visits, "person", "retention", "--dry-run", "--json").stdout)
     assert (told["deleted"], told["ids_due"]) == (False, [1, 2])

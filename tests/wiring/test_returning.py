@@ -113,7 +113,6 @@ def said_at(log: list[Event], path: str) -> list[str]:
 async def test_whoever_comes_back_is_where_they_were(
     served: Served, clock: VirtualClock, study: str, soak: bool
 ) -> None:
-    """At each screen by one way after another; with --soak at each by all."""
     screens, ways = 0, cycle(WAYS)
     async with AsyncExitStack() as stack:
         away = Away(stack, served, study)

@@ -60,7 +60,6 @@ async def test_a_late_reading_does_not_bring_back_the_past(tmp_path: Path) -> No
 
 
 async def test_processes_that_start_together_agree_on_the_secret(tmp_path: Path) -> None:
-    """It signs cookies and finds people again; half a secret, or two, would lose them."""
     settings = settings_for(tmp_path, secret=None)
     found = await asyncio.gather(*(asyncio.to_thread(load_secret, settings) for _ in range(20)))
     assert len(set(found)) == 1

@@ -67,7 +67,6 @@ class Gate:
 
 @one_database
 async def test_nothing_is_acknowledged_before_its_commit(tmp_path: Path, database_url: str) -> None:
-    """Neither the beginning, nor any click to the end, nor a draft, nor a withdrawal."""
     settings = settings_for(tmp_path, database_url=database_url)
     async with (
         serving(settings, studies.short(tmp_path)) as served,
@@ -96,8 +95,6 @@ async def test_nothing_is_acknowledged_before_its_commit(tmp_path: Path, databas
 async def test_a_server_that_dies_between_the_commit_and_the_answer_does_nothing_twice(
     tmp_path: Path, database_url: str, soak: bool
 ) -> None:
-    """It dies at the beginning and at the first click of each kind, with --soak at every click; whoever gets no answer
-    asks again with the same key."""
     env = {"PARLEY_DATABASE_URL": database_url}
     run = command_that_dies_at_every_act if soak else command_that_dies
     process = Process(tmp_path, (studies.short(tmp_path),), env=env, run=run)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from app.backends.model_ref import parse_model_ref
-from app.backends.providers import PROVIDERS
 from app.calls.model_pool import ModelPool
 from app.clock import SystemClock
 from app.config.saved_servers import SavedServers
@@ -20,8 +19,7 @@ from app.session.replies.model_check import check_model
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.backup import back_up
 from storage.db.database_url import sqlite_path
-from storage.db.engine import Database, open_database
-from tests.fakes.commanding import parley
+from storage.db.engine import Database
 from tests.fakes.console import Room, console
 from tests.fakes.model_server import Server, serve
 from tests.fakes.researcher import Researcher, text, value
@@ -127,41 +125,6 @@ async def test_a_server_of_the_settings_wins(at: Console, database: Database, tm
         assert "wins" in text((await save(other, "https://saved.example/v1"))["note"])
 
 
-@pytest.mark.parametrize(
-    ("url", "name", "said"),
-    [
-        ("https://a.example?x=1", "lab", "must not contain"),
-        ("models.example", "lab", "must start with http"),
-        ("http://HOST:8000/v1", "lab", "Replace HOST"),
-        ("https://a.example", "1lab", "no name of a server"),
-        ("https://a.example", "", "Type a name"),
-    ],
-)
-async def test_what_cannot_be_a_server_is_refused(
-    at: Console, database: Database, url: str, name: str, said: str
-) -> None:
-    _, researcher = at
-    assert said in text((await save(researcher, url, name=name))["note"])
-    assert query(database, "SELECT * FROM model_server") == []
-
-
-async def test_a_kind_fills_in_what_nobody_typed(at: Console) -> None:
-    """Gradio says that a kind was chosen each time that the focus leaves the list of kinds."""
-    _, researcher = at
-    vllm, ollama = PROVIDERS["vllm"].url, PROVIDERS["ollama"].url
-
-    async def filled(kind: str, name: str, url: str) -> tuple[str, ...]:
-        typed = {"server-name": name, "server-url": url}
-        answer = await researcher.on("server-kind", "input", **{"server-kind": kind, **typed})
-        return tuple(old if (new := value(answer[field])) is None else new for field, old in typed.items())
-
-    assert await filled("vllm", "", "") == ("vllm", vllm)
-    assert await filled("ollama", "vllm", vllm) == ("ollama", ollama)
-    assert await filled("other", "ollama", ollama) == ("", "")
-    assert await filled("other", "lab", "http://lab.example/v1") == ("lab", "http://lab.example/v1")
-    assert await filled("vllm", "vllm", "http://lab.example/v1") == ("vllm", "http://lab.example/v1")
-
-
 async def test_an_analyst_sees_servers_and_changes_none(at: Console, database: Database) -> None:
     room, researcher = at
     await save(researcher, "https://models.example/v1")
@@ -172,32 +135,3 @@ async def test_an_analyst_sees_servers_and_changes_none(at: Console, database: D
         answer = await researcher.on(button, "click", **{"server-name": "x", "server-old": "lab", "server-sure": True})
         assert "Only owners" in value(answer["note"])
     assert len(query(database, "SELECT * FROM model_server")) == 1
-
-
-@pytest.mark.slow
-async def test_the_command_that_tests_models_finds_it(tmp_path: Path, models: Server) -> None:
-    url = f"sqlite:///{tmp_path}/parley.db"
-    database = open_database(url)
-    async with console(tmp_path, database) as (_, researcher):
-        await researcher.open(tab="servers")
-        await save(researcher, models.base_url)
-    database.dispose()
-    env = {"PARLEY_SECRET": SECRET, "PARLEY_DATABASE_URL": url}
-    done = parley("models", "openai:gpt-fake@lab", folder=tmp_path, **env)
-    assert done.returncode == 0, done.stderr
-    assert KEY in str(models.requests[-1])
-    assert KEY not in done.stdout + done.stderr
-
-
-async def test_a_key_that_cannot_be_opened_fails_the_reply_alone(
-    at: Console, database: Database, tmp_path: Path
-) -> None:
-    _, researcher = at
-    await save(researcher, "https://models.example/v1")
-    plain = settings_for(tmp_path, secret="another" + SECRET)
-    settings = plain.with_lookup(SavedServers(plain, database))
-    pool = ModelPool(settings, SystemClock(), SystemClock().sleep)
-    ref = parse_model_ref(None, "openai:gpt-fake@lab")
-    attempt = await check_model(pool, ref, settings, SystemClock(), ReplyBuffer())
-    assert "Enter the key again" in str(attempt.result.error)
-    await pool.close()

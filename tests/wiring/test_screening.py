@@ -76,15 +76,6 @@ async def test_a_mark_lists_the_rows_and_leaves_the_data_exact(visits: Visits) -
     assert (MAIL in card, MARKED in card) == (False, True)
 
 
-async def test_what_is_printed_is_masked_too_and_other_wishes_are_refused(visits: Visits) -> None:
-    printed = _export(visits, "chatbench", "-", "--file", "conversations.json", "--screen", "mask").stdout
-    assert "[EMAIL]" in json.dumps(json.loads(printed))
-    assert MAIL not in printed
-    for schema, to, mode in (("tidy", "out", "hide"), ("tidy", "-", "mark")):
-        done = _export(visits, schema, to, "--screen", mode)
-        assert (done.returncode, "--screen" in done.stderr) == (2, True), done.stderr
-
-
 @pytest.mark.parametrize(("schema", "column"), [("chatbench", "chat_history"), ("tidy", "text")])
 async def test_a_column_that_is_left_out_is_in_no_file(visits: Visits, schema: str, column: str) -> None:
     there = export(visits, schema, "less", "--without", column, "--format", "jsonl")
@@ -97,10 +88,3 @@ async def test_a_column_that_is_left_out_is_in_no_file(visits: Visits, schema: s
     assert not [record for record in records if column in record]
     assert not [book for book in books if column in [one["name"] for one in book["columns"]]]
     assert f"Columns that were left out: `{column}`." in (there / "README.md").read_text(encoding="utf-8")
-
-
-async def test_a_column_that_no_file_has_cannot_be_left_out(visits: Visits) -> None:
-    done = _export(visits, "tidy", "less", "--without", "txt")
-    assert done.returncode == 2
-    assert "--without txt: no file of this export has this column" in done.stderr
-    assert not (visits.folder / "less").exists()

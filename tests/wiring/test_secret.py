@@ -8,7 +8,6 @@ import pytest
 
 from app.clock import SystemClock
 from app.config.secret import load_secret, secret_for
-from app.errors import SettingsError
 from app.web.console.server import build_console
 from app.web.server import build_app
 from storage.accounts.accounts import Accounts
@@ -47,9 +46,3 @@ def test_where_it_is_lost_another_is_taken_by_hand(tmp_path: Path) -> None:
     assert "present secret" in parley("db", "accept-secret", folder=tmp_path).stdout
     assert secret_for(settings, database) == load_secret(settings) != before
     database.dispose()
-
-
-def test_postgresql_has_no_file_beside_it(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, secret=None, database_url="postgresql://nobody@127.0.0.1:1/none")
-    with pytest.raises(SettingsError, match="the same for every process"):
-        load_secret(settings)

@@ -50,7 +50,6 @@ async def go_wrong(bot: HttpBot) -> None:
 
 
 async def test_no_password_is_in_anything_that_leaves_or_stays(tmp_path: Path) -> None:
-    """Of the console: right, wrong and typed into the wrong box; nor what a login is known by."""
     process = Process(tmp_path, (), {"PARLEY_LOG_LEVEL": "DEBUG"}, command="console")
     wrong, answers = "zqwrongpasswordqz and more", b""
     with ada_and_bob(process.database_url):

@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.cli.study_links import address_for_phones
 from app.studies.loader import read_yaml
 from app.web.participant.signed_links import TRIALS_LAST_S, Trial, TrialLinks
 from storage.registers.study_status import set_status
@@ -19,7 +18,6 @@ from tests.fakes.served import SECRET, Served, serving, settings_for
 from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
-LINKS = TrialLinks(SECRET)
 
 
 @pytest.fixture
@@ -78,36 +76,3 @@ async def test_a_link_that_is_expired_or_of_another_study_starts_nothing(
         later = time.time() + TRIALS_LAST_S["pilot"] + 1
         monkeypatch.setattr("itsdangerous.timed.time.time", lambda: later)
         assert (await client.get(f"/s/talk{late}")).status_code == 403
-
-
-async def test_the_bare_address_explains_what_is_missing(prolific: Served, tmp_path: Path) -> None:
-    async with httpx2.AsyncClient(base_url=prolific.url, timeout=60) as client:
-        answer = await client.get("/")
-        assert (answer.status_code, 'data-page="link_needed"' in answer.text) == (200, True)
-        assert "Prolific" in answer.text
-        for link in ("/?PROLIFIC_PID=abc123", f"/{search('pilot')}"):
-            assert (await client.get(link)).headers["location"] == f"/s/talk{link[1:]}"
-    (tmp_path / "open").mkdir()
-    async with (
-        serving(settings_for(tmp_path / "open"), studies.chat(tmp_path / "open")) as served,
-        httpx2.AsyncClient(base_url=served.url, timeout=60) as client,
-    ):
-        assert (await client.get("/")).headers["location"] == "/s/talk"
-
-
-PHONES = {
-    ("127.0.0.1", None): None,
-    ("localhost", None): None,
-    ("::1", None): None,
-    ("192.0.2.7", None): "http://192.0.2.7:7860",
-    ("0.0.0.0", None): "http://192.0.2.9:7860",
-    ("127.0.0.1", "https://study.example.org"): "https://study.example.org",
-}
-
-
-@pytest.mark.parametrize(("listening", "found"), PHONES.items())
-def test_a_code_for_phones_has_an_address_that_phones_reach(
-    listening: tuple[str, str | None], found: str | None, tmp_path: Path
-) -> None:
-    host, public = listening
-    assert address_for_phones(settings_for(tmp_path, host=host, public_url=public), lambda: "192.0.2.9") == found

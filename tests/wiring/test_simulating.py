@@ -13,8 +13,7 @@ from sqlalchemy import select
 from app.backends.model_ref import ModelRef
 from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations
 from app.bots.simulate import SimulatedSession
-from app.bots.user_config import SimulatedUserConfig, read_personas, read_user_config
-from app.errors import UserUnknown
+from app.bots.user_config import SimulatedUserConfig, read_user_config
 from app.session.service import SessionService
 from app.studies.loader import STUDIES, load_study, read_yaml
 from experiments.instruments.chatbench_prompts import FIRST
@@ -139,28 +138,3 @@ async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
         own = {name: cost for name, cost in told.items() if name.endswith(" (simulated users)")}
         assert sum(cost.cost for cost in own.values()) == pytest.approx(by_model["user:dear"].cost)
         assert len(own) * 2 == len(told)
-
-
-@pytest.mark.parametrize("text", ["Nurse", "A nurse.", "1", "- 1", "nurse:", "[]", ""])
-def test_a_file_without_personas_is_told_so(text: str, tmp_path: Path) -> None:
-    """A word alone is no list of one; its letters were taken for personas."""
-    path = tmp_path / "people.yaml"
-    path.write_text(text)
-    with pytest.raises(UserUnknown, match="has no personas; write a list"):
-        read_personas(str(path))
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("twostep",), "Did you mean 'two_step'?"),
-        (("two_step",), "needs a model"),
-        (("random", speaker()), "uses no model"),
-        (("persona", speaker()), "needs personas"),
-        (("two_step", speaker(), "A nurse"), "uses no personas"),
-        (("persona", speaker(), "nowhere.yaml"), "cannot be read"),
-    ],
-)
-async def test_who_cannot_play_is_told_why(words: tuple[Any, ...], said: str) -> None:
-    with pytest.raises(UserUnknown, match=said):
-        read_user_config(*words)

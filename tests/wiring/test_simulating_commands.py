@@ -7,12 +7,9 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from app.bots.run_many import StoppedSession
-from app.cli import simulate
 from tests.fakes.commanding import Done, parley
 from tests.fakes.model_server import serve
 
@@ -62,35 +59,6 @@ def test_users_are_held_against_people(folder: Path) -> None:
     assert (alone.returncode, "has no people" in alone.stderr) == (2, True)
 
 
-DEAD = """
-study: dead
-title: A study whose server does not run
-version: 1
-problems: {q: {items: [{id: q1, question: One and one?, options: ["2", "3"], answer: A}]}}
-models: {tutor: {backend: openai, model: any, server: lab}}
-flow:
-  - {each: question, of: q, take: 1, flow: [{step: chat, model: tutor, min_messages: 1}]}
-  - {step: finish, code: DONE}
-"""
-
-
-@pytest.mark.parametrize(
-    "user",
-    [("--models", "study", "--yes"), ("--user", "two_step", "--user-model", "openai:any@lab")],
-    ids=["study", "user"],
-)
-def test_a_server_that_is_not_there_is_told_after_the_first_sessions(user: tuple[str, ...], tmp_path: Path) -> None:
-    """They went on for a minute each, with a line of log for every attempt and no word of what to do."""
-    (tmp_path / "my study.yaml").write_text(DEAD)
-    at = {"PARLEY_MODEL_SERVERS": '{"lab": {"url": "http://127.0.0.1:9/v1"}}', "PARLEY_MODEL_ATTEMPTS": "1"}
-    told = parley("simulate", "my study.yaml", "-n", "40", *user, folder=tmp_path, **at)
-    assert told.returncode == 1, told.stderr
-    assert "3 sessions stopped" in told.stdout
-    assert "No connection to http://127.0.0.1:9/v1" in told.stdout
-    assert "no others were begun" in told.stdout
-    assert "parley models 'my study.yaml'" in told.stdout
-
-
 PAID = """
 study: paid
 title: A study whose model costs money
@@ -104,7 +72,6 @@ flow:
 
 
 def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) -> None:
-    """They were called at once, without a word of the cost, one session after another."""
     (tmp_path / "paid.yaml").write_text(PAID)
     with serve() as server:
         at = {"PARLEY_OPENAI_BASE_URL": server.base_url, "PARLEY_OPENAI_API_KEY": "x"}
@@ -133,21 +100,3 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
 def attempts(folder: Path) -> set[tuple[str, float]]:
     with closing(sqlite3.connect(folder / "parley.db")) as connection:
         return {*connection.execute("SELECT backend, cost FROM attempt")}
-
-
-def test_after_ctrl_c_it_is_told_why_sessions_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def interrupted(database: object, settings: object, crowd: object, done: Any) -> None:
-        done.stopped.append(StoppedSession("a-stream", "no reply in 4 attempts: No connection", "No connection"))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(simulate, "_play", interrupted)
-    (tmp_path / "paid.yaml").write_text(PAID)
-    told = parley("simulate", "paid.yaml", "--models", "study", "--yes", folder=tmp_path)
-    assert told.returncode == 130
-    assert "a-stream: no reply in 4 attempts: No connection" in told.stdout
-    assert "parley models paid.yaml" in told.stdout
-
-
-def test_the_number_of_simulated_participants_has_an_upper_limit(tmp_path: Path) -> None:
-    told = parley("simulate", "demo", "-n", "1000001", folder=tmp_path)
-    assert (told.returncode, "1000000" in told.stderr) == (2, True)

@@ -145,7 +145,6 @@ async def turns(count: int) -> None:
 @pytest.mark.parametrize("left", MOMENTS)
 @pytest.mark.parametrize("right", MOMENTS)
 async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: Duel, left: str, right: str) -> None:
-    """Whatever the two columns have come to when Stop is pressed."""
     await duel.begin()
     at = dict(zip(SLOTS, (left, right), strict=True))
     for slot, moment in at.items():
@@ -171,7 +170,6 @@ async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: D
 
 
 async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, soak: bool) -> None:
-    """Pieces, ends and faults come in both columns while Stop is on its way."""
     chance = random.Random(seed)
     for _ in range(5_000 if soak else 30):
         await duel.begin()
@@ -218,7 +216,6 @@ async def _listen(duel: Duel, slot: str) -> None:
 
 
 async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -> None:
-    """No reply that was cut is compared with one that was asked for anew and is whole; whichever column failed."""
     for cut, broken in (SLOTS, SLOTS[::-1]):
         for clicked in ({}, {"slot": broken}):
             await duel.begin()
@@ -250,7 +247,6 @@ async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -
 async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
     tmp_path: Path, then: str, elsewhere: bool, database_url: str
 ) -> None:
-    """Whichever process notices; and once, though the model would have gone on."""
     talk = {"step": "chat", "model": "one", "time_limit": {"after_s": 60, "on_expiry": then}}
     raw = {
         "study": "timed",

@@ -17,15 +17,11 @@ from app.studies.loader import load_study
 from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
 from storage.db.engine import Database
-from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import publish_on_start, versions
 from tests.fakes import studies
-from tests.fakes.asking import KEY
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.model_reply import TOKENS
-from tests.fakes.model_server import serve
 from tests.fakes.researcher import Researcher, draft, value, visible
 from tests.fakes.served import serving, settings_for
 from tests.wiring.reading import facts, query
@@ -128,17 +124,6 @@ async def test_a_text_is_saved_in_the_draft_it_is_of_and_only_over_the_text_it_w
     assert room.desk.drafts.text("sums") == f"{text}# first\n"
 
 
-async def test_a_character_that_is_no_text_is_left_out_and_the_text_can_be_saved_again(at: Console) -> None:
-    room, researcher = at
-    made = await make(researcher, "sums")
-    text = draft(made["study-text"])
-    bell = await write(researcher, f"{text}# \a\n", value(made["text-mark"]))
-    assert room.desk.drafts.text("sums") == f"{text}# \n"
-    more = await write(researcher, f"{text}# \a more\n", value(bell["text-mark"]))
-    assert not value(more["text-refused"])
-    assert room.desk.drafts.text("sums") == f"{text}#  more\n"
-
-
 async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
     room, researcher = at
     made = await make(researcher, "sums")
@@ -156,40 +141,6 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
     newer, older = versions(database, "sums")
     assert newer.current
     assert newer.hash != older.hash
-
-
-async def test_publication_metadata_are_published_without_a_new_version(at: Console, database: Database) -> None:
-    room, researcher = at
-    made = await make(researcher, "sums")
-    await publish(room, researcher)
-    text = draft(made["study-text"]) + "\ndataset:\n  license: CC0-1.0\n"
-    wrote = await write(researcher, text, value(made["text-mark"]))
-    assert wrote["publish-ask"]["interactive"]
-    await publish(room, researcher)
-    info = dataset_info_of(database, "sums")
-    assert info is not None
-    assert info.license == "CC0-1.0"
-    assert len(versions(database, "sums")) == 1
-    again = await write(researcher, f"{text}# a comment\n", value(wrote["text-mark"]))
-    assert not again["publish-ask"]["interactive"]
-
-
-async def test_a_study_is_paused_capped_and_closed(at: Console, database: Database) -> None:
-    _, researcher = at
-    await researcher.on("decide-paused", "click")
-    assert operations_of(database, "short").state == "paused"
-    await researcher.on("cap-set", "click", **{"cap-most": 5, "cap-where": []})
-    assert operations_of(database, "short").caps == {(): 5}
-    for most in (-1, 10_000_000, None):
-        refused = await researcher.on("cap-set", "click", **{"cap-most": most, "cap-where": []})
-        assert "whole number from 0" in value(refused["note"])
-    assert operations_of(database, "short").caps == {(): 5}
-    await researcher.on("cap-lift", "click", **{"cap-where": []})
-    assert operations_of(database, "short").caps == {(): None}
-    await researcher.on("decide-closed", "click")
-    assert operations_of(database, "short").state == "paused", "closing is asked twice"
-    await researcher.on("close-yes", "click")
-    assert operations_of(database, "short").state == "closed"
 
 
 async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Console, database: Database) -> None:
@@ -210,7 +161,6 @@ async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Cons
 
 
 async def test_a_study_that_was_only_simulated_is_not_open(tmp_path: Path, database: Database) -> None:
-    """The participants' server has no start page for it."""
     study = load_study(str(studies.short(tmp_path)))
     runtime = SessionService(database, settings_for(tmp_path), SystemClock())
     runtime.prepare(study)
@@ -246,98 +196,6 @@ async def opened(researcher: Researcher, tab: str, shown: Shown) -> Shown:
 def _is_left(update: Any) -> bool:
     nothing = {"__type__": "update"}
     return update in (nothing, {**nothing, "props": nothing})
-
-
-async def test_the_other_tabs_of_a_study_show_what_was_written(at: Console) -> None:
-    room, researcher = at
-    shown = dict(await make(researcher, "sums"))
-    await publish(room, researcher)
-    shown |= await researcher.open(tab="studies", study="sums")
-    text, mark = draft(shown["study-text"]), value(shown["text-mark"])
-    assert "unpublished" not in value(shown["study-title"])
-    for tab in ("Overview", "Edit", "Items", "Preview", "Versions"):
-        assert set(await opened(researcher, tab, shown)) <= {"bench-front", "study-title"}, "nothing has changed"
-
-    wrote = await write(researcher, text.replace("flow:", "flow:\n  - {step: info, id: more, text: Hi}"), mark)
-    told = await researcher.on("text-mark", "change", **{"bench-front": "Edit"})
-    assert "unpublished changes" in value(told["study-title"])
-    assert _is_left(told["walk-which"])
-    preview = await opened(researcher, "Preview", shown)
-    assert preview["walk-which"] == {"__type__": "update", "visible": True, "value": WRITTEN}
-    assert "more" in str(preview["walk-step"]["choices"])
-    assert "unpublished changes" in value(preview["study-title"])
-    assert set(await opened(researcher, "Preview", shown)) <= {"bench-front", "study-title"}, (
-        "what is begun there stays"
-    )
-    assert "more" in value((await opened(researcher, "Overview", shown))["study-tree"])
-    assert "study-text" not in await opened(researcher, "Edit", shown)
-
-    # The answer to what was written last comes when Preview is open already.
-    before = {name: value(update) for name, update in shown.items() if name.startswith(("seen-", "bench-"))}
-    await write(researcher, text, value(wrote["text-mark"]))
-    late = await researcher.on("text-mark", "change", **{**before, "bench-front": "Preview"})
-    assert late["walk-which"]["visible"] is False
-
-
-async def test_a_draft_that_is_corrected_can_be_previewed(at: Console, database: Database) -> None:
-    room, researcher = at
-    made = await make(researcher, "sums")
-    text = draft(made["study-text"])
-    room.desk.drafts.save("sums", text.replace("flow:", "flwo:"))
-    shown = dict(await researcher.open(tab="studies", study="sums"))
-    assert shown["walk-form"]["visible"] is False
-    await write(researcher, text, value(shown["text-mark"]))
-    assert (await opened(researcher, "Preview", shown))["walk-form"]["visible"] is True
-
-
-async def test_the_columns_that_were_chosen_stay_until_the_pools_are_written_anew(at: Console) -> None:
-    _, researcher = at
-    shown = dict(await make(researcher, "sums"))
-    text, mark = draft(shown["study-text"]), value(shown["text-mark"])
-    wrote = await write(researcher, f"{text}# a comment\n", mark)
-    assert "items-pool" not in await opened(researcher, "Items", shown)
-    pool = "problems:\n  more: {source: items, items: []}\n"
-    await write(researcher, text.replace("models:\n", f"{pool}models:\n"), value(wrote["text-mark"]))
-    assert "more" in str((await opened(researcher, "Items", shown))["items-pool"]["choices"])
-
-
-MODELS = """models:
-  sound: {backend: openai, server: lab, price: {prompt: 1000, completion: 1000}}
-  wrong: {backend: openai, server: lab, model: "fault:401-quote"}
-  lacking: {backend: openai, server: nowhere}
-"""
-
-
-async def test_the_models_of_a_draft_are_tested(
-    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serve() as server:
-        monkeypatch.setenv("PARLEY_MODEL_SERVERS", json.dumps({"lab": {"url": server.base_url, "key": KEY}}))
-        async with console(tmp_path, database) as (room, researcher):
-            await researcher.open(tab="studies")
-            made = await make(researcher, "sums")
-            text = re.sub(r"models:\n(  .*\n)+", MODELS, draft(made["study-text"]))
-            text = text.replace("careful", "sound").replace("hasty", "wrong")
-            wrote = await write(researcher, text, value(made["text-mark"]))
-            assert re.search(r"line \d+.*models\.lacking\.server.*nowhere", value(wrote["faults"]), re.DOTALL)
-            tested = value((await researcher.on("models-test", "click"))["models-tested"])
-    assert len(server.requests) == 2
-    rows = dict(re.findall(r"<dt>(\w+)</dt>(.*?)</dd>", tested, re.DOTALL))
-    assert [*rows] == ["sound", "wrong", "lacking"]
-    assert all(part in rows["sound"] for part in ("Reply with one short sentence", *map(str, TOKENS)))
-    assert "status_401" in rows["wrong"]
-    assert "PARLEY_MODEL_SERVERS" in rows["lacking"]
-    assert KEY not in tested
-    assert ("tested the models of the draft", "sums") in [(what, about) for _, what, about in room.did]
-
-
-async def test_the_models_of_a_draft_with_errors_are_not_tested(at: Console) -> None:
-    _, researcher = at
-    made = await make(researcher, "sums")
-    await write(researcher, draft(made["study-text"]).replace("flow:", "flwo:"), value(made["text-mark"]))
-    tested = value((await researcher.on("models-test", "click"))["models-tested"])
-    assert "<dl" not in tested
-    assert "errors" in tested
 
 
 async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database: Database) -> None:

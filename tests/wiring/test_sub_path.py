@@ -12,7 +12,6 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import Receive, Scope, Send
 
 from app.bots.http_participant import HttpParticipant, Measured
-from app.config.settings import Settings
 from app.web import security
 from app.web.console import security as console_security
 from app.web.participant.session_cookie import SessionCookie
@@ -192,14 +191,6 @@ async def _ask(app: SubPath, path: str) -> httpx2.Response:
 )
 def test_the_cookies_name_promises_what_its_path_allows(secure: bool, path: str, name: str) -> None:
     assert SessionCookie(SECRET, secure=secure, path=path).name == name
-
-
-@pytest.mark.parametrize("path", ["/study", "/a/b-c/d_e.f", "/~ada/study", "/study/", "/"])
-def test_a_public_url_may_have_a_path(path: str) -> None:
-    settings = Settings(
-        _env_file=None, public_url=f"https://lab.example.org{path}", console_url="https://lab.example.org/c"
-    )
-    assert (settings.sub_path, settings.console_sub_path) == (path.rstrip("/"), "/c")
 
 
 CLAIMS = {

@@ -90,18 +90,6 @@ async def test_nothing_is_kept_before_the_consent(served: Served, bot: HttpBot) 
     assert [row[1] for row in await stored(served, bot)] == ["consent"]
 
 
-async def test_the_consent_discloses_it_and_the_page_is_told_when_it_begins(served: Served, bot: HttpBot) -> None:
-    painting = (await bot.send("POST", "/api/look", {})).json()
-    assert painting["telemetry"] is False
-    assert "this page also records" in painting["updates"]["left"]["value"]
-    await bot.until(path="remarks")
-    painting = (await bot.send("POST", "/api/look", {})).json()
-    assert (painting["telemetry"], painting["paste"], painting["idle_s"]) == (True, "allow", None)
-    assert 'data-paste="log"' in painting["updates"]["left"]["value"]
-    await bot.until(path="with_ai")
-    assert (await bot.send("POST", "/api/look", {})).json()["paste"] == "log"
-
-
 async def test_a_batch_that_comes_twice_is_kept_once(served: Served, agreed: HttpBot) -> None:
     records = [record(), record(kind="came_back", away_ms=5)]
     assert set(await asyncio.gather(*(tell(agreed, *records, key="a" * 32) for _ in range(10)))) == {204}
@@ -119,30 +107,6 @@ async def test_what_is_of_no_screen_or_box_of_the_session_is_dropped_alone(serve
     assert [row[4] for row in await stored(served, agreed)] == [{"box": "comment", "chars": 1, "blocked": False}]
 
 
-BAD: dict[str, dict[str, Any]] = {
-    "no batch": {},
-    "no key": {"records": []},
-    "a key in words": {"key": "what I have written here, whole!", "records": []},
-    "101 records": {"key": "0" * 32, "records": [record()] * 101},
-    "an unknown key": {"key": "0" * 32, "records": [], "text": "what I wrote"},
-    "an unknown key in a record": {"key": "0" * 32, "records": [record(text="what I wrote")]},
-    "an unknown kind": {"key": "0" * 32, "records": [record(kind="typed")]},
-    "a record without a place": {"key": "0" * 32, "records": [{"kind": "left", "ago_ms": 0}]},
-    "a number in words": {"key": "0" * 32, "records": [record(kind="came_back", away_ms="5")]},
-    "a number beyond all": {"key": "0" * 32, "records": [record(kind="came_back", away_ms=10**30)]},
-}
-
-
-async def test_a_bad_batch_and_one_of_nobody_or_too_large_are_refused_whole(served: Served, agreed: HttpBot) -> None:
-    for name, bad in BAD.items():
-        response = await agreed.send("POST", "/api/telemetry", bad)
-        assert (response.status_code, "what I wrote" in response.text) == (422, False), name
-    assert await stored(served, agreed) == []
-    async with HttpBot(served.url, "nobody") as nobody:
-        assert await tell(nobody, record()) == 401
-    assert await tell(agreed, *[record(path="x" * 500)] * 600) == 413
-
-
 async def test_beyond_the_cap_nothing_more_is_kept(served: Served, agreed: HttpBot) -> None:
     for number in range(MOST_RECORDS // 100 + 1):
         assert await tell(agreed, *[record()] * 99, key=f"{number:032x}") == 204
@@ -154,7 +118,6 @@ async def test_beyond_the_cap_nothing_more_is_kept(served: Served, agreed: HttpB
 
 
 async def test_nothing_comes_back_of_who_was_erased(served: Served, agreed: HttpBot) -> None:
-    """Not even from a process that does not know of it yet."""
     entry = {"stream": agreed.stream, "at_us": 0, "by": "participant", "reason": "withdrew"}
     with writer(served.database) as connection, connection.begin():
         connection.execute(insert(tables.erasures), [entry])
@@ -208,7 +171,6 @@ def times(served: Served, *options: str) -> str:
 async def test_a_screen_is_attended_where_the_page_told_that_somebody_was_there(
     served: Served, agreed: HttpBot, sign: str, attended: bool
 ) -> None:
-    """An empty draft is a sign as well; and only one of that screen."""
     records = {
         "left": record(),
         "idle": record(kind="idle", after_ms=60_000),

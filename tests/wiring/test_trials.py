@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.trial.deviations import deviations, what_changed
+from app.analysis.trial.deviations import deviations
 from app.studies.loader import load_study, read_yaml
 from storage.db.engine import Database, open_database
 from storage.registers.plan_events import plan_events, record_preregistration
@@ -20,20 +20,6 @@ from tests.fakes.commanding import Done, parley
 from tests.fakes.visits import Visits, begin
 
 pytestmark = pytest.mark.anyio
-PLAN = {
-    "participants": 4,
-    "exclude": ["integrity"],
-    "hypotheses": [
-        {
-            "id": "uplift",
-            "claim": "People answer more questions correctly with the assistant.",
-            "outcome": "correct",
-            "contrast": {"factor": "step", "treatment": "with_ai", "control": "before"},
-            "direction": "greater",
-            "smallest_effect": 0.1,
-        }
-    ],
-}
 TRIAL = """
 study: uplift
 title: Do people answer better with an assistant?
@@ -121,18 +107,6 @@ def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_it
     assert json.loads(run("show", "deviations", "uplift", "--json").stdout) == [found | {"reason": "A site joined."}]
 
 
-def test_a_study_without_a_plan_is_not_preregistered(tmp_path: Path) -> None:
-    studies.short(tmp_path)
-    assert parley("publish", "short.yaml", folder=tmp_path).returncode == 0
-    assert parley("trial", "preregister", "short", folder=tmp_path).returncode == 2
-    assert not (tmp_path / "short-preregistration").exists()
-
-
-async def test_nothing_is_a_deviation_before_a_preregistration(visits: Visits) -> None:
-    await visits.runtime.remark(visits.streams["ada"], "excluded", "not wanted", "ada")
-    assert names(visits) == []
-
-
 async def test_people_before_it_exclusions_and_an_early_end_are_deviations(visits: Visits) -> None:
     preregister(visits)
     assert names(visits) == ["late"]
@@ -146,12 +120,3 @@ async def test_people_before_it_exclusions_and_an_early_end_are_deviations(visit
     set_status(visits.database, "short", "opened", {}, by="researcher", at_us=visits.clock.now_us())
     last = deviations(visits.database, "short")[-1]
     assert (last.name, last.reason) == ("reopened-1", "It rained."), "its outcomes could be seen meanwhile"
-
-
-def test_what_changed_names_the_keys_of_plan_and_study(tmp_path: Path) -> None:
-    file = tmp_path / "trial.yaml"
-    file.write_text(TRIAL, encoding="utf-8")
-    before = load_study(str(file))
-    file.write_text(TRIAL.replace("take: 2", "take: 3").replace("participants: 40", "participants: 50"), "utf-8")
-    changed = what_changed(before, load_study(str(file)))
-    assert changed == "its plan differs in participants (40 before, 50 now); the study differs in flow"

@@ -122,7 +122,6 @@ async def test_a_full_disk(
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(15, marks=pytest.mark.soak)])
 async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int) -> None:
-    """Another process holds it, for longer than a connection waits: whoever looks can, whoever acts waits."""
     process = Process(tmp_path, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)
     other = sqlite3.connect(tmp_path / "parley.db", isolation_level=None)
@@ -165,7 +164,6 @@ def kill_one_at_work(address: str, chance: random.Random) -> None:
 async def test_postgresql_is_restarted_and_a_process_of_it_is_killed(
     tmp_path: Path, people: int, seed: int, soak: bool
 ) -> None:
-    """Nothing is lost or done twice; with --soak it is 100 times."""
     chance = random.Random(seed)
     with outside() as folder, one_that_restarts(folder) as (address, restart):
         settings = settings_for(tmp_path, database_url=address)
@@ -192,7 +190,6 @@ def check_told(found: Crowd) -> None:
 
 @pytest.mark.nightly
 async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
-    """First its tables cannot grow; then its journal cannot, where it stops itself, and is started again by hand."""
     others = 0
     with outside() as folder, small_disk(folder, 128), one_that_restarts(folder) as (address, restart):
         process = Process(tmp_path, (studies.short(tmp_path),), env={"PARLEY_DATABASE_URL": address})
@@ -232,7 +229,6 @@ async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int,
 
 
 async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
-    """The server runs an hour ahead and is restarted on a machine whose clock was set right since."""
     study, settings = studies.short(tmp_path), settings_for(tmp_path)
     async with HttpBot("", "clock") as bot:
         ahead = VirtualClock(SystemClock().now_us() + HOUR_US)
@@ -254,7 +250,6 @@ async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by_s", [-3600, 5])
 async def test_a_clock_that_jumps_breaks_no_session(tmp_path: Path, by_s: int) -> None:
-    """Whatever a clock says, a session goes on to its end, and nothing is lost or answered with an error."""
     clock = VirtualClock(SystemClock().now_us())
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings_for(tmp_path), studies.short(tmp_path), clock=clock))

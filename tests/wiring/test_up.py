@@ -15,8 +15,6 @@ import pytest
 
 from app.cli import up
 from app.config.settings import Settings
-from app.studies.loader import load_study, read_yaml
-from app.web.participant.recruiter_links import recruitment_links
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.forked import Forked, command
@@ -114,18 +112,3 @@ def test_a_process_that_ends_again_and_again_is_started_ever_more_rarely(monkeyp
     kept.start()
     kept.stop()
     assert waited[1::2] == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
-
-
-@pytest.mark.parametrize(
-    ("channel", "wanted"),
-    [
-        ("prolific", "/s/talk?PROLIFIC_PID={{%PROLIFIC_PID%}}"),
-        ("sona", "/s/talk?survey_code=%SURVEY_CODE%"),
-        ("connect", "/s/talk"),
-        ("open", "/s/talk"),
-    ],
-)
-def test_each_recruiter_of_a_study_has_its_link(channel: str, wanted: str, tmp_path: Path) -> None:
-    raw = {**read_yaml(studies.chat(tmp_path)), "recruitment": {"channels": [channel]}}
-    ((_, link),) = recruitment_links(load_study(str(studies.write(tmp_path, raw))), "https://study.example.org")
-    assert link.startswith(f"https://study.example.org{wanted}")

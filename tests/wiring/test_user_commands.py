@@ -39,26 +39,6 @@ def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
     assert account["last_used"]
 
 
-@pytest.mark.parametrize(
-    ("words", "typed", "why"),
-    [
-        (("add", "ada", "--password-stdin"), "short\n", "15 or more are needed"),
-        (("add", "ada", "--password-stdin"), "", "standard input is empty"),
-        (("add", "ada"), f"{GOOD}\n{GOOD}\n", "Pipe it into --password-stdin"),
-        (("add", "the king", "--password-stdin"), f"{GOOD}\n", "cannot be an account name"),
-        (("add", "ada", "--role", "ownr", "--password-stdin"), f"{GOOD}\n", "Did you mean 'owner'?"),
-        (("password", "eve", "--password-stdin"), f"{GOOD}\n", "There is no account 'eve'"),
-        (("remove", "eve"), "", "There is no account 'eve'"),
-        (("invite", "--role", "queen"), "", "'queen' is not a role; allowed: analyst, owner."),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_words(tmp_path: Path, words: tuple[str, ...], typed: str, why: str) -> None:
-    accounts_of(tmp_path)  # makes the database
-    done = parley("accounts", *words, folder=tmp_path, typed=typed)
-    assert (done.returncode, why in done.stderr) == (2, True), done.stderr
-    assert accounts_of(tmp_path).everybody() == ()
-
-
 def test_a_password_is_changed_and_an_account_removed(tmp_path: Path) -> None:
     add(tmp_path)
     add(tmp_path, "bob", "analyst")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,6 @@ from storage.registers.studies import BUILT, MOST_CHARS, Studies
 from storage.registers.study_status import operations_of, set_status
 from storage.registers.study_versions import StudyVersion, current, publish, publish_on_start, versions
 from tests.fakes import studies
-from tests.fakes.commanding import parley
 from tests.fakes.served import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -117,7 +115,6 @@ def test_two_servers_that_start_at_once_publish_once(each_database: Database, tm
 
 
 async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path: Path) -> None:
-    """A package with a step of one's own is uninstalled after a study with it was published."""
     whole = edition(tmp_path, 1)
     gone = restore(whole.document.replace('"study":"small"', '"study":"gone"'))
     for study in (whole, gone):
@@ -153,31 +150,6 @@ async def offered(shelf: Shelf, folder: Path, *given: Study) -> set[str]:
         return {*await OpenStudies(runtime, shelf.database, given).names()}
     finally:
         await runtime.close()
-
-
-def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path) -> None:
-    file = tmp_path / "mine" / "study.yaml"
-
-    def run(*words: str) -> str:
-        done = parley(*words, folder=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert f"parley check {file}" in run("new", str(tmp_path / "mine"), "--template", "arena")
-    assert "parley recruit pilot mine" in run("publish", str(file))
-    assert '"state": "draft"' in run("show", "status", "mine", "--json")
-    run("recruit", "open", "mine")
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("title: Which assistant", "title: Which of them"), encoding="utf-8")
-    assert "+  title: Which of them is better?" in run("show", "diff", str(file))
-    assert "increase `version:`" in run("publish", str(file))
-    assert "the current version already" in run("publish", str(file))
-    assert len(json.loads(run("show", "versions", "mine", "--json"))) == 2
-    assert "-  title: Which assistant is better?" in run("show", "diff", "mine")
-    run("recruit", "close", "mine", "--reason", "enough")
-    assert json.loads(run("show", "status", "mine", "--json"))["reason"] == "enough"
-    assert "no version of" in parley("show", "diff", "mine", "--before", "zzz", folder=tmp_path).stderr
-    assert "exists already" in parley("new", str(tmp_path / "mine"), folder=tmp_path).stderr
 
 
 def test_a_study_is_built_once_in_a_process_and_only_for_the_database_that_has_it(shelf: Shelf, tmp_path: Path) -> None:

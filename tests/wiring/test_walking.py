@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -23,9 +22,8 @@ from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
-from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.fakes.served import SECRET, Served
 from tests.fakes.sessions import NAMES, study
 from tests.wiring.reading import facts, query
 
@@ -116,25 +114,3 @@ async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkey
     assert walks.stream(good) == person.stream
     monkeypatch.setattr("itsdangerous.timed.time.time", lambda: SystemClock().now_us() / 1e6 + HOUR_S + 5)
     assert walks.stream(good) is None
-
-
-@pytest.mark.nightly
-async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
-    path = studies.short(tmp_path)
-    done = await asyncio.to_thread(
-        parley, "preview", str(path), "--step", "question[*]/with_ai", folder=tmp_path, PARLEY_SECRET=SECRET
-    )
-    assert done.returncode == 0, done.stderr
-    token = done.stdout.splitlines()[0].rpartition("/walk/")[2]
-    opened = await asyncio.to_thread(parley, "recruit", "open", "short", folder=tmp_path)
-    assert opened.stdout.endswith("No version of short is published yet: parley publish FILE\n")
-    async with serving(settings_for(tmp_path), path) as server, HttpBot(server.url, "walker") as walker:
-        await walker.send("GET", f"/walk/{token}")
-        assert (await walker.look()).path == "question[0]/with_ai"
-    for words, said in (
-        (("--step", "nowhere"), "is not a step"),
-        (("--where", "condition=x"), "no such factor"),
-        (("--language", "fr"), "not in this language"),
-    ):
-        failed = await asyncio.to_thread(parley, "preview", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)
-        assert (failed.returncode, said in failed.stderr) == (2, True), failed.stderr
