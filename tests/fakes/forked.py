@@ -71,13 +71,6 @@ def command(*words: str) -> None:
     main()
 
 
-def command_at(terminal: str, *words: str) -> None:
-    """A command as the process that it is in, whose standard input is a terminal."""
-    os.dup2(os.open(terminal, os.O_RDWR | os.O_NOCTTY), 0)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
-    command(*words)
-
-
 def _run(run: Callable[..., Any], given: tuple[Any, ...], folder: Path, out: Path, env: dict[str, str]) -> None:
     told = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(told, 1)

@@ -118,9 +118,6 @@ class Researcher:
         fields = [one for number, one in self._components.items() if number in sent and one["type"] in FIELDS]
         return {one["props"]["elem_id"] for one in fields if one["props"]["visible"] != "hidden"}
 
-    def adopt(self, other: Researcher) -> None:
-        self._components, self.events = other._components, other.events
-
     def _wired(self, config: Mapping[str, Any]) -> Iterator[Wired]:
         for one in config["dependencies"]:
             if one["backend_fn"]:

@@ -33,14 +33,6 @@ def who(accounts: Accounts) -> list[tuple[str, str]]:
     return [(account.name, account.role) for account in accounts.everybody()]
 
 
-def test_an_account_is_made_and_logs_in_whatever_the_case_of_its_name(place: Place) -> None:
-    assert who(place.accounts) == [("ada", "owner"), ("bob", "analyst")]
-    for name in ("ada", "ADA", " Ada "):
-        known = place.accounts.logins.visitor(place.accounts.logins.log_in(name, GOOD, HOME))
-        assert known is not None
-        assert (known.name, known.role) == ("ada", "owner")
-
-
 def test_nothing_that_opens_a_door_is_in_the_database(place: Place) -> None:
     token = place.accounts.logins.log_in("ada", GOOD, HOME)
     invitation = place.accounts.invitations.make("analyst", "ada")

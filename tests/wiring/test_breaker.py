@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
+from app.errors import BackendDenied, BackendError, BackendUnavailable
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.wiring.test_patience import Talk, models
 
 pytestmark = pytest.mark.anyio
 FAILURES, PAUSE_S = 5, 30
-OWN = [
-    BackendRejected("your prompt", reason="content_filter"),
-    BackendRejected("what is this", reason="status_400"),
-    BackendBroken("I will not", reason="refusal"),
-    BackendBroken("", reason="empty_reply"),
-]
-"""What a text can bring about."""
 HEALTH = [
     BackendUnavailable("away", reason="connection"),
     BackendUnavailable("busy", reason="status_503", retry_after_s=600),
@@ -77,16 +70,6 @@ class Room:
 def fails(error: BackendError, times: int) -> None:
     """The model fails so often, and then replies."""
     PLAYS["first"] = [error] * times
-
-
-async def test_what_a_text_brings_about_is_nobody_elses_business(tmp_path: Path) -> None:
-    room = await Room(tmp_path, 3).begin()
-    for error in OWN:
-        fails(error, 2 * FAILURES)
-        assert {await room.say(who) for who in [0, 1] * FAILURES} == {error.reason}
-        assert await room.say(2) == "Good."
-        room.talk.clock.advance(PAUSE_S / 2)
-    await room.talk.runtime.close()
 
 
 async def test_of_one_session_one_failure_in_a_row_counts(tmp_path: Path) -> None:

@@ -6,15 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
-from app.studies.builder import PARTS, Answers, field_keys
 from app.studies.loader import load_study
-from app.web.console.study_tab.builder import StudyBuilder
 from storage.db.engine import Database
 from storage.registers.study_versions import versions
-from tests.fakes.console import Room, console, room
+from tests.fakes.console import Room, console
 from tests.fakes.researcher import Researcher, draft, text, value, visible
 
 pytestmark = pytest.mark.anyio
@@ -32,14 +29,6 @@ async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
 
 async def answer(researcher: Researcher, **values: Any) -> Any:
     return await researcher.on("b-title", "input", **{**ANSWERS, **values})
-
-
-def test_the_form_has_the_fields_that_faults_name(tmp_path: Path, database: Database) -> None:
-    with room(tmp_path, database) as made, gr.Blocks():
-        form = StudyBuilder(made.desk)
-        form.build()
-    full = Answers(**{f"{part}s": (kind(),) * most for part, (kind, most) in PARTS.items()})
-    assert set(form.fields) == field_keys(full)
 
 
 async def test_answers_are_written_and_checked_at_once(at: Console, database: Database) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,56 +20,6 @@ def process(*words: str, folder: Path, **settings: str) -> Done:
     env = {**settings, "COLUMNS": "200", "TERM": "dumb"}
     forked = Forked(command, *words, folder=folder, out=folder / "said.txt", env=env)
     return Done(forked.wait() or 0, said := forked.said(), said)
-
-
-@pytest.fixture
-def taken_port() -> Iterator[int]:
-    """A port on which something already listens."""
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        yield server.getsockname()[1]
-
-
-def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
-    parley("publish", "arena", folder=tmp_path)
-    (tmp_path / "mine.yaml").write_text("study: mine\n")
-    for words, said in (
-        (("export", "nobody", "--schema", "chatbench", "-o", "x"), "'nobody'"),
-        (("export", "demo", "--schema", "chatbensh", "-o", "x"), "'chatbensh'"),
-        (("simulate", "demmo"), "Did you mean 'demo'?"),
-        (("check", "nowhere.yaml"), "nowhere.yaml"),
-        (("new", "/dev/null/mine"), "'/dev/null/mine'"),
-        (("show", "costs", "deer"), "'deer'"),
-        (("show", "cost", "demo"), "Did you mean 'costs'?"),
-        (("status", "demo"), "'show status'?"),
-        (("serve", "demo", "demo"), "demo"),
-        (("chek", "demo"), "Did you mean 'check'?"),
-        (("db", "migrat"), "Did you mean 'migrate'?"),
-        (("check", "demo", "--bost", "1"), "--bots"),
-        (("check", "mien.yaml"), "Did you mean 'mine.yaml'?"),
-    ):
-        done = parley(*words, folder=tmp_path, PARLEY_PORT="0")
-        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
-@pytest.mark.parametrize(
-    "command", ["console", *(pytest.param(name, marks=pytest.mark.soak) for name in ("serve", "demo"))]
-)
-def test_the_command_line_wins_over_the_settings(command: str, taken_port: int, tmp_path: Path) -> None:
-    given = ("--host", "127.0.0.1", "--port", f"{taken_port}", "--database", "sqlite:///given.db")
-    env = {
-        "PARLEY_HOST": "::1",
-        "PARLEY_PORT": "0",
-        "PARLEY_CONSOLE_PORT": "0",
-        "PARLEY_DATABASE_URL": "sqlite:///x.db",
-    }
-    done = process(command, *given, folder=tmp_path, **env)
-    assert (done.returncode, f"cannot listen on 127.0.0.1:{taken_port}" in done.stderr) == (2, True)
-    (tmp_path / "given.db").write_text("no database")
-    done = process(command, *given[:3], "0", *given[4:], folder=tmp_path, **env)
-    assert (done.returncode, "given.db" in done.stderr) == (2, True)
-    assert not (tmp_path / "x.db").exists()
 
 
 def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: Path) -> None:
@@ -167,13 +115,8 @@ def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
 
 READING = (
     "export demo --schema chatbench -o out",
-    "session note demo 1 seen",
     "recruit open demo",
-    "payments demo -o out",
-    "report demo -o report.html",
-    "show status demo",
     "accounts list",
-    "show draws demo",
 )
 
 

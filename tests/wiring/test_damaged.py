@@ -14,8 +14,6 @@ from tests.fakes.commanding import parley
 WORDS = (
     ("serve", "demo"),
     ("show", "status", "demo"),
-    ("export", "demo", "--schema", "chatbench", "-o", "out"),
-    ("db", "rebuild"),
     ("db", "migrate"),
 )
 

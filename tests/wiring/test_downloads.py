@@ -8,7 +8,6 @@ import shutil
 import signal
 import stat
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from app.bots.simulate import START_US
 from app.clock import SystemClock, VirtualClock
 from app.web.console.current_user import VISITOR, CurrentUser
-from app.web.console.downloads import ANOTHERS, LIFE_S, LOCK, STOPPED, Downloads, Link
+from app.web.console.downloads import ANOTHERS, LIFE_S, LOCK, Downloads, Link
 from app.web.console.security import KNOWN
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
@@ -178,35 +177,3 @@ async def test_a_token_that_nobody_was_given_leads_nowhere(room: Room, lab: Data
     assert "/." not in f"/download/{token}"
     again = Downloads(room.clock)
     assert (await Room(again, room.clock, room.root).get(token)).status_code == 404, "after a restart it is gone"
-
-
-class Held(VirtualClock):
-    """A clock that keeps an export waiting until it is let go."""
-
-    def __init__(self, start_us: int) -> None:
-        super().__init__(start_us)
-        self.go = threading.Event()
-
-    def now_us(self) -> int:
-        if threading.current_thread().name == "parley-export":
-            self.go.wait()
-        return super().now_us()
-
-
-async def test_one_export_is_made_at_a_time_for_each_and_can_be_stopped(room: Room, lab: Database) -> None:
-    clock = Held(START_US)
-    held = Room(Downloads(clock), clock, room.root)
-    assert held.downloads.start(ANN, lab, WISH)
-    assert not held.downloads.start(ANN, lab, WISH)
-    assert held.downloads.start(BOB, lab, WISH)
-    while (job := held.downloads.job(ANN)) is not None and not job.file:
-        time.sleep(0.01)
-    assert (job and job.file) == "mathconverse_parsed_interactions.csv"
-    held.downloads.stop(ANN)
-    clock.go.set()
-    assert held.ended(ANN) == STOPPED
-    assert held.ended(BOB) == ""
-    assert [link.visitor for link in held.downloads.links(BOB)] == ["bob"]
-    assert held.downloads.links(ANN) == []
-    held.downloads.close()
-    assert held.files() == []

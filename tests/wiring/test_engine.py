@@ -7,17 +7,14 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
 
 from app.batch.plan import RunLimits
 from storage.ai_alone.runs import runs
-from storage.tables import attempts
 from tests.fakes.alone import (
     BAD,
     BUSY,
     DOWN,
     GARBLED,
-    GONE,
     NO,
     NO_KEY,
     Talk,
@@ -98,18 +95,6 @@ def test_being_told_to_wait_is_no_try(database):
     assert len(model.asked) == 21
 
 
-@pytest.mark.parametrize(("errors", "requests"), [([DOWN, GONE], 3), ([GARBLED, DOWN], 3)])
-def test_what_passes_is_tried_again(errors, requests, database):
-    cell = Talk("x")
-    with asking(first(seeds([cell])[0], *errors)) as model:
-        assert ask(database, [cell]).failed == 0
-    assert len(model.asked) == requests
-    found = read(database)
-    assert [one.number for one in found] == list(range(1, requests + 1)), "each attempt is kept"
-    assert [one.reason for one in found] == [*(error.reason for error in errors), None]
-    assert found[-1].text == "reply 0.0"
-
-
 @pytest.mark.parametrize(("error", "requests"), [(DOWN, 3), (GARBLED, 2), (BAD, 1)])
 def test_what_stays_is_a_failed_row_and_asked_again_by_the_next_run(error, requests, database):
     cells = [Talk("x"), Talk("y")]
@@ -148,13 +133,6 @@ def test_a_key_that_is_refused_ends_the_asking_of_that_model_alone(database):
     assert len(model.asked) < 15
 
 
-def test_a_text_that_is_rejected_takes_the_model_from_no_other(database):
-    cells = [Talk("x", 60), Talk("y", 30)]
-    with asking(lambda seed: BAD if seed.startswith(cells[0].key) else None):
-        ended = ask(database, cells)
-    assert (ended.why, ended.failed, ended.asked) == ("done", 60, 30)
-
-
 def test_a_server_that_is_away_is_given_up(database):
     with asking(lambda seed: DOWN):
         limits = RunLimits(4, tries=1, patience_s=0.05)
@@ -189,8 +167,3 @@ def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
     assert rest.why == "done"
     assert Counter(model.asked) == Counter(seeds(cells))
     assert [one.ended["why"] for one in runs(database)] == ["interrupted", "done"]
-
-
-def read(database):
-    with database.connect() as connection:
-        return connection.execute(select(attempts).order_by(attempts.c.turn, attempts.c.number)).all()

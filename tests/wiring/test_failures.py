@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 
@@ -101,52 +100,3 @@ async def fails(faulty: Served, models: Server, fault: str) -> None:
         assert {word for word in SECRETS if word in told} <= allowed, "words stream in before they are known to fail"
         await bot.do("submit", {"answer": "A"})
         assert bot.screen.ended, "a participant is not held by a model that fails"
-
-
-async def test_a_refused_message_is_changed_and_answered(tmp_path: Path) -> None:
-    study = studies.chat(tmp_path, backend="openai", options={}, model="fault:400-filter")
-    with serve_models() as models:
-        settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
-        async with serving(settings, study) as served, AsyncExitStack() as stack:
-            bot = await talker(stack, served)
-            before = (await bot.look()).panel.chat
-            await bot.do("say", {"text": "Something bad"})
-            chat = (await bot.until(failed=True)).panel.chat
-            assert (chat.refused, chat.remaining) == ("Something bad", before.remaining)
-            assert (await bot.look()).panel.chat == chat, "a reload changes nothing"
-            assert "retry" not in bot.screen.actions
-            models.mended = True
-            await bot.do("say", {"text": "Something good"})
-            chat = (await bot.until(waiting=False)).panel.chat
-            assert [(said.role, said.ended) for said in chat.messages] == [
-                ("You", "unanswered"),
-                ("You", ""),
-                ("Bot", ""),
-            ]
-            assert [m["content"] for m in models.requests[-1].body["messages"] if m["role"] == "user"] == [
-                "Something good"
-            ]
-            said = [event for event in facts(served.database, bot.stream) if event.path == bot.screen.path]
-            assert [event.kind for event in said][-4:] == ["said", "failed", "said", "replied"]
-            assert [event.data["text"] for event in said if event.kind == "said"] == ["Something bad", "Something good"]
-            await bot.finish()
-            check_sound(served.database)
-
-
-async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Path, models: Server) -> None:
-    study = studies.chat(tmp_path, backend="openai", options={}, model="tutor")
-    async with AsyncExitStack() as stack:
-        away = settings_for(tmp_path, openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-x", **PATIENT)
-        async with serving(away, study) as served:
-            bot = await talker(stack, served)
-            await bot.do("say", {"text": "Hello"})
-            await bot.until(failed=True)
-        back = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
-        served = await stack.enter_async_context(serving(back, study))
-        bot.client.base_url = served.url
-        assert (await bot.look()).panel.chat.failed
-        await bot.do("retry", {})
-        await bot.until(waiting=False, failed=False)
-        assert [e.kind for e in facts(served.database, bot.stream)][-4:] == ["said", "failed", "retried", "replied"]
-        assert [m["content"] for m in models.requests[-1].body["messages"] if m["role"] != "system"] == ["Hello"]
-        await bot.finish()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import logging
 import re
 
 import pandas as pd
@@ -17,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from app.cli.logging_setup import TextFormatter as LogText
 from app.cli.printing import out
 from app.cli.safe_console import EscapingConsole
 from storage import column_types
@@ -43,17 +41,6 @@ def test_a_terminal_shows_what_would_command_it() -> None:
     console.print(table, tree, Panel(Text("".join(one.text for one in LIGHT))))
     assert COMMANDS.findall(written.getvalue()) == []
     assert isinstance(out, EscapingConsole)
-
-
-def test_a_record_of_a_log_is_one_line() -> None:
-    for one in LIGHT:
-        try:
-            raise ValueError(one.text)
-        except ValueError as error:
-            told = logging.LogRecord("app", logging.ERROR, __file__, 1, "no reply: %s", (error,), None)
-            failed = logging.LogRecord("app", logging.ERROR, __file__, 1, "failed", (), (ValueError, error, None))
-        lines = [LogText().format(record) for record in (told, failed)]
-        assert [(len(line.splitlines()), COMMANDS.findall(line)) for line in lines] == [(1, []), (1, [])], one.name
 
 
 nasty = st.lists(st.sampled_from([*NASTY, *(one.text for one in ALL)]) | st.text(), min_size=1, max_size=3).map("".join)

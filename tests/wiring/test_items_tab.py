@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
 
 from app.studies.pool_text import pools_in
 from app.web.console.study_tab.items import PARTS
@@ -115,32 +113,6 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
             assert "Was ist" in str(await walker.look())
     did = [what for _, what, about in room.did if about == "sums"]
     assert did[:3] == ["uploaded Fragen.csv", "uploaded Fragen.csv", "wrote the pool questions from Fragen.csv"]
-
-
-@pytest.mark.nightly
-async def test_a_sheet_and_where_numbers_begin_are_chosen(at: Console) -> None:
-    room, researcher = at
-    book, content = Workbook(), io.BytesIO()
-    first, second = book.active, book.create_sheet("More")
-    for sheet, question in ((first, "One?"), (second, "Two?")):
-        for row in (["question", "a", "b", "c", "answer"], [question, "x", "y", "z", 1]):
-            sheet.append(row)
-    book.save(content)
-    shown = await upload(researcher, "q.xlsx", content.getvalue())
-    assert (value(shown["items-sheet"]), len(shown["items-sheet"]["choices"])) == ("Sheet", 2)
-    assert "answers_from" in text(shown["items-understood"])
-    shown = await researcher.on("items-sheet", "select", **{"items-file": "q.xlsx", "items-sheet": "More"})
-    parts = {"question": "question", "options": ["a", "b", "c"], "answer": "answer"}
-    assert [value(shown[f"items-{part}"]) for part in parts] == [*parts.values()]
-    chosen = {**columns("q.xlsx", **parts), "items-sheet": "More", "items-answers_from": "0"}
-    mapped = await researcher.on("items-answers_from", "input", **chosen)
-    assert [(row[2], row[4]) for row in rows(mapped)] == [("Two?", "B")]
-    await researcher.on("items-write", "click", **chosen, **{"items-pool": "questions"})
-    told = {**parts, "sheet": "More", "answers_from": 0}
-    assert pools_in(room.desk.drafts.text("sums"))["questions"] == {"path": "q.xlsx", "columns": told}
-    again = await researcher.open(tab="studies", study="sums")
-    assert (value(again["items-sheet"]), value(again["items-answers_from"])) == ("More", "0")
-    assert "verdict good" in value(again["faults"])
 
 
 @pytest.mark.nightly

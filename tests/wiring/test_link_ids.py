@@ -23,14 +23,6 @@ pytestmark = pytest.mark.anyio
 PID = "aaaaaaaaaaaaaaaaaaaaaaa1"
 
 
-async def test_a_recruiters_parameter_is_taken_in_any_spelling(tmp_path: Path) -> None:
-    async with serving(settings_for(tmp_path), study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("small", f"?prolific_pid={PID}&study_id=s&session_id=t")
-        person = Participants(served.database, SECRET).reveal(bot.stream)
-        assert person == ParticipantId("prolific", PID, "t")
-        assert link_problems(served.database, "small") == ()
-
-
 LOST = [
     ("?PROLIFIC_PID={{%PROLIFIC_PID%}}", "unfilled", "PROLIFIC_PID"),
     ("?PROLIFIC_PID=two+words", "malformed", "PROLIFIC_PID"),

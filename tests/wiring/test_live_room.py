@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from storage.db.engine import open_database
 from storage.log.seats import cell_key
 from storage.registers.studies import Studies
-from storage.registers.study_status import operations_of, set_status
+from storage.registers.study_status import operations_of
 from tests.fakes.console import Room, room
 from tests.fakes.databases import busy
 from tests.fakes.researcher import Researcher, text
@@ -68,21 +67,6 @@ async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
     assert re.search(rf'href="\?study={NAME}&amp;tab=sessions&amp;session=\d+"', body)
     assert "answer-first" in text(body)
     assert "withdrawn" in text(body)
-
-
-async def test_conditions_stand_against_the_number_wanted_not_against_those_who_are_here(
-    olga: Researcher, console: Room
-) -> None:
-    here = {"study": NAME, "live-origin": "person"}
-    painted = await olga.on("live-origin", "input", **here)
-    assert set(re.findall(r"data-wanted>([^<]*)<", painted["live-body"])) == {"–"}
-    data = {"where": {}, "most": 60}
-    set_status(console.desk.database, NAME, "capped", data, by="researcher", at_us=START_US)
-    console.desk.clock.advance(5)  # type: ignore[attr-defined]
-    painted = await olga.on("live-origin", "input", **here)
-    wanted = re.findall(r"data-wanted>([^<]*)<", painted["live-body"])
-    assert sum(map(float, wanted)) == 60
-    assert "of 60" in text(painted["live-head"])
 
 
 async def limit(olga: Researcher, cell: Any, most: Any) -> dict[str, Any]:

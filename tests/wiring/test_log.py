@@ -64,14 +64,6 @@ def test_what_cannot_be_stored_harms_nobody_else(log: Log) -> None:
     assert log.load("b") == ()
 
 
-def test_who_no_longer_waits_does_not_stop_the_writer(log: Log) -> None:
-    futures = [log.append(fact("s", number)) for number in range(1, 50)]
-    for future in futures[::2]:
-        future.cancel()
-    log.append(fact("t", 1)).result(60)
-    assert len(log.load("t")) == 1
-
-
 def test_that_nothing_can_be_written_is_known_before_anybody_is_told(database: Database, log: Log) -> None:
     with database.connect() as connection:
         connection.exec_driver_sql("DROP TABLE draft")
@@ -101,12 +93,6 @@ def test_a_draft_that_comes_after_what_was_sent_is_dropped(log: Log) -> None:
     log.save_draft(DraftRow("s", "there", {"text": "in time"}, 0)).result(60)
     assert log.draft("s", "here") == {}
     assert log.draft("s", "there") == {"text": "in time"}
-
-
-def test_a_draft_is_read_as_it_was_left_though_it_is_still_being_written(log: Log) -> None:
-    for turn in range(200):
-        log.save_draft(DraftRow("s", "here", {"text": str(turn)}, turn))
-    assert log.draft("s", "here") == {"text": "199"}
 
 
 def test_a_database_that_is_gone_is_told_and_the_writer_lives(log: Log, database: Database) -> None:

@@ -12,7 +12,6 @@ from app.clock import VirtualClock
 from storage.accounts.accounts import Accounts
 from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, PER_PAIR, LoginThrottle, limits
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
-from storage.accounts.roles import TERMINAL
 from storage.errors import AccountError, LoginRefused, TooMany
 from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, Place, ada_and_bob
 
@@ -65,66 +64,6 @@ def test_a_name_that_nobody_has_costs_the_same_work() -> None:
     assert not passwords.fits(passwords.kept(BETTER), GOOD)
     unknown, known = (extract_parameters(kept) for kept in Counting.asked)
     assert unknown == known
-
-
-def test_a_login_ends_after_half_an_hour_without_use(place: Place) -> None:
-    token = place.accounts.logins.log_in("ada", GOOD, HOME)
-    for _ in range(6):
-        place.clock.advance(29 * 60)
-        assert place.accounts.logins.visitor(token)
-    place.clock.advance(30 * 60)
-    assert place.accounts.logins.visitor(token) is None
-
-
-def test_a_login_ends_after_twelve_hours_however_much_it_is_used(place: Place) -> None:
-    token = place.accounts.logins.log_in("ada", GOOD, HOME)
-    for _ in range(12 * 3 - 1):
-        place.clock.advance(20 * 60)
-        assert place.accounts.logins.visitor(token)
-    place.clock.advance(20 * 60)
-    assert place.accounts.logins.visitor(token) is None
-
-
-def test_what_ends_logins(ada: Place) -> None:
-    accounts, logins = ada.accounts, ada.accounts.logins
-
-    def alive(*tokens: str) -> list[bool]:
-        return [logins.visitor(token) is not None for token in tokens]
-
-    one, two, bobs = (logins.log_in(*known, HOME) for known in (("ada", GOOD), ("ada", GOOD), ("bob", BETTER)))
-    logins.log_out(one)
-    assert alive(one, two, bobs) == [False, True, True]
-    three = logins.log_in("ada", GOOD, HOME)
-    kept = logins.visitor(three)
-    assert kept is not None
-    accounts.change_password("ada", GOOD, "an orchard behind the aquarium", keep=kept.login)
-    assert alive(two, three, bobs) == [False, True, True]
-    accounts.set_password("ada", GOOD, TERMINAL)
-    assert alive(three, bobs) == [False, True]
-    accounts.remove("bob", "ada")
-    assert alive(bobs) == [False]
-
-
-def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
-    logins = place.accounts.logins
-    for number in range(MOST_TRIES):
-        with pytest.raises(LoginRefused):
-            logins.log_in(f"stranger{number}", GOOD, "2001:db8::1")
-    with pytest.raises(TooMany) as refused:
-        logins.log_in("bob", BETTER, "2001:db8::ffff")
-    assert refused.value.wait_s == 60
-    place.clock.advance(60)
-    assert logins.log_in("bob", BETTER, "2001:db8::ffff")
-    for number in range(PER_ACCOUNT):
-        with pytest.raises(LoginRefused):
-            logins.log_in("ada", BETTER, f"192.0.2.{number}")
-    with pytest.raises(TooMany) as refused:
-        logins.log_in("ada", GOOD, "198.51.100.1")
-    assert refused.value.wait_s == 3_600
-    assert logins.log_in("bob", BETTER, "198.51.100.1"), "others are not held up"
-    assert logins.log_in("ada", GOOD, "198.51.100.1", browser="one that was logged in before")
-    place.clock.advance(3_600)
-    assert logins.log_in("ada", GOOD, "198.51.100.1")
 
 
 def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:

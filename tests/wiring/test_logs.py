@@ -75,29 +75,6 @@ def test_a_line_is_short_whatever_is_in_it(form: type[logging.Formatter], kind: 
     assert where.endswith(" record"), "it still says where it was raised"
 
 
-PROGRAM = """
-import logging, sys, warnings
-from app.cli.logging_setup import set_up
-from app.config.settings import Settings
-
-set_up(Settings(_env_file=None, log_format=sys.argv[1]))
-forged, log = sys.argv[2], logging.getLogger("uvicorn.error")
-log.error("%s", forged * 10_000)
-log.error("%d participants", forged * 10_000)
-warnings.warn(forged * 10_000, UserWarning, stacklevel=1)
-"""
-
-
-@pytest.mark.parametrize("format_", ["text", "json"])
-def test_nothing_that_a_process_logs_makes_a_second_line(format_: str) -> None:
-    words = [sys.executable, "-c", PROGRAM, format_, FORGED]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-    lines = done.stderr.splitlines()
-    assert not [line for line in lines if line.startswith(FORGED[1:20])]
-    assert len(lines) == 3
-    assert max(map(len, lines)) < MOST_BYTES
-
-
 FLOOD = """
 import logging
 from app.cli.logging_setup import FLOODED, set_up

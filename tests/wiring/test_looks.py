@@ -116,36 +116,6 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfW
 
 
 @pytest.mark.nightly
-def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblinded(
-    half_way: HalfWay, folder: Path
-) -> None:
-    database = half_way()
-    _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET, unblind=True)
-    bounds = boundaries((0.5, 1.0), 0.05, "pocock", 1)
-    assert found.boundary == pytest.approx(bounds.nominal[0])
-    assert found.sides == 1
-    assert found.crossed == (found.p <= bounds.nominal[0])
-    events = plan_events(database, "trial")
-    assert events.looks[0].why == "unblinded"
-    plan = study(str(folder / "trial.yaml")).file.plan
-    assert plan is not None
-    assert nominal_alpha(plan, plan.hypotheses[0], events.looks) == pytest.approx(bounds.nominal[1])
-    assert nominal_alpha(plan, plan.hypotheses[0], ()) == pytest.approx(0.05), "no look has spent anything"
-
-
-@pytest.mark.nightly
-def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: HalfWay, folder: Path) -> None:
-    database = half_way(looks={"at": [0.75, 1], "spending": "pocock"})
-    with pytest.raises(TrialError, match="planned at 27"):
-        look(database, "trial", "ada", NOW_US, secret=SECRET)
-    assert plan_events(database, "trial").looks == ()
-    other = open_database(f"sqlite:///{folder / 'other.db'}")
-    publish(other, study(str(folder / "trial.yaml")), by="researcher", at_us=1)
-    with pytest.raises(TrialError, match="not preregistered"):
-        look(other, "trial", "ada", NOW_US, secret=SECRET)
-
-
-@pytest.mark.nightly
 def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(half_way: HalfWay) -> None:
     database = half_way()
     assert locked_for(database, "trial", "person", "ada", NOW_US)

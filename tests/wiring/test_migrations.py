@@ -28,7 +28,6 @@ from storage.log.seats import last_us
 from storage.migrations.migrate import TableContent, content, migrate, migration_status
 from storage.schemas.registry import schemas
 from storage.tables import attempts, metadata, seats, studies, usage
-from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.one_database import one_database
 from tests.fakes.served import settings_for
@@ -158,18 +157,6 @@ def test_replies_of_models_alone_become_attempts_with_all_that_they_had(database
         with writer(database) as connection, pytest.raises(DBAPIError, match="only by an erasure"), connection.begin():
             connection.execute(text(words))
     database.dispose()
-
-
-@one_database
-def test_a_revision_that_leaves_out_a_row_of_a_table_that_it_merges_changes_nothing(
-    database_url: str, backup: Naming, tmp_path: Path
-) -> None:
-    words = "DELETE FROM attempt WHERE cell IS NOT NULL AND reason IS NOT NULL"
-    make_first(database_url)
-    add_replies(database_url)
-    with pytest.raises(StorageError, match="attempt has 53 rows"):
-        migrate(database_url, backup, revisions=losing(tmp_path / "revisions", words))
-    assert migration_status(database_url).revision == "0001"
 
 
 @one_database
@@ -327,16 +314,3 @@ def test_a_database_with_a_study_that_cannot_be_read_is_left_as_it_is(database_u
     assert contents(database_url) == before
     assert migration_status(database_url).revision == "0001"
     assert not backup("0001").exists()
-
-
-def test_the_backup_is_named_whatever_fails_afterwards(tmp_path: Path) -> None:
-    make_first(url := f"sqlite:///{tmp_path}/parley.db")
-    engine = connect(url)
-    with writer(engine) as connection, connection.begin():
-        connection.exec_driver_sql("DROP TABLE attempt")
-    engine.dispose()
-    done = parley("db", "migrate", folder=tmp_path)
-    kept = list(tmp_path.glob("parley-revision-0001-*.db"))
-    assert (done.returncode, len(kept)) == (2, 1)
-    assert kept[0].name in "".join(done.stdout.split())
-    assert "nothing was migrated" in done.stderr

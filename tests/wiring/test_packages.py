@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.served import SECRET
 
 ROOT = Path(__file__).parents[2]
@@ -20,25 +18,6 @@ export_schemas: []
 flow:
   - {step: hello}
   - step: finish
-"""
-HELLO = """
-from typing import Literal
-from experiments.study.fields import Number
-from experiments.study.screen import Panel
-from experiments.study.step import Step, step
-
-class Stars(Number):
-    pass
-
-@step
-class Hello(Step):
-    step: Literal["hello"]
-
-    def questions_asked(self):
-        return (ASKED,)
-
-    def panel(self, place):
-        PANEL
 """
 
 
@@ -73,12 +52,6 @@ def parley(
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
-def hello(
-    asked: str = 'Number(name="many", text="How many?")', panel: str = "return Panel(fields=self.questions_asked())"
-) -> str:
-    return HELLO.replace("ASKED", asked).replace("PANEL", panel)
-
-
 def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
     words = "annotate run demo --annotator user_effort --model scripted:x --dry-run"
@@ -86,19 +59,3 @@ def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Pat
     helped, simulated, (refused, said) = map(json.loads, done.stdout.splitlines())
     assert (helped[0], simulated[0], refused) == (0, 0, 2), done.stderr
     assert "'mine', which the package far-lab provides for parley.annotators" in " ".join(said.split())
-
-
-@pytest.mark.parametrize(
-    ("group", "text", "code", "told"),
-    [
-        ("parley.steps", hello(panel="return 1 / 0"), 1, ("ZeroDivisionError", "far-lab", "hello_step.py, line 18)")),
-        ("parley.steps", hello(asked='Stars(name="many", text="How many?")'), 2, ("'many'", "Stars", "Single")),
-    ],
-    ids=["a step that fails", "a question that no page can show"],
-)
-def test_whose_fault_it_is_is_told(tmp_path: Path, group: str, text: str, code: int, told: tuple[str, ...]) -> None:
-    folder = installed(tmp_path, group, "hello_step", text)
-    checked = parley(folder, "check", "hello.yaml")
-    said = " ".join((checked.stdout + checked.stderr).split())
-    assert checked.returncode == code, said
-    assert [words for words in told if words not in said] == []

@@ -11,11 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
-from storage.registers.studies import BUILT, Studies
+from storage.registers.studies import BUILT
 from storage.registers.study_versions import publish_on_start
 from tests.fakes import pictures, studies
 from tests.fakes.console import console
@@ -76,18 +75,6 @@ async def test_a_published_study_has_its_pictures_after_their_files_are_gone(dat
             assert response.headers["x-content-type-options"] == "nosniff"
             assert response.headers["cache-control"] == "private, max-age=31536000, immutable"
     assert not any(FILES.search(heard.decode(errors="replace")) for heard in bot.heard)
-
-
-async def test_a_database_from_before_gets_the_table(each_database: Database, tmp_path: Path) -> None:
-    with each_database.begin() as connection:
-        connection.execute(text("DROP TABLE picture"))
-    url = each_database.url.render_as_string(hide_password=False)
-    again = open_database(url)
-    study = load_study(str(pictures.study(tmp_path)))
-    Studies(again).register(study)
-    stored = {one: Studies(again).picture(one) for one in study.picture_files}
-    let_go(again)
-    assert {one: found and found.content for one, found in stored.items()} == study.picture_files
 
 
 async def test_only_participants_of_the_study_get_its_pictures(tmp_path: Path) -> None:

@@ -189,16 +189,6 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
     await place.runtime.close()
 
 
-async def test_a_budget_of_a_condition_closes_it_alone(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.decide("budgeted", amount=0, where={"condition": "a"})
-    await place.runtime.closed(place.study)
-    assert {cell[0] for cell in cells(await place.come(6))} == {"b"}
-    (told,) = json.loads(place.command("show", "costs", "small", "--json").stdout)["cells"]
-    assert (told["where"], told["budget"]) == ({"condition": "a"}, 0)
-    await place.runtime.close()
-
-
 async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_path: Path) -> None:
     place = Place(tmp_path)
     began = await place.come(8, finish=True)

@@ -98,19 +98,6 @@ async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> 
         assert (await client.post(f"/s/small{good}", data=ticket("small"))).status_code == 303
 
 
-async def test_in_one_browser_the_cookie_knows_the_id_under_which_it_began_and_no_other(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"channels": ["sona"]})
-    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
-        found = []
-        for id_ in ("1", "1", "2", "2", "1"):
-            await bot.arrive("small", f"?survey_code={id_}")
-            found.append(bot.stream)
-        first, second, again = dict.fromkeys(found)
-        assert found == [first, first, second, second, again], "the browser knows whoever was last"
-        told = [facts(served.database, stream)[0].data.get("same_id") for stream in (first, second, again)]
-        assert told == [None, None, True]
-
-
 async def test_where_a_proof_is_required_an_id_alone_begins_nothing_whoever_has_it(tmp_path: Path) -> None:
     path = study(tmp_path, recruitment={"channels": ["sona"], "id_proof": "required"})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
@@ -162,16 +149,6 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
         assert json.loads(status.stdout)["same_id"] == len(bots) - 1
         done = parley("person", "withdraw", "4711", "--study", "small", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert done.stdout.count("was erased") == len(bots)
-
-
-async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path, database_url: str) -> None:
-    path = study(tmp_path, recruitment={"channels": ["sona"]})
-    async with serving(settings_for(tmp_path, database_url=database_url), path) as served, AsyncExitStack() as stack:
-        bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(12)]
-        await asyncio.gather(*(bot.arrive("small", "?survey_code=4711") for bot in bots))
-        people = Participants(served.database, SECRET)
-        found = people.sessions("small", ParticipantId("sona", "4711"))
-        assert sorted(found) == sorted(bot.stream for bot in bots) == sorted(sessions(served))
 
 
 async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_alone(tmp_path: Path) -> None:
@@ -263,13 +240,3 @@ async def test_who_was_paid_and_withdrew_is_not_paid_again_under_the_same_id(tmp
         await each_to_the_end(served, [PLAIN])
         parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert len(list((tmp_path / "out").glob("prolific-bonus-*"))) == 1
-
-
-async def test_an_unfinished_session_elsewhere_keeps_nobody_from_being_paid(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"channels": ["prolific"]}, bonus=[{"per": "completion", "amount": 1}])
-    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "phone") as phone:
-        await phone.arrive("small", PLAIN)
-        (laptop,) = await each_to_the_end(served, [PLAIN])
-        parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
-        found = payees(served.database, Participants(served.database, SECRET), "small")
-        assert [payee.stream for payee in found if payee.paid] == [laptop]

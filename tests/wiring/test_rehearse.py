@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from app.cli.rehearse import INTERRUPTED
 from app.studies.loader import read_yaml
 from app.web.console.session_filters import OF_PEOPLE
 from app.web.participant.signed_links import (
@@ -28,12 +26,10 @@ from app.web.participant.signed_links import (
 from storage import tables
 from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.participants import Participants
-from storage.registers.study_status import set_status
 from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import studies
 from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import read_tables, rows
-from tests.fakes.forked import Forked, command
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.wiring.reading import check_sound, query
@@ -136,30 +132,6 @@ def check_list(served: Served) -> None:
     for wanted, number in (SessionQuery(origins=OF_PEOPLE), 1), (SessionQuery(origins=("rehearsal",)), PEOPLE):
         found = sessions(served.database, "short", wanted, time.time_ns() // 1000)
         assert len(found.entries) == number
-
-
-def test_the_same_command_sends_nobody_twice(served: Served, tmp_path: Path) -> None:
-    first = rehearse(served, tmp_path, *FAST)
-    again = rehearse(served, tmp_path, *FAST)
-    assert again["gone_before"] == sum(first["outcomes"].values()) + first["dropped_out"] == PEOPLE
-    assert again["clicks"] == 0
-    run(served, tmp_path, "rehearse", "short", "--remove", "--yes")
-    assert sum(rehearse(served, tmp_path, *FAST)["outcomes"].values()) > 0, "the same people come anew"
-
-
-def test_who_is_stopped_goes_on_with_the_same_command(served: Served, tmp_path: Path) -> None:
-    set_status(served.database, "short", "paused", {"why": "not yet"}, by="researcher", at_us=1)  # for people
-    env = {"PARLEY_DATABASE_URL": f"sqlite:///{tmp_path}/parley.db", "PARLEY_SECRET": SECRET, "TERM": "dumb"}
-    words = ("rehearse", "short", "-n", f"{PEOPLE}", "--url", served.url, "--speed", "1", "--over", "0")
-    going = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
-    while len(rehearsed_sessions(served.database, "short")) < PEOPLE:
-        assert going.alive, going.said()
-        time.sleep(0.05)
-    going.tell(signal.SIGINT)
-    assert (going.wait(), "Traceback" in going.said()) == (INTERRUPTED, False)
-    told = rehearse(served, tmp_path, *FAST)
-    assert sum(told["outcomes"].values()) + told["dropped_out"] + told["gone_before"] == PEOPLE
-    assert len(rehearsed_sessions(served.database, "short")) == PEOPLE
 
 
 def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,9 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from sqlalchemy import insert
 
-from storage import tables
-from storage.db.engine import open_database, writer
-from storage.log.event_log import Log
+from storage.db.engine import open_database
 from storage.log.projections import differences
-from storage.log.write_requests import AttemptRow
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.http_bot import Heard, HttpBot, take
@@ -182,26 +178,6 @@ async def start_all(replicas: Sequence[Process]) -> None:
         await asyncio.to_thread(dead.start)
 
 
-def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None:
-    databases = [open_database(url) for _ in range(2)]
-    logs = [Log(database) for database in databases]
-    session = {"stream": "s", "study": "demo", "hash": "0" * 64, "origin": "person", "ordinal": 1}
-    with writer(databases[0]) as connection, connection.begin():
-        connection.execute(insert(tables.sessions).values(session))
-    known = {column.name: None for column in tables.attempts.columns}
-    values = {"stream": "s", "turn": 3, "slot": "", "study": "demo", "path": "talk", "started_us": 0, "model": "only"}
-    row = {**known, **values, "backend": "scripted", "request": {}, "text": "", "total_us": 1}
-    told = [log.record_attempt(AttemptRow(row)) for _ in range(30) for log in logs]
-    for future in told:
-        future.result(60)
-    numbers = query(databases[0], "SELECT number FROM attempt ORDER BY number")
-    assert [number for (number,) in numbers] == list(range(1, 61))
-    assert query(databases[0], "SELECT calls FROM model_usage") == [(60,)]
-    for log, database in zip(logs, databases, strict=True):
-        log.close()
-        database.dispose()
-
-
 async def test_words_are_passed_on_as_they_come_and_who_is_away_is_not_waited_for(nginx: str, tmp_path: Path) -> None:
     study = studies.chat(tmp_path, options={"first_ms": 20, "pace_ms": 50})
     async with serving(settings_for(tmp_path, trusted_proxies="127.0.0.1"), study) as served:
@@ -219,40 +195,3 @@ async def test_words_are_passed_on_as_they_come_and_who_is_away_is_not_waited_fo
                             if heard.text:
                                 break
                         assert query(served.database, "SELECT count(*) FROM event WHERE kind = 'replied'") == [(0,)]
-
-
-@asynccontextmanager
-async def echoing() -> AsyncIterator[int]:
-    """A server that answers everything with nothing; its port."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.readline() not in (b"\r\n", b""):
-            pass
-        writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
-async def test_a_session_is_kept_to_a_server_by_its_cookie(nginx: str, tmp_path: Path) -> None:
-    async with echoing() as one, echoing() as two:
-        with before(nginx, tmp_path / "nginx", one, two) as proxy:
-            async with httpx2.AsyncClient(timeout=60, base_url=proxy.url) as client:
-                for number in range(40):
-                    signed = f"signed.{number}"
-                    named = f"parley={signed}", f"a=1; parley-short=old; __Host-parley={signed}; parley-demo=b"
-                    for cookie in (*named, f"parley-short={signed}", ""):
-                        assert (await client.get("/", headers={"cookie": cookie})).status_code == 204
-    went = defaultdict(list)
-    for whose, tried in proxy.given:
-        went[whose].extend(tried)
-    kept_to = [went.pop(f"signed.{number}") for number in range(40)]
-    assert all(len(ports) == 2 and len(set(ports)) == 1 for ports in kept_to)
-    assert {ports[0] for ports in kept_to} == {one, two}
-    assert [len(ports) for ports in went.values()] == [1] * 80, "each of the others was nobody's"
-    assert {ports[0] for ports in went.values()} == {one, two}

@@ -112,19 +112,6 @@ async def test_another_secret_asks_for_the_key_again(at: Console, database: Data
     assert "enter it again" in text((await researcher.open(tab="servers"))["servers"])
 
 
-async def test_a_server_of_the_settings_wins(at: Console, database: Database, tmp_path: Path) -> None:
-    _, researcher = at
-    await save(researcher, "https://saved.example/v1")
-    fixed = settings_for(tmp_path, model_servers={"lab": {"url": "https://fixed.example/v1"}})
-    settings = fixed.with_lookup(SavedServers(fixed, database))
-    assert settings.server_names == ("lab",), "each once"
-    assert settings.server("lab").url == "https://fixed.example/v1"
-    async with console(tmp_path, database) as (room, other):
-        room.desk.settings = settings
-        assert "not used" in text((await other.open(tab="servers"))["servers"])
-        assert "wins" in text((await save(other, "https://saved.example/v1"))["note"])
-
-
 async def test_an_analyst_sees_servers_and_changes_none(at: Console, database: Database) -> None:
     room, researcher = at
     await save(researcher, "https://models.example/v1")

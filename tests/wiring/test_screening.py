@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from storage.datasets.describe.screening_report import HEADER, MARKED
+from storage.datasets.describe.screening_report import MARKED
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations
-from storage.db.checksums import recorded
 from storage.db.engine import Database
 from tests.fakes.commanding import Done, parley
 from tests.fakes.visits import Visits, begin
@@ -58,22 +56,6 @@ async def test_a_mask_leaves_nothing_and_keeps_the_schema(visits: Visits, schema
         assert all(isinstance(one, ReleaseFile) for one in deviations("chatbench", [masked]))
     for file in (one for one in plain.rglob("*.csv") if "messages" not in one.name and "nswers" not in one.name):
         assert (masked / file.relative_to(plain)).read_text() == file.read_text(), "nothing else is touched"
-
-
-async def test_a_mark_lists_the_rows_and_leaves_the_data_exact(visits: Visits) -> None:
-    plain, marked = export(visits, "tidy", "plain"), export(visits, "tidy", "marked", "--screen", "mark")
-    assert MARKED in recorded(marked)
-    (head, *rows) = csv.reader(StringIO((marked / MARKED).read_text()))
-    assert tuple(head) == HEADER
-    for path, row, column, kind, count in rows:
-        cells = [*csv.DictReader(StringIO((marked / path).read_text()))][int(row) - 1]
-        assert cells[column].count({"email": MAIL, "phone": PHONE}[kind]) == int(count)
-        assert (marked / path).read_text() == (plain / path).read_text()
-    assert {(column, kind) for _, _, column, kind, _ in rows} == {
-        (column, kind) for column in ("text", "value", "comment") for kind in ("email", "phone")
-    }
-    card = (marked / "README.md").read_text()
-    assert (MAIL in card, MARKED in card) == (False, True)
 
 
 @pytest.mark.parametrize(("schema", "column"), [("chatbench", "chat_history"), ("tidy", "text")])

@@ -10,14 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 
-from experiments.session.engine import fold
-from experiments.views.transcript import transcript_of
 from storage import tables
 from storage.db.engine import Database, writer
 from storage.registers.participants import ParticipantId, Participants
-from storage.registers.studies import Studies
-from storage.reports.sessions import LEFT, LIVE, PAGE, SessionListItem, SessionQuery, read_session, sessions
-from tests.fakes.databases import fill
+from storage.reports.sessions import LEFT, LIVE, PAGE, SessionListItem, SessionQuery, sessions
 from tests.fakes.served import SECRET
 
 NOW_US, LEASE_US = 10_000_000, 1_000_000
@@ -145,16 +141,3 @@ def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
             connection.execute(insert(tables.identities), [{"stream": _row(number)["stream"], "study": "s", **entry}])
     assert [entry.number for entry in every(seated, SessionQuery(streams=people.called("s", "abc")))] == [9, 3]
     assert every(seated, SessionQuery(streams=people.called("s", "ab"))) == []
-
-
-@pytest.mark.anyio
-async def test_a_session_is_read_with_its_facts_and_its_study(database: Database) -> None:
-    await fill(database, ["demo"], 2, "read")
-    studies = Studies(database)
-    (entry, _) = sessions(database, "demo", SessionQuery(), NOW_US).entries
-    found = read_session(database, studies, "demo", entry.number, NOW_US)
-    assert found.study is not None
-    assert found.entry == entry
-    assert fold(found.events).outcome == entry.stands
-    assert transcript_of(found.study, found.events).visits
-    assert entry.version == found.study.file.version

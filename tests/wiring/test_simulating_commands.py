@@ -48,17 +48,6 @@ def test_who_played_is_told_and_exports_can_ask_for_them(folder: Path) -> None:
     assert (wrong.returncode, "Did you mean 'two_step'?" in wrong.stderr) == (2, True)
 
 
-def test_users_are_held_against_people(folder: Path) -> None:
-    words = ("show", "simulators", "chatbench", "--compare-with", "published", "--min-answers", "1")
-    found = {(one["who"], one["model"]): one for one in json.loads(parley(*words, "--json", folder=folder).stdout)}
-    itself = found["random", "all models"]
-    assert itself["fit"]["r"] == pytest.approx(1), "what was imported was played by the random user"
-    assert itself["fit"]["mae"] == pytest.approx(0)
-    assert found["two_step (ann)", "all models"]["fit"]["mae"] > 0
-    alone = parley("show", "simulators", "chatbench", folder=folder)
-    assert (alone.returncode, "has no people" in alone.stderr) == (2, True)
-
-
 PAID = """
 study: paid
 title: A study whose model costs money

@@ -20,13 +20,11 @@ from tests.fakes import studies
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.http_bot import TICKET, HttpBot
 from tests.fakes.nginx import ROOT, below
-from tests.fakes.proofs import study
 from tests.fakes.researcher import Researcher
 from tests.fakes.reverse_proxy import ReverseProxy, reverse_proxy
 from tests.fakes.served import SECRET, Process, serving, settings_for
 
 pytestmark = pytest.mark.anyio
-each_proxy = pytest.mark.parametrize("strips", [True, False], ids=["stripped", "left"])
 leaving_proxy = pytest.mark.parametrize(
     "strips", [pytest.param(True, marks=pytest.mark.soak), False], ids=["stripped", "left"]
 )
@@ -59,20 +57,6 @@ async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, 
             assert begun.url.params["lang"] == "de"
     assert proxy.strays == []
     assert any(path.endswith("/api/reply") for path in proxy.paths), "a reply was streamed"
-
-
-@each_proxy
-async def test_the_way_out_leads_from_below_the_path_to_the_recruiter(tmp_path: Path, proxy: ReverseProxy) -> None:
-    settings = settings_for(tmp_path, public_url=proxy.url("/study"))
-    async with serving(settings, study(tmp_path, recruitment={"channels": ["prolific"]})) as served:
-        proxy.servers = {"/study": int(served.url.rpartition(":")[2])}
-        async with HttpBot(proxy.url("/study"), "someone") as bot:
-            await bot.arrive("small", "?PROLIFIC_PID=5f3a0c6e9d1b2a7c4e8f0d12&STUDY_ID=st1&SESSION_ID=se1")
-            await bot.finish()
-            (shown,) = re.findall(r'href="([^"]*out[^"]*)"', str((await bot.send("POST", "/api/look", {})).json()))
-            out = await bot.client.get(f"{proxy.url('/study/')}{shown}")
-            assert out.headers["location"] == "https://app.prolific.com/submissions/complete?cc=DONE"
-    assert proxy.strays == []
 
 
 @leaving_proxy
@@ -167,11 +151,6 @@ async def test_the_console_may_be_below_a_path_that_begins_its_own(asked: str, g
 )  # fmt: skip
 async def test_redirects_to_a_path_of_ours_stay_below_the_prefix(to: str, location: str) -> None:
     assert (await _ask(SubPath(echo, "/study", security.is_route), f"/?{to}")).headers["location"] == location
-
-
-async def test_without_its_slash_the_prefix_leads_to_the_page() -> None:
-    answer = await _ask(SubPath(echo, "/study", security.is_route), "/study?PROLIFIC_PID=1")
-    assert (answer.status_code, answer.headers["location"]) == (308, "/study/?PROLIFIC_PID=1")
 
 
 async def _ask(app: SubPath, path: str) -> httpx2.Response:

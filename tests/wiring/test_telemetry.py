@@ -97,16 +97,6 @@ async def test_a_batch_that_comes_twice_is_kept_once(served: Served, agreed: Htt
     assert [row[0] for row in await stored(served, agreed)] == [1, 2, 3, 4]
 
 
-async def test_what_is_of_no_screen_or_box_of_the_session_is_dropped_alone(served: Served, agreed: HttpBot) -> None:
-    box = {"kind": "pasted", "chars": 1, "blocked": False}
-    strange = [
-        record(path="with_ai"), record(path="my-words"), record(**box, box="my-words"), record(**box, box="message"),
-        record(**VISIT, keys={"my-words": 1}),
-    ]  # fmt: skip
-    assert await tell(agreed, *strange, record(**box, box="comment")) == 204
-    assert [row[4] for row in await stored(served, agreed)] == [{"box": "comment", "chars": 1, "blocked": False}]
-
-
 async def test_beyond_the_cap_nothing_more_is_kept(served: Served, agreed: HttpBot) -> None:
     for number in range(MOST_RECORDS // 100 + 1):
         assert await tell(agreed, *[record()] * 99, key=f"{number:032x}") == 204
@@ -155,38 +145,6 @@ def times(served: Served, *options: str) -> str:
     done = parley("show", "screens", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-@pytest.mark.parametrize(
-    ("sign", "attended"),
-    [
-        ("nothing", False),
-        ("draft", True),
-        ("left", True),
-        ("idle", False),
-        ("seen", True),
-        ("unseen", False),
-    ],
-)
-async def test_a_screen_is_attended_where_the_page_told_that_somebody_was_there(
-    served: Served, agreed: HttpBot, sign: str, attended: bool
-) -> None:
-    records = {
-        "left": record(),
-        "idle": record(kind="idle", after_ms=60_000),
-        "seen": record(**VISIT),
-        "unseen": record(**VISIT, **KEYED) | {"visible_ms": 0},
-    }
-    if sign in records:
-        await tell(agreed, records[sign])
-    if sign == "draft":
-        await agreed.send("POST", "/api/draft", {"path": "remarks", "values": {}})
-    await agreed.send("POST", "/api/draft", {"path": "elsewhere", "values": {}})
-    while sign in records and not count(served, agreed):
-        await asyncio.sleep(0.01)
-    with served.database.connect() as connection:
-        assert telemetry.was_attended(connection, agreed.stream, "remarks") == attended
-        assert not telemetry.was_attended(connection, agreed.stream, "elsewhere")
 
 
 async def test_who_leaves_before_screens_that_go_on_by_themselves_is_timed_out_and_gives_the_place_back(

@@ -11,7 +11,6 @@ import resource
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx2
@@ -246,23 +245,6 @@ async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
             assert times == sorted(times)
             assert times[-1] - times[0] < HOUR_US / 2, "no duration is an hour longer or shorter"
             assert last_us(served.database) == times[-1] > SystemClock().now_us()
-
-
-@pytest.mark.parametrize("by_s", [-3600, 5])
-async def test_a_clock_that_jumps_breaks_no_session(tmp_path: Path, by_s: int) -> None:
-    clock = VirtualClock(SystemClock().now_us())
-    async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(settings_for(tmp_path), studies.short(tmp_path), clock=clock))
-        bot = await stack.enter_async_context(HttpBot(served.url, "jump"))
-        await bot.arrive("short")
-        while not bot.screen.ended:
-            clock.advance(6)
-            await bot.step()
-            clock.advance(by_s if len(bot.acts) % 2 else -by_s)
-            await bot.look()
-        kinds = [event.kind for event in facts(served.database, bot.stream)]
-        assert kinds.count("finished") == 1
-        assert not [answer for answer in bot.heard if b"Internal Server Error" in answer]
 
 
 def test_the_worlds_clock_goes_on_from_what_was_written_before() -> None:

@@ -52,18 +52,6 @@ def test_a_password_is_changed_and_an_account_removed(tmp_path: Path) -> None:
     assert (refused.returncode, "only owner" in refused.stderr) == (2, True)
 
 
-def test_an_invitation_is_a_link_to_the_console(tmp_path: Path) -> None:
-    done = parley(
-        "accounts", "invite", "--role", "owner", folder=tmp_path, PARLEY_CONSOLE_URL="https://console.example.org/"
-    )
-    found = LINK.search(done.stdout)
-    assert found is not None, done.stdout
-    assert found[1] == "https://console.example.org"
-    accounts = accounts_of(tmp_path)
-    accounts.accept(found[2], "ada", GOOD)
-    assert [(account.name, account.role) for account in accounts.everybody()] == [("ada", "owner")]
-
-
 def test_the_first_start_prints_a_link_and_no_later_one_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,9 +18,8 @@ from app.web.open_studies import OpenStudies
 from experiments.errors import Refused, StudyError
 from experiments.study.resolve import restore
 from experiments.study.study import Study
-from storage.db.engine import Database, open_database
-from storage.errors import StorageError
-from storage.registers.studies import BUILT, MOST_CHARS, Studies
+from storage.db.engine import Database
+from storage.registers.studies import BUILT, Studies
 from storage.registers.study_status import operations_of, set_status
 from storage.registers.study_versions import StudyVersion, current, publish, publish_on_start, versions
 from tests.fakes import studies
@@ -150,15 +149,3 @@ async def offered(shelf: Shelf, folder: Path, *given: Study) -> set[str]:
         return {*await OpenStudies(runtime, shelf.database, given).names()}
     finally:
         await runtime.close()
-
-
-def test_a_study_is_built_once_in_a_process_and_only_for_the_database_that_has_it(shelf: Shelf, tmp_path: Path) -> None:
-    study = edition(tmp_path, 1)
-    shelf.publish(study)
-    BUILT.clear()
-    assert Studies(shelf.database).newest(study.name) is Studies(shelf.database).get(study.hash)
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
-    with pytest.raises(StorageError):
-        Studies(other).get(study.hash)
-    other.dispose()
-    assert BUILT.maxsize == MOST_CHARS

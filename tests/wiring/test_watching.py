@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import event, insert
+from sqlalchemy import event
 
 from app.bots.simulate import START_US
 from experiments.session.engine import fold
@@ -17,10 +17,8 @@ from experiments.session.telemetry import without_indices
 from experiments.study.study import Study
 from experiments.views.quality_flags import flags
 from storage import tables
-from storage.db.engine import Database, writer
-from storage.log import usage
+from storage.db.engine import Database
 from storage.log.event_log import load
-from storage.registers.study_status import set_status
 from storage.reports.monitoring import StudyMonitor, StudyMonitors, load_monitor
 from storage.reports.monitoring.sessions import MOST_WAITING
 from tests.fakes.databases import busy, fill, rows
@@ -85,24 +83,6 @@ def check_people(own: Study, seen: StudyMonitor, states: dict[int, State]) -> No
     assert sum(met.now for met in seen.funnel.steps) == seen.tally.outcomes["live"]
 
 
-def test_models_are_told_with_failures_and_unknown_costs(each_database: Database) -> None:
-    asyncio.run(fill(each_database, ["demo"], 1, "1"))
-    tried = rows(each_database, tables.attempts)[0]
-    slow = {**tried, "model": "slow", "first_token_us": 2_000_000, "total_us": 9_000_000, "cost": 0.5}
-    failed = {**slow, "number": 11, "reason": "timeout", "total_us": 60_000_000, "cost": None}
-    with writer(each_database) as connection, connection.begin():
-        for attempt in ({**slow, "number": 10}, failed, {**slow, "number": 12, "cost": None}):
-            connection.execute(insert(tables.attempts), [attempt])
-            usage.add_usage(connection, attempt)
-    set_status(each_database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
-    seen = load_monitor(each_database, study("demo"), "bot", NOW_US)
-    assert seen.models[0].model == "slow", "the dearest stands first"
-    assert (seen.models[0].calls, seen.models[0].failed, seen.models[0].unknown) == (3, 1, 1)
-    assert (seen.models[0].first_word_s, seen.models[0].whole_s) == (2.0, 9.0)
-    assert (seen.latency["slow"].replies, seen.latency["slow"].whole_p95_s) == (2, 9.0)
-    assert (seen.cost, seen.operations.budget) == (0.5, 2.0)
-
-
 def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:
     asyncio.run(fill(database, ["demo"], 1, "1"))
     asked = Counter[str]()
@@ -127,24 +107,3 @@ def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> No
     watching.forget("demo")
     watching.load(study("demo"), "bot", NOW_US + 2_000_011)
     assert asked["usage"] == 3
-
-
-def test_what_was_asked_before_a_decision_is_not_shown_after_it(database: Database) -> None:
-    asked = Counter[str]()
-    asking, decided = threading.Event(), threading.Event()
-
-    @event.listens_for(database, "before_cursor_execute")
-    def hold(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if "GROUP BY model_usage.model" in statement:
-            asked["usage"] += 1
-            asking.set()
-            decided.wait()
-
-    watching = StudyMonitors(database)
-    with ThreadPoolExecutor(2) as pool:
-        before = pool.submit(watching.load, study("demo"), "bot", NOW_US)
-        asking.wait()
-        wait([pool.submit(watching.forget, "demo")], timeout=0.1)
-        decided.set()
-    assert watching.load(study("demo"), "bot", NOW_US) is not before.result()
-    assert asked["usage"] == 2
