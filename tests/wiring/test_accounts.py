@@ -1,19 +1,32 @@
-"""Accounts: how they are made, that an owner always stays, invitations of one use, and deeds that are for good."""
+"""Accounts, logins and passwords: how they are made, that an owner always stays, and how often one may try."""
 
+from __future__ import annotations
+
+import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher, extract_parameters
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
+from app.cli.accounts import invite_first
+from app.clock import SystemClock, VirtualClock
 from storage.accounts.accounts import Accounts
 from storage.accounts.login_sessions import NOBODY
+from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, PER_PAIR, LoginThrottle, limits
+from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
 from storage.accounts.roles import FIRST, STRANGER, TERMINAL, name_for
-from storage.db.engine import writer
-from storage.errors import AccountError, LoginRefused
-from tests.fakes.accounts import BETTER, GOOD, HOME, Place, a_place, ada_and_bob
+from storage.db.engine import open_database, writer
+from storage.errors import AccountError, LoginRefused, TooMany
+from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, Place, a_place, ada_and_bob
+from tests.fakes.commanding import Done, parley
+from tests.fakes.served import settings_for
 
 
 @pytest.fixture
@@ -157,3 +170,146 @@ def test_nobody_changes_or_deletes_a_deed(each_place: Place) -> None:
         with writer(each_place.database) as connection, pytest.raises(DatabaseError, match="never"):
             connection.execute(text(statement))
     assert len(each_place.accounts.audit_log()) == 2
+
+
+LINK = re.compile(r"^ *(http\S+)/welcome/([\w-]{43})$", re.MULTILINE)
+
+
+def accounts_of(folder: Path) -> Accounts:
+    return Accounts(open_database(f"sqlite:///{folder}/parley.db"), SystemClock().now_us)
+
+
+def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GOOD) -> Done:
+    return parley("accounts", "add", name, "--role", role, "--password-stdin", folder=folder, typed=f"{password}\n")
+
+
+def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
+    assert parley("accounts", "list", folder=tmp_path).returncode == 2, "no database is made by looking"
+    accounts_of(tmp_path)  # makes one
+    assert json.loads(parley("accounts", "list", "--json", folder=tmp_path).stdout) == []
+    assert "http://127.0.0.1:7861" in add(tmp_path).stdout
+    (account,) = json.loads(parley("accounts", "list", "--json", folder=tmp_path).stdout)
+    assert (account["name"], account["role"], account["last_used"]) == ("ada", "owner", None)
+    assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
+    (account,) = json.loads(parley("accounts", "list", "--json", folder=tmp_path).stdout)
+    assert account["last_used"]
+
+
+def test_a_password_is_changed_and_an_account_removed(tmp_path: Path) -> None:
+    add(tmp_path)
+    add(tmp_path, "bob", "analyst")
+    token = accounts_of(tmp_path).logins.log_in("bob", GOOD, HOME)
+    parley("accounts", "password", "bob", "--password-stdin", folder=tmp_path, typed=f"{BETTER}\n")
+    assert accounts_of(tmp_path).logins.visitor(token) is None
+    token = accounts_of(tmp_path).logins.log_in("bob", BETTER, HOME)
+    assert "logged out everywhere" in parley("accounts", "remove", "bob", folder=tmp_path).stdout
+    assert accounts_of(tmp_path).logins.visitor(token) is None
+    refused = parley("accounts", "remove", "ada", folder=tmp_path)
+    assert (refused.returncode, "only owner" in refused.stderr) == (2, True)
+
+
+def test_the_first_start_prints_a_link_and_no_later_one_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_for(tmp_path, host="0.0.0.0", console_port=7999)
+    database = open_database(settings.database_url)
+    invite_first(settings, database)
+    found = LINK.search(capsys.readouterr().out)
+    assert found is not None
+    assert found[1] == "http://127.0.0.1:7999"
+    accounts_of(tmp_path).accept(found[2], "ada", GOOD)
+    invite_first(settings, database)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.fixture
+def ada(database_url: str) -> Iterator[Place]:
+    with ada_and_bob(database_url) as found:
+        yield found
+
+
+def test_passwords_are_kept_as_the_library_recommends() -> None:
+    kept = extract_parameters(Passwords().kept(GOOD))
+    assert (kept.time_cost, kept.memory_cost, kept.parallelism) >= (3, 64 * 1024, 4)
+
+
+@given(password=st.text(st.characters(), max_size=MOST_CHARS + 20))
+def test_every_password_is_refused_in_words_or_fits_what_is_kept_of_it(password: str) -> None:
+    try:
+        refuse_weak(password, "ada")
+    except AccountError:
+        return
+    passwords = Passwords(CHEAP)
+    kept = passwords.kept(password)
+    assert passwords.fits(kept, password)
+    assert not passwords.fits(kept, password + "x")
+
+
+def test_who_is_unknown_and_who_is_wrong_hear_the_same(place: Place) -> None:
+    place.accounts.remove("bob", "ada")
+    said = set()
+    wrong = [("ada", BETTER), ("nobody", GOOD), ("bob", BETTER), ("", ""), ("ada", "x" * 5_000)]
+    wrong += [(name, GOOD) for name in ("ada\x00", "a\ud800", "x" * 100_000)]
+    for number, (name, password) in enumerate(wrong):
+        with pytest.raises(LoginRefused) as refused:
+            place.accounts.logins.log_in(name, password, f"192.0.2.{number}")
+        said.add(str(refused.value))
+    assert len(said) == 1
+
+
+def test_a_name_that_nobody_has_costs_the_same_work() -> None:
+    class Counting(PasswordHasher):
+        asked: list[str] = []
+
+        def verify(self, hash: str | bytes, password: str | bytes) -> bool:
+            self.asked.append(str(hash))
+            return super().verify(hash, password)
+
+    passwords = Passwords(Counting(time_cost=1, memory_cost=64, parallelism=1))
+    assert not passwords.fits(None, GOOD)
+    assert not passwords.fits(passwords.kept(BETTER), GOOD)
+    unknown, known = (extract_parameters(kept) for kept in Counting.asked)
+    assert unknown == known
+
+
+def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:
+    judged: list[str] = []
+
+    class Counting(PasswordHasher):
+        def verify(self, hash: str | bytes, password: str | bytes) -> bool:
+            judged.append(str(hash))
+            return super().verify(hash, password)
+
+    hasher = Counting(time_cost=1, memory_cost=64, parallelism=1)
+    logins = Accounts(place.database, place.clock.now_us, hasher=hasher).logins
+
+    def attempt(_: int) -> type[Exception]:
+        try:
+            logins.log_in("ada", BETTER, HOME)
+        except LoginRefused as error:
+            return type(error)
+        raise AssertionError("let in")
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(attempt, range(100)))
+    assert (found.count(LoginRefused), found.count(TooMany)) == (MOST_TRIES, 100 - MOST_TRIES)
+    assert len(judged) == MOST_TRIES <= 10
+
+
+@pytest.mark.parametrize(("networks", "times"), [("2001:db8:0:{:x}::1", 2), ("2001:db8:0:{:x}00::1", 4)])
+def test_the_many_networks_of_one_place_have_few_tries(networks: str, times: int) -> None:
+    clock = VirtualClock(0)
+    throttle = LoginThrottle(clock.now_us)
+
+    def tries(names: str) -> int:
+        """How many of those of a minute are taken, each from another network."""
+        each = (limits(names.format(number), networks.format(number), "") for number in range(40))
+        return sum(throttle.take(*one) == 0 for one in each)
+
+    assert tries("ada{}") == times * MOST_TRIES
+    clock.advance(60)
+    taken = 0
+    for _ in range(30):
+        taken += tries("ada")
+        clock.advance(60)
+    assert taken == times * PER_PAIR < PER_ACCOUNT

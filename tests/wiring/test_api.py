@@ -1,21 +1,33 @@
-"""The participant API: what is said twice, late, wrongly or by somebody else leaves no trace."""
+"""The participant API: what is sent twice, late, wrongly, by somebody else or as no number leaves no trace."""
+
+from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.web.server import APOLOGY, BROKEN
 from experiments.session.engine import NOT_OFFERED, STALE
+from experiments.session.state import Location
+from experiments.steps.survey import SurveyStep
+from experiments.study.screen import Panel
+from storage.errors import StorageError
+from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
 from tests.fakes.researcher import text
-from tests.fakes.served import Served
+from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
+
+
 WORD = re.compile(r"[^\W\d]+")
 """Without digits, as those that number a list are no text of the page."""
 
@@ -153,3 +165,161 @@ async def test_one_person_twice_at_once_is_one_session(served: Served) -> None:
         assert len({bot.stream for bot in bots}) == 1
         assert query(served.database, "SELECT count(*) FROM session") == [(count + 1,)]
         assert [e.kind for e in facts(served.database, bots[0].stream)].count("enrolled") == 1
+
+
+DEEP = 2_000
+UNFIT = {
+    "beyond 64 bits": str(2**64),
+    "far below": str(-(2**70)),
+    "endless digits": "9" * 4_000,
+    "more digits than are read": "9" * 10_000,
+    "no number": "NaN",
+    "infinite": "Infinity",
+    "less than any": "-Infinity",
+    "huge exponent": "1e400",
+    "within a list": "[[1e999]]",
+    "within an object": '{"a": {"b": -1e999}}',
+    "deep": "[" * DEEP + "]" * DEEP,
+    "deep objects": '{"a":' * DEEP + "1" + "}" * DEEP,
+}
+"""As JSON's text, or what its readers take for JSON."""
+FIT = ("0", "-0.0", str(2**63 - 1), str(-(2**63)), "1e308", "1e-400", "0.1")
+
+
+def body(plain: dict[str, Any], number: str) -> bytes:
+    """A request with a number in the place of the word NUMBER."""
+    return json.dumps(plain).replace('"NUMBER"', number).encode()
+
+
+HEADERS = {"content-type": "application/json"}
+
+
+async def test_the_participants_api_refuses_them_and_keeps_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(settings_for(tmp_path), "demo") as served, HttpBot(served.url, "1") as bot:
+
+        def kept() -> list[list[tuple[Any, ...]]]:
+            return [query(served.database, f"SELECT * FROM {table}") for table in ("event", "draft")]
+
+        await bot.arrive("demo")
+        before = kept()
+        act = bot.intend("submit", {"agreed": "NUMBER", "other": "NUMBER"}).body
+        left = {"kind": "left", "path": "x", "ago_ms": "NUMBER"}
+        back = {"kind": "came_back", "path": "x", "away_ms": "NUMBER"}
+        wrong = (
+            ("/api/act", act),
+            ("/api/draft", {"path": act["path"], "values": act["values"]}),
+            *(("/api/telemetry", {"key": "0" * 32, "records": [record]}) for record in (left, back)),
+        )
+        for name, number in UNFIT.items():
+            for path, plain in wrong:
+                response = await bot.client.post(path, content=body(plain, number), headers=HEADERS)
+                assert response.status_code == 422, (name, path, response.text[:200])
+                assert response.json()["note"]
+            content = body({**act, "values": {}, "seen": "NUMBER"}, number)
+            assert (await bot.client.post("/api/act", content=content, headers=HEADERS)).status_code in (200, 422)
+            response = await bot.client.get("/api/reply", params={"offset": number[:1000]})
+            assert response.status_code in (200, 422)
+        assert kept() == before
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_number_that_is_taken_is_kept_as_it_was_sent(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), "demo") as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("demo")
+        for number in FIT:
+            content = body({"path": bot.screen.path, "values": {"agreed": "NUMBER"}}, number)
+            assert (await bot.client.post("/api/draft", content=content, headers=HEADERS)).status_code == 200
+            ((kept,),) = query(served.database, "SELECT data FROM draft")
+            assert json.loads(kept) == {"agreed": json.loads(number)}
+
+
+Told = list[tuple[str, dict[str, Any]]]
+
+
+def told_by(text: str) -> Told:
+    """The events of an answer: their names and what they say."""
+    events = [dict(line.split(": ", 1) for line in frame.split("\n")) for frame in text.split("\n\n")[:-1]]
+    return [(event["event"], json.loads(event["data"])) for event in events]
+
+
+async def sent(bot: HttpBot, values: dict[str, Any], view: str = "screen", **more: Any) -> Any:
+    act = bot.intend("say" if "text" in values else "submit", values)
+    return await bot.send("POST", "/api/act", {**act.body, "view": view, "follow": True, **more})
+
+
+def is_of_events(response: Any) -> bool:
+    return str(response.headers["content-type"]).startswith("text/event-stream")
+
+
+@pytest.mark.parametrize("view", ["screen", "page"])
+async def test_the_screen_comes_first_then_the_words_then_the_screen_after_them(tmp_path: Path, view: str) -> None:
+    late = {"first_ms": 1000, "pace_ms": 1}  # later than the click's answer, however busy the machine
+    study = studies.chat(tmp_path, options=late)
+    async with serving(settings_for(tmp_path), study) as slow, HttpBot(slow.url, "heard") as bot:
+        await bot.arrive("talk")
+        await bot.until(path="with_ai")
+        response = await sent(bot, {"text": "Hello"}, view)
+        assert is_of_events(response)
+        (first, screen), *words, (last, after) = told_by(response.text)
+        assert (first, last, {name for name, _ in words}) == ("screen", "done", {"delta"})
+        (replied,) = (event for event in facts(slow.database, bot.stream) if event.kind == "replied")
+        assert "".join(piece["text"] for _, piece in words) == replied.data["text"]
+        assert words[-1][1]["offset"] == len(replied.data["text"])
+        if view == "screen":
+            waits = [told["screen"]["panel"]["chat"]["waiting"] for told in (screen, after)]
+            assert waits == [True, False]
+        else:
+            assert [screen["slots"], after["slots"]] == [[""], []]
+            assert screen["updates"], "all of the page is new"
+            assert set(after["updates"]) < set(screen["updates"]), "what the page shows is not painted again"
+
+
+async def test_the_same_click_again_hears_the_same_reply(tmp_path: Path) -> None:
+    study = studies.chat(tmp_path, options={"first_ms": 300})
+    async with serving(settings_for(tmp_path), study) as slow, HttpBot(slow.url, "again") as bot:
+        await bot.arrive("talk")
+        await bot.until(path="with_ai")
+        act = {**bot.intend("say", {"text": "Hello"}).body, "follow": True}
+        async with bot.client.stream("POST", "/api/act", json=act) as broken:
+            assert await anext(broken.aiter_lines()) == "event: screen"
+        *_, (last, _) = told = told_by((await bot.send("POST", "/api/act", act)).text)
+        assert last == "done"
+        kinds = [event.kind for event in facts(slow.database, bot.stream)]
+        assert (kinds.count("said"), kinds.count("replied")) == (1, 1)
+        replied = next(event for event in facts(slow.database, bot.stream) if event.kind == "replied")
+        assert "".join(piece["text"] for name, piece in told if name == "delta") == replied.data["text"]
+
+
+FAULTS = pytest.mark.parametrize(
+    ("error", "said", "told"),
+    [
+        (ZeroDivisionError("by none"), BROKEN, "ZeroDivisionError: by none"),
+        (StorageError("the disk is full"), APOLOGY, "the disk is full"),
+    ],
+    ids=["a fault of the code", "a disk"],
+)
+
+
+@FAULTS
+async def test_a_screen_that_fails_is_told_calmly_and_with_its_session(
+    error: Exception,
+    said: str,
+    told: str,
+    bot: HttpBot,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(self: SurveyStep, place: Location) -> Panel:
+        raise error
+
+    monkeypatch.setattr(SurveyStep, "panel", fail)
+    with caplog.at_level(logging.ERROR):
+        response = await bot.send("POST", "/api/act", bot.intend("submit", {"agreed": "on"}).body)
+    assert response.status_code == 503
+    note, _, reference = response.json()["note"].rpartition(" ")
+    assert note == said
+    ours = [one.getMessage() for one in caplog.records if one.name == "app.web.server"]
+    assert ours == [f"POST /api/act, session {bot.stream}: {told} [{reference.strip('()')}]"]
+    assert "Traceback" not in response.text

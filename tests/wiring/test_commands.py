@@ -158,7 +158,7 @@ AS_JSON = {
     "show quotas": ("demo",),
     "show screens": ("demo",),
     "show settings": (),
-    "show simulators": None,  # in test_simulating_commands.py, which has people
+    "show simulators": None,  # core/test_simulators.py has people
     "show status": ("demo", "--origin", "bot"),
     "show versions": ("demo",),
     "trial look": None,  # in test_looks.py

@@ -1,24 +1,106 @@
-"""Somebody else's session: every route of the participants' server, asked by three kinds of others who name whose
-session they mean in every way there is, gives nothing of it and changes nothing in it."""
+"""Nobody sees, stores or changes anything of another: participants at once, strangers who name a session, old tabs."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
+import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.web.participant.api import ANOTHERS
 from storage import tables
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
-from tests.wiring.sound import rows
+from tests.wiring.reading import (
+    check_facts,
+    check_rows,
+    check_sound,
+    exported,
+    facts,
+    query,
+    released_rows,
+    words,
+)
+from tests.wiring.sound import logs_of, rows
 
 pytestmark = pytest.mark.anyio
+
+
+async def interleave(bots: list[HttpBot], chance: random.Random, at_once: int) -> None:
+    """Let some of those who are not done take one step each, at the same time, until all are done."""
+    going = list(bots)
+    while going:
+        chosen = chance.sample(going, min(len(going), chance.randint(1, at_once)))
+        more = await asyncio.gather(*(bot.step() for bot in chosen))
+        going = [bot for bot in going if bot not in chosen or more[chosen.index(bot)]]
+
+
+async def check_apart(served: Served, bots: list[HttpBot], folder: Path) -> None:
+    database = served.database
+    logs = {bot.stream: words(facts(database, bot.stream)) for bot in bots}
+    assert len(logs) == len(bots)
+    for bot, other in permutations(bots, 2):
+        assert other.canary not in logs[bot.stream]
+        assert not any(other.canary.encode() in heard for heard in bot.heard), f"{bot.stream} heard {other.stream}"
+    rows = [row for table in released_rows(database).values() for row in table]
+    for row in rows:
+        told = {bot.stream for bot in bots if bot.canary in repr(row)}
+        assert told <= {row[1]}, f"a row of {row[1]} holds words of {told}"
+    text = exported(database, "demo", folder)
+    for bot in bots:
+        assert bot.canary in logs[bot.stream]
+        assert bot.canary in text
+        assert bot.stream not in text
+
+
+@pytest.mark.parametrize(
+    ("count", "at_once"),
+    [(4, 3), pytest.param(20, 8, marks=pytest.mark.soak)],
+    ids=["four", "twenty"],
+)
+async def test_participants_share_nothing(tmp_path: Path, seed: int, count: int, at_once: int) -> None:
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    async with serving(settings_for(tmp_path), studies.demo(tmp_path)) as served, AsyncExitStack() as stack:
+        bots = [HttpBot(served.url, f"{seed}:{n}", canary=f"canary{n:02}bird") for n in range(count)]
+        for bot in bots:
+            await stack.enter_async_context(bot)
+        await asyncio.gather(*(bot.arrive("demo") for bot in bots))
+        await interleave(bots, chance, at_once)
+        for bot in bots:
+            check_facts(served.database, bot)
+            check_rows(served.database, bot)
+        await check_apart(served, bots, tmp_path)
+        assert query(served.database, "SELECT count(*), count(DISTINCT ordinal) FROM session") == [(count, count)]
+        check_sound(served.database)
+
+
+async def test_no_stream_of_words_reaches_another(tmp_path: Path, seed: int) -> None:
+    path = studies.chat(tmp_path, options={"first_ms": 0, "pace_ms": 5})
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(serving(settings_for(tmp_path), path))
+        bots = [await stack.enter_async_context(HttpBot(served.url, f"{seed}:{name}")) for name in ("anna", "ben")]
+        texts = ("Please explain the Pythagorean theorem.", "What is 17 + 4?")
+        for bot in bots:
+            await bot.arrive("talk")
+            await bot.until(path="with_ai")
+        await asyncio.gather(*(bot.do("say", {"text": text}) for bot, text in zip(bots, texts, strict=True)))
+        heard = await asyncio.gather(*(bot.listen() for bot in bots))
+        for bot, reply in zip(bots, heard, strict=True):
+            (event,) = (e for e in facts(served.database, bot.stream) if e.kind == "replied")
+            assert reply.text.strip() == event.data["text"]
+        assert heard[0].text != heard[1].text
+
+
 CANARY = "zqforeignqz"
 OTHERS = ("a stranger", "somebody else in the same study", "somebody in another study")
 ROUTES = {
@@ -113,3 +195,65 @@ async def test_nobody_reads_or_changes_anothers_session(scene: Scene, who: str) 
 async def test_the_victim_reads_their_own(scene: Scene) -> None:
     look = await scene.victim.client.post("/api/look", json={})
     assert look.text.count(CANARY) >= 2, "what was said, and what is half written"
+
+
+PRIVATE = "zqprivateqz"
+Tabs = tuple[HttpBot, HttpBot]
+
+
+@pytest.fixture
+async def tabs(served: Served) -> AsyncIterator[Tabs]:
+    """Two who are at the same place of the same study, of whom the first goes on with the second one's cookie, as where
+    a tab stays open while the browser's next user begins in another."""
+    async with HttpBot(served.url, "one") as before, HttpBot(served.url, "one") as now:
+        for tab in (before, now):
+            await tab.arrive("short")
+            await tab.until(path="with_ai")
+        assert (before.screen.path, before.screen.seen) == (now.screen.path, now.screen.seen)
+        before.client.cookies = now.client.cookies
+        yield before, now
+
+
+def kept(served: Served) -> list[Any]:
+    """All that is kept of anybody."""
+    of_sessions = (tables.drafts, tables.telemetry, tables.seats)
+    return [logs_of(served.database), *(rows(served.database, one) for one in of_sessions)]
+
+
+@pytest.mark.parametrize("kind", ["say", "submit", "withdraw"])
+async def test_a_click_there_is_refused_and_the_tab_told_where_the_browser_is_now(
+    served: Served, tabs: Tabs, kind: str
+) -> None:
+    before, now = tabs
+    act, stood = before.intend(kind, {"text": PRIVATE}), kept(served)
+    answer = await before.redo(act)
+    assert (answer.status, answer.note) == (200, ANOTHERS)
+    assert kept(served) == stood
+    assert answer.screen == now.screen
+    assert not (await before.do("say", {"text": "From here on it is this one's"})).note
+
+
+async def test_the_page_paints_the_other_session_whole(tabs: Tabs) -> None:
+    before, _ = tabs
+    body = before.intend("say", {"text": PRIVATE}).body | {"view": "page"}
+    shown = (await before.send("POST", "/api/look", {})).json()["shown"]
+    painted = (await before.send("POST", "/api/act", {**body, "shown": shown})).json()
+    assert painted["refused"]
+    assert {"head", "left", "side", "box"} <= painted["updates"].keys()
+    assert painted["updates"]["box"]["value"] == ""
+
+
+async def test_what_is_typed_there_and_what_it_tells_of_itself_is_dropped(served: Served, tabs: Tabs) -> None:
+    before, now = tabs
+    at = {"path": before.screen.path, "whose": before.intend("say", {}).whose}
+    stood = kept(served)
+    drafted = await before.send("POST", "/api/draft", {**at, "values": {"text": PRIVATE}})
+    assert drafted.json() == {"saved": False}
+    record = {"kind": "here", "path": at["path"], "ago_ms": 0}
+    told = {"key": "1" * 32, "whose": at["whose"], "records": [record]}
+    assert (await before.send("POST", "/api/telemetry", told)).status_code == 204
+    own = {"path": at["path"], "whose": now.intend("say", {}).whose, "values": {"text": "mine"}}
+    assert (await now.send("POST", "/api/draft", own)).json() == {"saved": True}
+    assert kept(served)[0] == stood[0]
+    assert PRIVATE not in repr(kept(served))
+    assert kept(served)[2] == stood[2]

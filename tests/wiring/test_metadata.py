@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -60,27 +59,3 @@ def done(folder: Path, *words: str, code: int = 0) -> str:
     found = parley(*words, folder=folder)
     assert found.returncode == code, found.stderr
     return found.stdout + found.stderr
-
-
-def written(folder: Path, **dataset: Any) -> str:
-    path = folder / "more.yaml"
-    path.write_text(json.dumps({"dataset": dataset}), encoding="utf-8")
-    return str(path)
-
-
-def test_simulated_data_and_imported_data_have_them(tmp_path: Path) -> None:
-    path = tmp_path / "study.yaml"
-    raw = (Path("experiments/studies/dices-350.yaml")).read_text(encoding="utf-8")
-    path.write_text(raw + "\ndataset:\n  license: CC0-1.0\n  authors:\n  - name: Our Lab\n", encoding="utf-8")
-    done(tmp_path, "simulate", str(path), "-n", "1")
-    name = load_study(str(path)).name
-    done(tmp_path, "export", name, "--schema", "dices-350", "-o", "out")
-    assert "license: cc0-1.0" in (tmp_path / "out/README.md").read_text(encoding="utf-8")
-    assert "Our Lab" in (tmp_path / "out/CITATION.cff").read_text(encoding="utf-8")
-    (csv,) = (tmp_path / "out").glob("*.csv")
-    csv.rename(tmp_path / csv.name)
-    done(tmp_path, "import", "dices-350", csv.name, "--study", "mylab")
-    done(tmp_path, "metadata", "mylab", written(tmp_path, license="ODbL-1.0"))
-    done(tmp_path, "export", "mylab", "--schema", "dices-350", "-o", "again")
-    assert "license: odbl" in (tmp_path / "again/README.md").read_text(encoding="utf-8")
-    assert not (tmp_path / "again/CITATION.cff").exists()
