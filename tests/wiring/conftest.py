@@ -36,7 +36,6 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 
 @pytest.fixture
 async def bot(served: Served) -> AsyncIterator[HttpBot]:
-    """Somebody who has just come to the study."""
     async with HttpBot(served.url, "api") as bot:
         await bot.arrive("short")
         yield bot
@@ -57,7 +56,6 @@ def door(place: Place) -> ASGIApp:
 
 @pytest.fixture
 async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
-    """A browser before it, without a cookie."""
     found = browser(door)
     yield found
     await found.client.aclose()

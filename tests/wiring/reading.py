@@ -86,6 +86,5 @@ def check_sound(database: Database) -> None:
 
 
 def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> SessionCounts:
-    """How a study's sessions of an origin stand."""
     with database.connect() as connection:
         return tally(session_groups(connection, query_params(study, origin, now_us, lease_s)))

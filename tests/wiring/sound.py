@@ -27,7 +27,6 @@ ERASED = (tables.drafts, tables.telemetry)
 
 
 def rows(database: Database, table: Table) -> list[Any]:
-    """What a table holds."""
     with database.connect() as connection:
         return list(connection.execute(select(table)).all())
 
@@ -69,7 +68,6 @@ def check_log(log: tuple[Event, ...], state: State) -> None:
 
 
 def check_gone(database: Database, stream: str) -> None:
-    """Nothing is left of who withdrew."""
     for table in ERASED:
         assert not [row for row in rows(database, table) if row.stream == stream]
     assert not [row for found in read_tables(database).values() for row in found if stream in row]
@@ -86,7 +84,6 @@ def check_ending(study: Study, state: State) -> None:
 
 
 def check_known(runtime: SessionService, study: Study, stream: str, state: State) -> None:
-    """A process knows a session as it is, or as it was."""
     kept = runtime._kept.get(stream)
     if kept is None:
         return

@@ -95,7 +95,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 def database(filled: bytes, tmp_path: Path) -> Iterator[Database]:
-    """A copy of it, beside the study's file."""
     studies.chat(tmp_path)
     (tmp_path / "parley.db").write_bytes(filled)
     made = open_database(settings_for(tmp_path).database_url)
@@ -247,7 +246,6 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
 
 
 def withdraw(database: Database, stream: str) -> None:
-    """Erase a session as its participant does."""
     log = Log(database)
     state = fold(log.load(stream))
     study = Studies(database).get(state.enrolled["hash"])

@@ -77,7 +77,6 @@ class Live:
         return True
 
     async def look(self) -> None:
-        """Paint the page."""
         await self.runtime.settled(self.stream)
         found = await self.runtime.get(self.stream)
         assert found is not None

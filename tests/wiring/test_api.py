@@ -84,18 +84,10 @@ async def test_a_second_tab_is_told_and_goes_on(served: Served, bot: HttpBot) ->
 
 FORGED: dict[str, tuple[str, dict[str, Any], str]] = {
     "an earlier number": ("submit", {"seen": 0}, STALE),
-    "a later number": ("submit", {"seen": 10_000}, STALE),
     "a later place": ("submit", {"path": "finish"}, STALE),
-    "a place that is none": ("submit", {"path": "../consent"}, STALE),
-    "no place": ("submit", {"path": ""}, STALE),
     "a message where there is no chat": ("say", {}, NOT_OFFERED),
-    "a rating where there is none": ("rate", {}, NOT_OFFERED),
-    "a retry of nothing": ("retry", {}, NOT_OFFERED),
     "a fact's name": ("submitted", {}, NOT_OFFERED),
     "a reply of one's own": ("reply", {}, NOT_OFFERED),
-    "a failure of one's own": ("fail", {}, NOT_OFFERED),
-    "an end of one's own": ("finish", {}, NOT_OFFERED),
-    "a draw of one's own": ("draw", {}, NOT_OFFERED),
     "a condition of one's own": ("assign", {}, NOT_OFFERED),
     "another beginning": ("enrol", {}, "already started"),
     "a researcher's note": ("noted", {}, NOT_OFFERED),

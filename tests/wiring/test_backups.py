@@ -40,7 +40,6 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A database with nothing in it, closed."""
     open_database(f"sqlite:///{tmp_path}/parley.db").dispose()
     return tmp_path / "parley.db"
 
@@ -175,7 +174,6 @@ def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with two sessions, closed."""
     folder = tmp_path_factory.mktemp("lab")
     made = Forked(command, "simulate", "demo", "-n", "2", folder=folder, out=folder / "said.txt")
     assert made.wait() == 0, "it has let go of the file"
@@ -183,7 +181,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def flipped(file: Path, rng: random.Random, count: int) -> None:
-    """Flip a bit of some bytes."""
     written = bytearray(file.read_bytes())
     for place in rng.sample(range(len(written)), count):
         written[place] ^= 1 << rng.randrange(8)

@@ -22,7 +22,6 @@ NEW = Enrolment("study", "h", "person")
 
 @pytest.fixture
 def connection(each_database: Database) -> Iterator[Connection]:
-    """The writer's."""
     with writer(each_database) as connection:
         yield connection
 
@@ -38,7 +37,6 @@ def attempt(stream: str = STREAM) -> AttemptRow:
 
 
 def late() -> list[Work]:
-    """What may still come of somebody who has withdrawn."""
     told = TelemetryBatch(STREAM, "b", ({"path": "here", "at_us": 1, "kind": "screen", "data": {}},))
     return [DraftRow(STREAM, "here", {"text": "late"}, 1), told, attempt()]
 

@@ -37,7 +37,6 @@ class Leaky:
         pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """A word or two."""
         if request.model == "gone":
             raise BackendRejected("no such model", reason="status_404")
         yield TextDelta("I am ChatGPT, made by OpenAI." if "Boast" in system_of(request.messages) else "Let us see.")
@@ -85,7 +84,6 @@ class Person:
         self.live: LoadedSession
 
     async def begin(self, seed: str, origin: str) -> Mapping[str, str]:
-        """Come; the factors drawn."""
         self.live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
         return self.live.state.factors
 

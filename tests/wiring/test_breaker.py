@@ -68,7 +68,6 @@ class Room:
 
 
 def fails(error: BackendError, times: int) -> None:
-    """The model fails so often, and then replies."""
     PLAYS["first"] = [error] * times
 
 

@@ -66,15 +66,12 @@ class Running:
         self.clock.advance(600)
 
     async def begin(self, origin: str = "person") -> LoadedSession:
-        """Somebody begins and consents."""
         return await self.agree(await self.runtime.enrol(self.study, origin=origin))
 
     async def agree(self, live: LoadedSession) -> LoadedSession:
-        """Consent, with which a place is taken."""
         return await self.act(live, "submit", agreed="on")
 
     async def act(self, live: LoadedSession, kind: str, **values: Any) -> LoadedSession:
-        """A click, and what follows it."""
         seen = live.screen
         await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
         await self.runtime.settled(live.stream)
@@ -83,13 +80,11 @@ class Running:
         return found
 
     async def to_chat(self, live: LoadedSession) -> LoadedSession:
-        """Go on until the conversation."""
         while not live.screen.panel.chat:
             live = await self.act(live, "submit", confidence="very-confident")
         return live
 
     async def finish(self, live: LoadedSession) -> LoadedSession:
-        """Say as much as one may, then go to the end."""
         live = await self.to_chat(live)
         while again := next((kind for kind in ("retry", "say") if kind in live.screen.actions), None):
             live = await self.act(live, again, text="And then?")

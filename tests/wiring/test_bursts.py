@@ -59,7 +59,6 @@ class Place:
         return await runtime.participant(live.stream, "submit", seen.path, {"agreed": "on"}, seen=seen.seen)
 
     async def stay_or_leave(self, lives: list[LoadedSession], chance: random.Random) -> None:
-        """Most finish, others vanish or withdraw."""
         for number, live in enumerate(lives):
             runtime = self.runtimes[number % PROCESSES]
             if chance.random() >= LEAVES:
@@ -75,7 +74,6 @@ class Place:
             live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
 
     def taken(self) -> list[int]:
-        """How many places of each arm are taken."""
         found = tally_of(self.database, self.study.name, "person", self.clock.now_us(), LEASE_S).cells
         return [done + live for values, done, live in found if values]
 

@@ -48,7 +48,6 @@ async def connect(served: Served) -> tuple[asyncio.StreamReader, asyncio.StreamW
 
 
 async def look(served: Served) -> httpx2.Response:
-    """Whether it answers, to somebody who connects anew."""
     async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
         return await client.get("/healthz")
 
@@ -61,7 +60,6 @@ async def drip(writer: asyncio.StreamWriter, parts: list[bytes]) -> None:
 
 
 async def until_closed(reader: asyncio.StreamReader) -> bytes:
-    """All that came until the other side closed it."""
     parts = []
     while True:
         try:
@@ -139,7 +137,6 @@ async def pour(process: Process, head: bytes, *, chunked: bool) -> bytes:
 
 
 def peak_mb(process: Process) -> float:
-    """The most memory that it has had."""
     status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 

@@ -51,7 +51,6 @@ def test_what_is_no_database_of_parleys_is_told_and_left_alone(kind: str, words:
 
 
 def _read(file: Path, kind: str) -> bytes | list[str]:
-    """All that is in a file."""
     if kind != "foreign":
         return file.read_bytes()
     with closing(sqlite3.connect(file)) as connection:

@@ -46,7 +46,6 @@ def parley(folder: Path, *words: Any, code: int = 0, **settings: str) -> bytes:
 
 
 def dump(path: Path) -> list[str]:
-    """All that a database holds."""
     with sqlite3.connect(path) as connection:
         found = list(connection.iterdump())
     connection.close()

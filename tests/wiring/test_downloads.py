@@ -70,7 +70,6 @@ class Room:
         return self.downloads.links(visitor)[0]
 
     def ended(self, visitor: CurrentUser) -> str:
-        """How an export ended."""
         while (job := self.downloads.job(visitor)) is not None and not job.done:
             time.sleep(0.01)
         assert job is not None
@@ -130,7 +129,6 @@ async def test_a_link_expires_and_its_file_goes(room: Room, lab: Database) -> No
 
 
 def killed(url: str, folder: str) -> None:
-    """Make an export, say where it is, and be killed."""
     tempfile.tempdir = folder
     downloads = Downloads(SystemClock())
     downloads.start(ANN, open_database(url), WISH)

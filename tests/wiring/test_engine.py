@@ -31,7 +31,6 @@ CELLS = [Talk("a", 3), Talk("b", 2, steps=2), Talk("c", 2, steps=3, last="two")]
 
 
 def first(seed, *errors):
-    """Fail a call that many times, then reply."""
     left = {seed: list(errors)}
     return lambda now: left[now].pop(0) if left.get(now) else None
 

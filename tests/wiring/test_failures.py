@@ -44,7 +44,6 @@ def models() -> Iterator[Server]:
 
 
 async def talker(stack: AsyncExitStack, served: Served, study: str = "talk") -> HttpBot:
-    """Somebody who has come to the chat."""
     bot = await stack.enter_async_context(HttpBot(served.url, "talker"))
     await bot.arrive(study)
     await bot.until(path="with_ai")
@@ -53,7 +52,6 @@ async def talker(stack: AsyncExitStack, served: Served, study: str = "talk") -> 
 
 @pytest.fixture(scope="module")
 async def faulty(tmp_path_factory: pytest.TempPathFactory, models: Server) -> AsyncIterator[Served]:
-    """A study for each fault."""
     folder = tmp_path_factory.mktemp("faulty")
     settings = settings_for(folder, openai_base_url=models.base_url, openai_api_key="sk-test-key", **PATIENT)
     files = [
@@ -71,7 +69,6 @@ async def test_replies_that_fail_are_said_to_have_failed_and_none_is_lost_or_dou
 
 
 def asked(models: Server, fault: str) -> int:
-    """How often a model was asked that has this fault."""
     return sum(request.body["model"] == f"fault:{fault}" for request in models.requests)
 
 

@@ -27,7 +27,6 @@ PATIENCE_S = 30.0
 
 
 def changed(folder: Path, file: Path, **keys: Any) -> Study:
-    """A study with another text, in a file of its own."""
     raw = read_yaml(file) | {"version": 2} | keys
     raw["flow"][0]["text"] = "Do you agree, now that it is another version?"
     (folder / "changed").mkdir(exist_ok=True)

@@ -120,7 +120,6 @@ class Scene:
     others: Mapping[str, HttpBot]
 
     def kept(self) -> list[list[str]]:
-        """All that is kept of the victim."""
         stream = self.victim.stream
         return [[repr(row) for row in rows(self.served.database, one) if row.stream == stream] for one in OF_SESSIONS]
 
@@ -215,7 +214,6 @@ async def tabs(served: Served) -> AsyncIterator[Tabs]:
 
 
 def kept(served: Served) -> list[Any]:
-    """All that is kept of anybody."""
     of_sessions = (tables.drafts, tables.telemetry, tables.seats)
     return [logs_of(served.database), *(rows(served.database, one) for one in of_sessions)]
 

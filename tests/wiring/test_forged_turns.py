@@ -50,7 +50,6 @@ class Heard:
         pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """The number of what it was told."""
         PROMPTS.append(tuple((message.role, message.text) for message in request.messages))
         yield TextDelta(f"This is answer {len(PROMPTS)}.")
         yield StreamEnd("stop", request.model, 1_000, 10)
@@ -60,7 +59,6 @@ class Heard:
 
 
 def study(folder: Path, most: int, **more: Any) -> Path:
-    """Consent and a chat of so many messages."""
     model = {"backend": "heard", "system": SYSTEM, "price": {"prompt": 2.0, "completion": 10.0}}
     talk = {"step": "chat", "id": "talk", "model": "only", "min_messages": 0, "max_messages": most}
     loop = {"each": "question", "of": "questions", "take": 1, "flow": [talk]}

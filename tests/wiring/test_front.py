@@ -54,7 +54,6 @@ async def echoing() -> AsyncIterator[Echo]:
 
 @contextmanager
 def reached(nginx: str, way: str, folder: Path, port: int, logged: str = CALM) -> Iterator[tuple[Nginx, Nginx]]:
-    """What people reach, and the nginx that is shipped."""
     with ExitStack() as stack:
         shipped = stack.enter_context(before(nginx, folder / "shipped", port, host=way == "host", logged=logged))
         outer = stack.enter_context(front(nginx, folder / "front", shipped)) if "TLS" in way else shipped
@@ -62,7 +61,6 @@ def reached(nginx: str, way: str, folder: Path, port: int, logged: str = CALM) -
 
 
 def client(at: Nginx, address: str) -> httpx2.AsyncClient:
-    """Somebody who comes from an address."""
     transport = httpx2.AsyncHTTPTransport(verify=at.trusted, local_address=address)
     return httpx2.AsyncClient(base_url=at.url, transport=transport, timeout=60)
 

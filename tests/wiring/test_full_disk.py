@@ -43,7 +43,6 @@ class Held:
         self._was_busy = False
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """An answer of many words, so that it takes room."""
         ASKED.append(asyncio.Event())
         await ASKED[-1].wait()
         if BUSY in request.messages[-1].text and not self._was_busy:
@@ -76,7 +75,6 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
 
 @asynccontextmanager
 async def at_the_chat(served: Served, count: int) -> AsyncIterator[list[HttpBot]]:
-    """So many people."""
     async with AsyncExitStack() as stack:
         made = [HttpBot(served.url, f"{number}", patience_s=PATIENCE_S) for number in range(count)]
         for bot in made:

@@ -52,14 +52,12 @@ async def client(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
 
 @pytest.fixture(scope="module")
 async def resident(served: Served) -> AsyncIterator[HttpBot]:
-    """Somebody who has a session, at its consent."""
     async with HttpBot(served.url, "1") as bot:
         await bot.arrive("talk")
         yield bot
 
 
 async def raw(served: Served, request: bytes) -> bytes:
-    """What comes back for these very bytes."""
     host, port = served.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(request)

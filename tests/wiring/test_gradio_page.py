@@ -29,7 +29,6 @@ MADE_UP = (
 
 @pytest.fixture(scope="module")
 async def resident(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[HttpBot]:
-    """Somebody who takes part."""
     folder = tmp_path_factory.mktemp("resident")
     async with serving(settings_for(folder), studies.short(folder)) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("short")
@@ -38,7 +37,6 @@ async def resident(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ht
 
 @pytest.fixture(scope="module")
 async def researcher(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Researcher]:
-    """Somebody at the console, with its page loaded."""
     folder = tmp_path_factory.mktemp("researcher")
     database = open_database(f"sqlite:///{folder}/parley.db")
     async with console(folder, database) as (_, found):
@@ -82,7 +80,6 @@ async def test_nothing_is_kept_of_pages_that_are_opened_and_left(researcher: Res
 
 
 def of_gradio() -> Iterator[str]:
-    """What Gradio has running in this loop."""
     for task in asyncio.all_tasks():
         if "gradio" in str(task.get_coro()):
             yield str(task)

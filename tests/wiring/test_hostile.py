@@ -53,7 +53,6 @@ class Attack:
     screen: dict[str, Any] = field(default_factory=dict)
 
     def arrive(self) -> None:
-        """Begin a session, as anybody may."""
         self.client.cookies.clear()
         assert self.client.post("/s/everything", data=ticket("everything")).status_code == 303
 
@@ -67,7 +66,6 @@ class Attack:
             self.arrive()
 
     def send(self, request: Request) -> httpx2.Response:
-        """Send it, and look at what comes back."""
         headers = {name: value.encode("latin-1", "replace") for name, value in request.headers.items()}
         url = request.path + (f"?{request.query}" if request.query else "")
         with self.client.stream(request.method, url, content=request.body, headers=headers) as response:
@@ -109,7 +107,6 @@ async def victims(served: Served) -> list[str]:
 
 
 def check(attack: Attack) -> None:
-    """What must hold once it is over."""
     database = attack.served.database
     assert {stream: len(facts(database, stream)) for stream in attack.victims} == attack.victims
     found = recompute_draws(database, "everything")

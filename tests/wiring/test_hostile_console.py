@@ -41,7 +41,6 @@ class Attack:
     statuses: Counter[int] = field(default_factory=Counter)
 
     def send(self, body: Any) -> None:
-        """Send an event, and look at what comes back."""
         content = json.dumps(body).encode()
         headers = {"content-type": "application/json"}
         response = self.loop.run_until_complete(self.browser.send("POST", EVENT, content=content, headers=headers))

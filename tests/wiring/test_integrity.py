@@ -162,7 +162,6 @@ def test_a_honeypot_is_disclosed_there_after_consent_and_looked_for(folder: Path
 
 
 async def consent_and_form(folder: Path) -> tuple[str, str]:
-    """The first two pages of a session."""
     database = open_database(settings_for(folder).database_url)
     service = SessionService(database, settings_for(folder), SystemClock())
     study = load_study(str(folder / "essays.yaml"))
@@ -178,7 +177,6 @@ async def consent_and_form(folder: Path) -> tuple[str, str]:
 
 
 def html_of(live: Any) -> str:
-    """The form of a session's screen, as it is sent."""
     context = study_context_of(live)
     return str(render_page(live.screen, study=context, shown=None, draft={}).updates["left"]["value"])
 
@@ -188,7 +186,6 @@ TELLING = ("with_ai_arm", "without_ai_arm", "secret_arm", "4711", "apples", "tab
 
 
 async def painted(researcher: Researcher, **place: str) -> Mapping[str, Any]:
-    """The room once its evidence is there."""
     give_up_s = time.monotonic() + 60
     shown = await researcher.open(study="essays", tab="integrity", **place)
     while "<table" not in value(shown["integrity-list"]) + value(shown["integrity-rates"]):

@@ -36,7 +36,6 @@ MAPPED: dict[str, Any] = {"question": "Frage", "options": ["eins", "zwei"], "ans
 
 @pytest.fixture
 async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
-    """A console with a draft that has no items yet."""
     async with console(tmp_path, database) as (room, researcher):
         room.desk.drafts.create("sums", "arena")
         room.desk.drafts.save("sums", STUDY)
@@ -51,7 +50,6 @@ async def upload(researcher: Researcher, name: str, content: bytes | str, **show
 
 
 def columns(file: str, **parts: Any) -> dict[str, Any]:
-    """The dropdowns, as they are when these are chosen."""
     blank: Mapping[str, Any] = {"options": [], "tags": []}
     chosen = {f"items-{part}": parts.get(part, blank.get(part, "")) for part in PARTS}
     return {"items-file": file, **chosen}

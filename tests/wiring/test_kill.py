@@ -45,7 +45,6 @@ def check_all(process: Process, found: Crowd) -> None:
 
 
 async def first_words(bot: HttpBot) -> Heard:
-    """Listen until words have come, and leave."""
     heard = Heard()
     async with bot.client.stream("GET", "/api/reply") as response:
         async for line in response.aiter_lines():
@@ -165,7 +164,6 @@ async def test_a_server_is_restarted_under_many_who_go_on_by_themselves(tmp_path
 
 
 async def goes_on(bot: HttpBot) -> None:
-    """Until something more is acknowledged."""
     acts = len(bot.acts)
     while len(bot.acts) == acts:
         await bot.step()

@@ -53,7 +53,6 @@ def english(tag: str, *more: str) -> re.Pattern[str]:
 
 
 def read(painting: Mapping[str, Any]) -> Iterator[str]:
-    """What of a painting is read, or read out."""
     yield from (painting["note"], *painting["faults"].values())
     yield from painting["words"].values()
     for update in painting["updates"].values():

@@ -66,15 +66,12 @@ class Life(RuleBasedStateMachine):
         self.act(0, 0, ahead, False)
 
     def run_(self, doing: Awaitable[Told]) -> Told:
-        """Let something happen to its end."""
         return self.loop.run_until_complete(doing)  # type: ignore[arg-type]
 
     def logs(self) -> Logs:
-        """Every session's facts."""
         return logs_of(self.database)
 
     def settle(self) -> None:
-        """Wait for replies on their way."""
         for server in self.servers.all:
             for stream in self.logs():
                 self.run_(server.runtime.settled(stream))
@@ -125,7 +122,6 @@ class Life(RuleBasedStateMachine):
             self.choose(tab, how, {})
 
     def choose(self, tab: HttpBot, kind: str, values: dict[str, Any]) -> None:
-        """Click on what the tab shows, and keep the click."""
         act = self.intend(tab, kind, values)
         answer = self.click(tab, act)
         self.old.append((tab, tab.stream, act, not answer.note))
@@ -268,7 +264,6 @@ class Life(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def _ends(self) -> None:
-        """In the end the clock ends what nobody else has."""
         try:
             self.clock.advance(10 * 86400)
             self.servers.turn = 0

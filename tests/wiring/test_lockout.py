@@ -20,7 +20,6 @@ HOUR_S = 3_600
 
 
 def judged(place: Place) -> int:
-    """How many wrong passwords were looked at."""
     return sum(deed["what"] == "failed to log in" for deed in place.rows("deed"))
 
 

@@ -20,14 +20,12 @@ from storage.log.write_requests import Append, AppendWithCounts, ClearedDraft, D
 
 @pytest.fixture
 def log(database: Database) -> Iterator[Log]:
-    """Its log."""
     log = Log(database)
     yield log
     log.close()
 
 
 def fact(stream: str, seq: int, key: str | None = None, **data: object) -> Append:
-    """One fact to append."""
     return Append(stream, "study", (Event(seq, 0, "participant", "", "said", data, key),))
 
 

@@ -83,7 +83,6 @@ def fill_half(folder: Path, keys: dict[str, object]) -> None:
 
 @pytest.fixture
 def half_way(made: Callable[[dict[str, object]], Path], folder: Path) -> Iterator[HalfWay]:
-    """A copy of such a trial, in the test's folder."""
     opened: list[Database] = []
 
     def copy(**keys: object) -> Database:

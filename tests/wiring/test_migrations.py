@@ -88,7 +88,6 @@ def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
 
 
 def but(known: Mapping[str, TableContent], *names: str) -> dict[str, TableContent]:
-    """Without the tables of some names."""
     return {name: one for name, one in known.items() if name not in names}
 
 
@@ -267,7 +266,6 @@ WRONG = (
 
 
 def losing(folder: Path, words: str) -> Revisions:
-    """Ours, and one more that does so."""
     folder.mkdir()
     (folder / "r9001_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
     return Revisions((*OWN.folders, folder))

@@ -47,7 +47,6 @@ class Both:
 
 @pytest.fixture
 async def both(tmp_path: Path, database_url: str) -> AsyncIterator[Both]:
-    """A server with one participant, and a console."""
     database, beside = open_database(database_url), open_database(database_url)
     runtime = SessionService(database, settings_for(tmp_path), SystemClock())
     study = load_study(str(studies.short(tmp_path)))

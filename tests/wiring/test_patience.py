@@ -30,7 +30,6 @@ BLANK = BackendBroken("empty", reason="empty_reply")
 
 @pytest.fixture(scope="module", autouse=True)
 def played() -> Iterator[None]:
-    """The backend is there for these tests only."""
     with registered("played", Played):
         yield
 
@@ -58,7 +57,6 @@ class Talk:
         self.live: LoadedSession
 
     async def begin(self) -> Talk:
-        """Go to the chat and say something."""
         self.live = await self.runtime.enrol(self.study, origin="bot", seed="1")
         await self.act("submit", {"agreed": "on"})
         while not self.live.screen.panel.chat:
@@ -67,7 +65,6 @@ class Talk:
         return self
 
     async def act(self, kind: str, values: dict[str, Any] | None = None) -> None:
-        """A click, and what follows it."""
         seen = self.live.screen
         await self.runtime.participant(self.live.stream, kind, seen.path, values or {}, seen=seen.seen)
         await self.runtime.settled(self.live.stream)
@@ -76,11 +73,9 @@ class Talk:
         self.live = found
 
     def kinds(self) -> list[str]:
-        """The chat's facts."""
         return [event.kind for event in self.live.state.events if "with_ai" in event.path]
 
     def attempts(self) -> list[tuple[Any, ...]]:
-        """What is kept of the attempts."""
         sql = "SELECT number, model, reason, text, version, cost FROM attempt ORDER BY turn, slot, number"
         return query(self.database, sql)
 

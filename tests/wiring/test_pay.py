@@ -57,13 +57,11 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def place(taken: Path, tmp_path: Path) -> Path:
-    """A copy of that folder."""
     return shutil.copytree(taken, tmp_path / "place")
 
 
 @pytest.fixture
 def pay(place: Path, monkeypatch: pytest.MonkeyPatch) -> Pay:
-    """The command, run in that folder."""
     monkeypatch.chdir(place)
     settings = {"PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET, "COLUMNS": "200"}
     for name, value in settings.items():
@@ -72,7 +70,6 @@ def pay(place: Path, monkeypatch: pytest.MonkeyPatch) -> Pay:
 
 
 def found(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, whatever the day."""
     there = folder.iterdir() if folder.is_dir() else []
     return {re.sub(r"\d{4}-\d\d-\d\d", "DAY", path.name): path.read_bytes() for path in there if path.is_file()}
 

@@ -34,7 +34,6 @@ def console(place: Place, tmp_path: Path) -> Iterator[ASGIApp]:
 
 
 async def inside(console: ASGIApp, name: str, password: str) -> AsyncIterator[Researcher]:
-    """Somebody who has logged in, and is in this room."""
     async with Researcher(app=console) as found:
         await found.log_in(name, password)
         await found.open(tab="accounts")

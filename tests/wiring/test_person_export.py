@@ -36,7 +36,6 @@ async def visits(tmp_path: Path, database: Database) -> AsyncIterator[Visits]:
 
 
 def export(visits: Visits, *words: str) -> tuple[dict[str, Any], str]:
-    """The data, and everything in the zip file as text."""
     file = visits.folder / "person.zip"
     done = parley("person", "export", *words, "-o", str(file), folder=visits.folder, PARLEY_SECRET=SECRET)
     assert done.returncode == 0, done.stderr

@@ -35,7 +35,6 @@ async def at(tmp_path: Path, database: Database) -> AsyncIterator[tuple[Room, Re
 
 
 async def send(researcher: Researcher, name: str, content: bytes, study: str = "sums") -> str:
-    """Upload a picture; what was wrong with it."""
     answer = await researcher.send("POST", "/console/picture", params={"study": study, "name": name}, content=content)
     assert answer.status_code == (200 if answer.json() == {} else 422)
     return str(answer.json().get("note", ""))

@@ -48,7 +48,6 @@ async def shown(bot: HttpBot) -> dict[str, str]:
 
 
 async def walked(bot: HttpBot) -> dict[str, str]:
-    """Every picture on the way through the study."""
     await bot.arrive("charts")
     met = await shown(bot)
     while await bot.step():

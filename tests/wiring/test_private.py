@@ -34,7 +34,6 @@ def modes(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Path:
-    """A folder with a database of simulated sessions."""
     folder = tmp_path / "lab"
     folder.mkdir(0o700)
     database = open_database(f"sqlite:///{folder / 'parley.db'}")

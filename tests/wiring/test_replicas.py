@@ -64,8 +64,6 @@ def replicas(url: str, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
 
 @asynccontextmanager
 async def people(url: str, count: int, seed: str) -> AsyncIterator[list[HttpBot]]:
-    """So many who have come to the study."""
-
     async def ask_again(response: httpx2.Response) -> None:
         if response.status_code in NO_SERVER:
             raise httpx2.RemoteProtocolError("nobody answered")

@@ -101,7 +101,6 @@ def seat(lab: Database) -> Iterator[Seat]:
 
 
 def shown(painted: Mapping[str, Any]) -> list[str]:
-    """The headings of the figures that are visible."""
     titles = [painted[f"results-title-{number}"] for number in range(MOST)]
     return [title["value"] for title in titles if title["visible"]]
 

@@ -37,7 +37,6 @@ def database(each_database: Database) -> Database:
 
 @pytest.fixture
 async def visits(tmp_path: Path, database: Database) -> AsyncIterator[Visits]:
-    """Somebody came ten days before somebody else."""
     found = begin(tmp_path, database, keep_ids_for="90 days", keep_for="1 year")
     await found.take_part(ADA, "zqadaqz")
     found.clock.advance(10 * DAY_S)

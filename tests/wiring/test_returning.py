@@ -105,7 +105,6 @@ def told(screen: Screen) -> list[str]:
 
 
 def said_at(log: list[Event], path: str) -> list[str]:
-    """What was recorded at a path, by the log."""
     return [event.data["text"] for event in log if event.path == path and event.kind in ("said", "replied")]
 
 

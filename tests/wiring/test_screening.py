@@ -21,7 +21,6 @@ MAIL, PHONE = "anna.m@example.org", "+49 30 1234567"
 
 @pytest.fixture
 async def visits(tmp_path: Path, database: Database) -> Visits:
-    """Somebody who signs all that they write."""
     found = begin(tmp_path, database)
     await found.take_part("5f3a0c6e9d1b2a7c4e8f0d12", f"Yours, {MAIL} ({PHONE})")
     await found.runtime.close()

@@ -65,7 +65,6 @@ def seated(each_database: Database) -> Database:
 
 
 def every(database: Database, query: SessionQuery) -> list[SessionListItem]:
-    """All pages of what is wanted."""
     found: list[SessionListItem] = []
     more = True
     while more:
@@ -97,7 +96,6 @@ wishes = st.builds(
 
 
 def fits(entry: SessionListItem, query: SessionQuery) -> bool:
-    """What each filter means, told of what is listed."""
     row = None if entry.imported else _row(entry.number)
     begun_us = row["begun_us"] if row else None
     return all(

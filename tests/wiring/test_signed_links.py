@@ -32,7 +32,6 @@ def for_prolific(folder: Path) -> Path:
 
 
 def search(trial: Trial, study: str = "talk", secret: str = SECRET) -> str:
-    """The query of a link."""
     return "?" + TrialLinks(secret).link(trial, study, "").partition("?")[2]
 
 

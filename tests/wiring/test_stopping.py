@@ -58,7 +58,6 @@ class Duel:
     wrong: list[dict[str, Any]]
 
     async def begin(self) -> Duel:
-        """Another session, whose two models are asked."""
         ASKED.clear()
         live = await self.runtime.enrol(self.live.study, origin="person", seed=self.live.state.seed)
         self.live = await self.runtime.participant(
@@ -83,7 +82,6 @@ class Duel:
         return text
 
     async def act(self, kind: str, **values: Any) -> LoadedSession:
-        """A click on the screen as the page has it."""
         seen = self.live.screen
         key = f"{kind}-{self.live.state.seq}"
         self.live = await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
@@ -137,7 +135,6 @@ async def duel(tmp_path: Path) -> AsyncIterator[Duel]:
 
 
 async def turns(count: int) -> None:
-    """Let the event loop go round so often."""
     for _ in range(count):
         await asyncio.sleep(0)
 

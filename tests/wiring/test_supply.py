@@ -33,7 +33,6 @@ NESTED = {"phase": "All", "flow": [PARTS]}
 
 
 def rating(folder: Path, name: str, loop: Mapping[str, object]) -> Study:
-    """Consent, a loop over items of two parts, the end."""
     items = [{"id": f"i{n}", "text": f"Number {n}", "tags": {"part": "ab"[n >= POOL]}} for n in range(2 * POOL)]
     pool = items if loop is NESTED else items[:POOL]
     (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, pool)), encoding="utf-8")
@@ -53,12 +52,10 @@ class Rating:
     clock: VirtualClock
 
     async def arrive(self, origin: str = "person", seed: str = "") -> LoadedSession:
-        """Somebody agrees, and is given items."""
         live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
         return await self.submit(live, agreed="on")
 
     async def submit(self, live: LoadedSession, **values: str) -> LoadedSession:
-        """Leave a screen behind."""
         seen = live.screen
         return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
 
@@ -85,12 +82,10 @@ async def at_work(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 def ids(live: LoadedSession, path: str = "item") -> list[str]:
-    """What somebody was given, in order."""
     return [item["item"] for item in live.state.draws[path].items]
 
 
 def spread_of(counts: Mapping[str, int], size: int = POOL) -> int:
-    """By how much the counts of all items differ."""
     return max(counts.values()) - (min(counts.values()) if len(counts) == size else 0)
 
 

@@ -41,7 +41,6 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 
 @pytest.fixture
 async def agreed(bot: HttpBot) -> HttpBot:
-    """Somebody who has agreed, on the next screen."""
     await bot.until(path="remarks")
     return bot
 
@@ -140,7 +139,6 @@ async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(s
 
 
 def times(served: Served, *options: str) -> str:
-    """What `parley show screens` prints."""
     folder = Path(served.database.url.database or "").parent
     done = parley("show", "screens", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
     assert done.returncode == 0, done.stderr

@@ -85,7 +85,6 @@ async def pair(database_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
 
 
 async def asked(times: int) -> None:
-    """Wait until the model was asked so often."""
     while len(ASKED) < times:
         await asyncio.sleep(0.01)
 

@@ -24,7 +24,6 @@ START_S = 120.0
 
 
 def free_ports() -> Iterator[int]:
-    """Two ports on which nothing listens."""
     with socket.socket() as one, socket.socket() as other:
         for probe in (one, other):
             probe.bind(("127.0.0.1", 0))
@@ -32,7 +31,6 @@ def free_ports() -> Iterator[int]:
 
 
 def status(port: int, path: str) -> int:
-    """The status of a page; 0 if nothing listens."""
     try:
         return httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=60).status_code
     except httpx2.TransportError:

@@ -143,7 +143,6 @@ async def test_published_studies_are_offered_beside_those_that_a_server_was_give
 
 
 async def offered(shelf: Shelf, folder: Path, *given: Study) -> set[str]:
-    """What a server that is just begun offers."""
     runtime = SessionService(shelf.database, settings_for(folder), VirtualClock(10**15))
     try:
         return {*await OpenStudies(runtime, shelf.database, given).names()}

@@ -38,7 +38,6 @@ class Ground:
         self.sessions = Sessions(self.database, SystemClock())
 
     async def walk(self, study: Study, step: str = "", **factors: str) -> list[Event]:
-        """The facts of a session that was brought to a step."""
         Studies(self.database).register(study)
         return facts(self.database, await advance_to_step(self.sessions, study, PreviewTarget(step, factors)))
 
@@ -52,7 +51,6 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 
 
 def some(paths: Sequence[str]) -> list[str]:
-    """The last step, and one in the midst."""
     return [*paths[len(paths) // 2 : len(paths) // 2 + 1], *paths[-1:]]
 
 

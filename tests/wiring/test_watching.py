@@ -29,7 +29,6 @@ NAME, NOW_US = "chatbench", START_US
 
 
 def states_of(database: Database, origin: str) -> dict[int, State]:
-    """Every session's state, by its number."""
     with database.connect() as connection:
         sessions = connection.execute(tables.sessions.select().where(tables.sessions.c.origin == origin)).all()
     return {one.ordinal: fold(load(database, one.stream)) for one in sessions}

@@ -132,7 +132,6 @@ class Two:
         self.live: LoadedSession
 
     async def begin(self) -> None:
-        """They come, and agree."""
         self.live = await self.first.enrol(self.study, origin="person")
         self.live = await self.act(self.first, "submit", agreed="on")
         assert await self.second.get(self.live.stream) == self.live
@@ -143,7 +142,6 @@ class Two:
         return await runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
 
     def kinds(self) -> list[str]:
-        """What the log holds."""
         return [event.kind for event in load(self.database, self.live.stream)]
 
 
