@@ -92,8 +92,11 @@ class Duel:
         for _ in range(3):
             await asyncio.wait_for(self.runtime.settled(self.live.stream), 60)
             self.live = await self.runtime.get(self.live.stream) or self.live
-        assert self.runtime.replies_on_the_way() == 0
+        assert self.on_the_way() == 0
         return self.live
+
+    def on_the_way(self) -> int:
+        return len(self.runtime._answering._running)
 
     def outcomes(self) -> dict[str, tuple[str, str]]:
         """What became of each column: its text and how it ended; "" where it failed by itself."""
@@ -150,7 +153,7 @@ async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: D
         if moment in ("begun", "further"):
             await duel.heard(slot, 2)
     await turns(20)
-    while duel.runtime.replies_on_the_way() > sum(moment != "whole" for moment in at.values()):
+    while duel.on_the_way() > sum(moment != "whole" for moment in at.values()):
         await asyncio.sleep(0)
     asked = [one.model for one in ASKED]
     if set(at.values()) == {"whole"}:
@@ -219,7 +222,7 @@ async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -
             duel.asking(cut).release("One ")
             duel.asking(broken).fail(REJECTED)
             await duel.heard(cut, 1)
-            while duel.runtime.replies_on_the_way() > 1:
+            while duel.on_the_way() > 1:
                 await asyncio.sleep(0)
             await duel.act("stop")
             await duel.over()
