@@ -41,8 +41,6 @@ class AiAloneRequest:
 
 @dataclass(frozen=True, slots=True)
 class AloneCell:
-    """A question to a model by a method."""
-
     key: str
     samples: int
     name: str

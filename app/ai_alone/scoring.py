@@ -18,7 +18,6 @@ from storage.db.engine import Database
 from storage.tables import SETTLED
 
 AT_ONCE = 20
-"""With 50 samples each they are some megabytes."""
 
 
 def score(database: Database, study: str) -> int:

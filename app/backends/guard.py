@@ -66,8 +66,6 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a reply has come."""
-
     text: Cleaner = field(default_factory=Cleaner)
     reasoning: Cleaner = field(default_factory=Cleaner)
     chars: int = 0
@@ -105,7 +103,6 @@ class _Progress:
 
 
 def _sound(delta: object) -> Delta:
-    """The delta; raises BackendBroken for what is none."""
     if isinstance(delta, TextDelta | ReasoningDelta) and isinstance(delta.text, str):
         return delta
     match delta:

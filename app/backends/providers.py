@@ -25,9 +25,7 @@ class Provider:
     needs_key: bool
     model: str
     names_models: str
-    """Which names it accepts."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """What models on it need in `options`."""
 
     def setting(self, name: str) -> str:
         """The setting that makes it known as `name`."""

@@ -12,8 +12,6 @@ PIECE = re.compile(r"\s*\S+(?:\s+$)?")
 
 
 class PacedOptions(BackendOptions):
-    """How fast a reply comes."""
-
     first_ms: int = Field(300, ge=0, le=60_000)
     """Milliseconds before the first word."""
     pace_ms: int = Field(20, ge=0, le=10_000)

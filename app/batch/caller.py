@@ -38,7 +38,6 @@ class AttemptWriter:
 
     @property
     def behind(self) -> int:
-        """The number of results waiting to be written."""
         return self._log.waiting
 
     @property

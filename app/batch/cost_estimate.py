@@ -23,7 +23,6 @@ class ModelEstimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """None if the price is not known."""
 
 
 @dataclass(frozen=True, slots=True)

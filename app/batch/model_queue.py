@@ -41,7 +41,6 @@ class ModelQueue:
     """Given when the model is given up, or the run is to end."""
     heard_s: float = field(default_factory=time.monotonic)
     helpers: int = 0
-    """How many tasks call in place of those."""
     stopped: str | None = None
     replies: int = 0
     refused: int = 0
@@ -89,7 +88,6 @@ class ModelQueue:
         self.heard_s = time.monotonic()
 
     def stop(self, error: BackendError) -> None:
-        """Ask this model no more."""
         if self.stopped is None:
             self.leaving.give()
             self.stopped = f"{self.asked.label}: given up, as call after call failed. The last said: {error}"

@@ -66,11 +66,8 @@ class CellProgress:
 
 @dataclass(slots=True)
 class PendingSamples:
-    """A plan, and how much of it is stored."""
-
     cells: Sequence[Task]
     asked: dict[ModelKey, ModelRef] = field(default_factory=dict)
-    """Whom the first steps ask."""
     _known: dict[str, CellProgress] = field(default_factory=dict)
     _of: defaultdict[ModelKey, list[CellProgress]] = field(default_factory=lambda: defaultdict(list))
 
@@ -117,7 +114,6 @@ class PendingSamples:
 
 
 def model_key_of(asked: ModelRef) -> ModelKey:
-    """Where a model is asked."""
     return ModelKey(asked.model.backend, asked.model.server, asked.name)
 
 

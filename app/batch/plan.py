@@ -55,11 +55,9 @@ class RunProgress:
     calls: int
     """Requests that were made, with those that failed."""
     rate: float
-    """Replies a second, of late."""
     tokens: int
     cost: float
     seconds_left: float | None
-    """None while it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,6 @@ class ModelUsage:
     completion_tokens: int
     cost: float | None
     stopped: str | None = None
-    """Why the run left it, if it did."""
 
 
 @dataclass(frozen=True, slots=True)

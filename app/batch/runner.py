@@ -88,7 +88,6 @@ class ProgressCounter:
         )
 
     def _rates(self, replies: int, over: int) -> tuple[float, float]:
-        """Replies and samples a second, of late."""
         now_s = time.monotonic()
         while len(self._late) > 1 and self._late[1][0] < now_s - LATE_S:
             self._late.popleft()
@@ -117,7 +116,6 @@ class ProgressCounter:
 
 
 AHEAD = 3
-"""The number of samples in progress per concurrent call."""
 MOST_BEHIND = 1_500
 TELL_S = 0.2
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -176,7 +174,6 @@ class _Runner:
         return self._lanes[where]
 
     async def run(self, plan: RunPlan) -> RunResult:
-        """Ask, from the fact `began` to the fact `ended`."""
         data = {"study": plan.study, "what": plan.what, **plan.details, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, data)
         settings, patience_s = self._settings, self._limits.patience_s
@@ -199,7 +196,6 @@ class _Runner:
         await self._pool.close()
 
     async def _all(self) -> None:
-        """Feed and work until nothing is left to do."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group

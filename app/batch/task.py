@@ -28,9 +28,7 @@ class Task(Protocol):
     """One thing that one model is asked, in one or more steps."""
 
     @property
-    def key(self) -> str:
-        """64 hexadecimal digits: see `key_of`."""
-        ...
+    def key(self) -> str: ...
 
     @property
     def samples(self) -> int: ...

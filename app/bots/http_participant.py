@@ -111,7 +111,6 @@ UNACCEPTED: Mapping[int, str] = {
     403: "{page} does not accept the rehearsal's link. Run this command where the server's database and secret are.",
     404: "The server does not offer {page}. Is the study served there, and published or piloted?",
 }
-"""What statuses of the start page mean."""
 TICKET = re.compile(r'name="ticket" value="([^"]+)"')
 
 
@@ -123,7 +122,6 @@ class Measured:
     clicks: int = 0
     refused: int = 0
     unreachable: int = 0
-    """Requests that got no response."""
     slowest_click_s: float = 0.0
     slowest_page_s: float = 0.0
     replies: int = 0
@@ -141,7 +139,6 @@ class HttpParticipant:
         self._measured = measured
         self._whose = ""
         self.screen: Screen | None = None
-        """The screen as it was received last."""
 
     async def arrive(self, path: str) -> Screen:
         """Open the start page, press its button, open the page.

@@ -127,7 +127,6 @@ def is_open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
 
 
 def _required_values(chain: Sequence[Node], study: Study) -> dict[str, str]:
-    """The factors' values that a step asks for."""
     conditions = [pair for node in chain for pair in (node.when or {}).items() if pair[0] in study.factors]
     return {name: " or ".join(_words(wanted)) for name, wanted in conditions}
 

@@ -38,7 +38,6 @@ class Visit:
         return self.leaves_after is not None and self.away_s is None
 
     def reloads(self, click: int) -> bool:
-        """Whether the page is reloaded before a click."""
         return uniform(self.name, f"reload {click}") < RELOADS
 
 

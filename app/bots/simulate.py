@@ -37,7 +37,6 @@ UNREACHED = ("connection", "timeout_connect")
 """The reasons of errors by which no server was reached."""
 AGAIN = "That cannot be used. {why}"
 TOLD_CHARS = 200
-"""How many characters of an unreadable reply are reported."""
 
 
 @dataclass
@@ -52,7 +51,6 @@ class UserModel:
     study: Study
     model: str
     live: LoadedSession
-    """The session as it is now."""
     asked_before: int = 0
     """How often it was asked at the place where a session is resumed; so another reply is drawn there, not the same."""
     resumed_at: int = 0

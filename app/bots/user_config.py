@@ -147,4 +147,3 @@ def read_personas(text: str) -> tuple[Persona, ...]:
 
 
 RANDOM = SimulatedUserConfig(Kind("random", Random))
-"""By chance, and without a model."""

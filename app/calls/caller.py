@@ -65,7 +65,6 @@ class Budget:
         return True
 
     def settle(self, most: float, cost: float) -> None:
-        """The call is over, and has cost that much."""
         self._reserved -= most
         self._calls -= 1
         self._spent += cost
@@ -85,7 +84,6 @@ class StopSignal:
         return len(self._waits)
 
     def give(self) -> None:
-        """Wake up all waiting callers."""
         if not self.given:  # a timeout that has gone off cannot be set anew
             self.given = True
             for wait in self._waits:
@@ -138,8 +136,6 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A requested reply."""
-
     session: str
     """For the circuit breaker: consecutive failures of one session count once."""
     stop: StopSignal

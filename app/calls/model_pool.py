@@ -79,6 +79,5 @@ class ModelPool:
         return RateLimiter(requests, tokens)
 
     async def close(self) -> None:
-        """Close all connections."""
         for backend in (*self._replaced, *(backend for _, backend in self._backends.values())):
             await backend.close()

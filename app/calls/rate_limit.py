@@ -64,12 +64,10 @@ class TokenBucket:
         self.level = min(self.burst, self.level - amount)
 
     def at_most(self, level: float, now_s: float) -> None:
-        """The server says that no more is left."""
         self._fill(now_s)
         self.level = min(self.level, level)
 
     def set_rate(self, rate: float) -> None:
-        """Let more or less come back from now on."""
         self.rate, self.burst = rate, max(1.0, rate * SLACK_S)
 
     def _fill(self, now_s: float) -> None:
@@ -109,12 +107,10 @@ class RateLimiter:
         self._set = {unit: steady(limit / MINUTE_S, began_s) for unit, limit in limits if limit}
         self._reported: dict[str, TokenBucket] = {}
         self._found = steady(START, began_s)
-        """The rate that it is found to have."""
         self._step = 0.0
-        """By how much that grows; 0.0 as long as it is doubled."""
+        """By how much the found rate grows a second; 0.0 as long as it is doubled."""
         self._window = _Window(began_s)
         self._until_s = began_s
-        """The time until which no call is made."""
         self._line = asyncio.Lock()
         self._waiting = self._replies = self._written = 0
 
@@ -197,7 +193,6 @@ class RateLimiter:
         self._window = _Window(now_s)
 
     def _fall(self, share: float, now_s: float) -> None:
-        """Call more slowly by that share from now on."""
         rate = max(SLOWEST, self._found.rate * max(DEEPEST, 1 - share))
         self._found.set_rate(rate)
         self._step, self._window = max(LEAST_STEP, rate * STEP), _Window(now_s)

@@ -172,7 +172,6 @@ class Connection(asyncio.Protocol):
         self._http.resume_writing()
 
     def whole(self) -> None:
-        """A request is there, all of it."""
         self._ahead = 0
         if self._late is not None:
             self._late.cancel()

@@ -59,8 +59,6 @@ class _CachedBudget:
 
 
 class BudgetGate:
-    """The budgets of the studies of one database."""
-
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
         self._cached: dict[str, _CachedBudget] = {}

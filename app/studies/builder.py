@@ -395,7 +395,6 @@ class _Writer:
                 self._issue(f"{at}.name", f"{name!r} is the name of an earlier question too; give each its own.")
 
     def _loop(self) -> dict[str, Any]:
-        """The protocol, or one of them, for each item."""
         given, known = self._answers, protocols()
         chosen = [one for name, one in known.items() if name in given.protocols]
         if not chosen:
@@ -530,7 +529,6 @@ def _section(key: str, value: Any) -> str:
 
 
 def _node(node: Mapping[str, Any]) -> str:
-    """A step or loop of the flow."""
     lines = indent(yaml_text(node, brackets=BRACKETS), "    ", lambda line: line != "\n")
     return f"  - {lines[4:]}"
 

@@ -34,8 +34,6 @@ class PictureFile:
 
 
 class PictureFiles:
-    """The pictures that lie directly in a folder."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 

@@ -34,7 +34,6 @@ class GcraLimiter:
         return True
 
     def refund(self, name: str) -> None:
-        """Take back a request that `allow` has counted."""
         if name in self._whole_s:
             self._whole_s[name] -= self._each_s
 

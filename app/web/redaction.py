@@ -9,7 +9,6 @@ WITH_TOKEN = ("walk", "welcome", "known", "download")
 
 
 def redacted_path(request: Request) -> str:
-    """A request's path, without a token."""
     path = request.url.path
     first = path.split("/")[1]
     return f"/{first}/..." if first in WITH_TOKEN else path

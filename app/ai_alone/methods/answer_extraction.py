@@ -13,8 +13,6 @@ MOST_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The answer that the extractor found in a reply."""
-
     attempted: bool
     value: str
     letter: str

@@ -90,7 +90,6 @@ class Method(Protocol):
     """A method of asking a model a question without a participant."""
 
     steps: int
-    """The maximum number of calls per sample."""
     own: int
     """The first `own` calls go to the model itself, the others to the extractor. (A method may also have `prompts`: the
     names of the study's prompts that it uses, which exports then state.)"""

@@ -26,8 +26,6 @@ METHODS: Registry[Method] = Registry("method", "app.ai_alone.methods", "parley.m
 
 
 def method(name: str) -> Callable[[C], C]:
-    """Register the class below as the method `name`."""
-
     def register(cls: C) -> C:
         METHODS.add(name, cls())
         return cls

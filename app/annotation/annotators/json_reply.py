@@ -26,8 +26,6 @@ SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class UnparsableReply:
-    """A reply that could not be parsed, and why."""
-
     why: str
 
 

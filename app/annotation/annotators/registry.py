@@ -26,8 +26,6 @@ A = TypeVar("A", bound=type[Annotator])
 
 
 def annotator(name: str) -> Callable[[A], A]:
-    """Register the class below as the annotator `name`."""
-
     def register(cls: A) -> A:
         ANNOTATORS.add(name, cls)
         cls.name = name

@@ -16,8 +16,6 @@ from app.backends.wire.sse import WholeReply, count, cut_off, finish_reason, lis
 
 @dataclass(slots=True)
 class Messages:
-    """The deltas of a streamed message."""
-
     _stop_reason: str | None = None
     _explanation: str = ""
     _model: str | None = None

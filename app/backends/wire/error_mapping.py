@@ -45,7 +45,6 @@ CHECK = {
     403: "Check at the provider what the key may be used for.",
     404: "Check the study's `model`, and the server's address.",
 }
-"""What to do about a reason or a status."""
 WRONG = ("invalid_request_error",)
 DENIED = ("authentication_error", "permission_error", "not_found_error")
 DENYING = (401, 402, 403, 404)
@@ -88,7 +87,6 @@ def check_event(event: dict[str, Any]) -> None:
 
 
 def timeout(server: Server, reason: str) -> BackendUnavailable:
-    """The error for a server that sends nothing."""
     return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
 
 
@@ -100,12 +98,10 @@ def connect_failed(server: Server, why: str) -> BackendUnavailable:
 
 
 def connection_lost(server: Server, why: str) -> BackendUnavailable:
-    """The error for an open connection that broke."""
     return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
 
 
 def unpackable(server: Server, why: str) -> BackendBroken:
-    """The error for a body that cannot be decompressed."""
     return BackendBroken(f"The answer of {server.url} cannot be unpacked ({why}).", reason="malformed")
 
 

@@ -29,8 +29,6 @@ from app.errors import BackendBroken
 
 @dataclass
 class LineFraming:
-    """One value in each line."""
-
     _rest: bytes = b""
     _any: bool = False
 
@@ -54,8 +52,6 @@ class LineFraming:
 
 @dataclass
 class WholeFraming:
-    """One value, which is the whole body."""
-
     _parts: list[bytes] = field(default_factory=list)
     _length: int = 0
 

@@ -48,7 +48,6 @@ class ReasoningSplitter:
     marked: bool = False
     """Whether the reasoning turned out to be apart from the text, or to have an opening tag."""
     _kept: list[str] = field(default_factory=list)
-    """Pieces of text that are held back."""
     _kept_chars: int = 0
     _held: str = ""
     """Text that may be part of a tag."""

@@ -242,7 +242,6 @@ def count(value: object) -> int | None:
 
 
 def malformed(data: bytes, what: str) -> BackendBroken:
-    """The error for unreadable data."""
     return BackendBroken(
         f"The model server sent a malformed response ({what}): {excerpt(data)}. Retry; if it persists, the server "
         "does not speak this backend's protocol.",
@@ -251,7 +250,6 @@ def malformed(data: bytes, what: str) -> BackendBroken:
 
 
 def cut_off(what: str) -> BackendBroken:
-    """The error for a reply without its end."""
     return BackendBroken(f"The reply was cut off: it has no {what}.", reason="no_finish_reason")
 
 

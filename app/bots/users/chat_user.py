@@ -41,12 +41,10 @@ class ChatTask:
 
     @property
     def turns(self) -> int:
-        """How many messages the user has sent."""
         return sum(who == "You" for who, _ in self.said)
 
     @property
     def over(self) -> bool:
-        """Whether the user must answer now."""
         return self.may_leave and (self.turns >= MAX_TURNS or not self.may_say)
 
     def message(self, reply: str) -> str:

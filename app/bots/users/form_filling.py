@@ -33,7 +33,6 @@ TASK = (
 
 
 def task(screen: Screen, fields: Sequence[Field]) -> str:
-    """What the screen shows, and what each field takes."""
     asked = "\n".join(f"- {_line(field)}" for field in fields)
     return TASK.format(screen="\n\n".join(_passages(screen)), fields=asked)
 

@@ -22,7 +22,6 @@ class ReplyBuffer:
 
     parts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    """What the model thought in this attempt."""
     length: int = 0
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)

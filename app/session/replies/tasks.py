@@ -93,7 +93,6 @@ class ReplyTasks:
             reply.end()
 
     async def _ask(self, stream: str, found: PendingReply, reply: ReplyBuffer) -> None:
-        """Call the model and write the outcome."""
         state, job = found.state, found.job
         study = study_asked(found.study, state)
         means = self._means(stream, job, state, study)

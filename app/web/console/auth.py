@@ -76,7 +76,6 @@ class Authentication:
         return self._login_page(request)
 
     async def log_in(self, request: Request) -> Response:
-        """Log in, or show the form with the error."""
         form = await _form(request)
         if not self._is_ours(request, form):
             return self._login_page(request, 403, STALE, form)

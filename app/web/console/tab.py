@@ -63,7 +63,6 @@ class Tab(Protocol):
     name: str
     label: str
     outputs: list[Component]
-    """The components that `paint` may update."""
 
     def build(self) -> None: ...
 

@@ -86,8 +86,6 @@ def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
 
 
 class Links:
-    """Reads the identity from the query of a link."""
-
     def __init__(
         self, participants: Participants, tokens: ProlificTokens, trials: TrialLinks, rehearsals: RehearsalLinks
     ) -> None:

@@ -82,7 +82,6 @@ class SessionCookie:
         return stream if isinstance(stream, str) else None
 
     def token(self, stream: str) -> str:
-        """The token of a session in a frame."""
         return str(self._framed.dumps(stream))
 
     def write(self, response: Response, stream: str, study: str = "", *, framed: bool = False) -> None:

@@ -107,7 +107,6 @@ class TextFilters(NamedTuple):
     """Renders the texts of a study in its templates. markdown.py escapes what a text has of HTML."""
 
     copy: str
-    """The label of the button beside code."""
     pictures: PictureMap | None
     dollars: bool
 
@@ -185,7 +184,6 @@ class StudyContext(NamedTuple):
 
 
 def study_context_of(live: LoadedSession, *, embedded: bool = False) -> StudyContext:
-    """The context of a session's screens, in its language."""
     file, language = live.study.file, live.language
     title, contact = (live.study.translate(text, language) for text in (file.title, file.contact))
     return StudyContext(

@@ -41,12 +41,10 @@ class StudyView:
     text: str | None = None
     """The text of its draft; None if the study is not a draft of this console."""
     checked: CheckResult | None = None
-    """The result of checking the draft."""
     dataset: DatasetInfo | None = None
 
     @property
     def state(self) -> str:
-        """The status in one or two words."""
         if self.study is None:
             return "draft" if self.text is not None else "imported"
         return state_of(self.operations)

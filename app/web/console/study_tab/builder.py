@@ -50,7 +50,6 @@ from app.web.console.tab import dropdown, text
 from problems.errors import ParleyError
 
 UNNAMED = "new-study"
-"""The folder beside which an unnamed study is checked."""
 ACROSS: Mapping[Across, str] = {
     "between": "one of them (between participants)",
     "within": "all of them, in random order (within participants)",
@@ -84,7 +83,6 @@ LINES: Mapping[str, int] = {
     "text": 2,
     "correct": 2,
 }
-"""Lines of the larger boxes; 3 by default."""
 KEPT = "(name, ...values) => [name, ...window.parleyConsole.keptAnswers(values)]"
 KEEP = "(...values) => { window.parleyConsole.keepAnswers(values); return []; }"
 FORGET = "(name) => { if (!name) window.parleyConsole.keepAnswers([]); return []; }"

@@ -36,7 +36,6 @@ WRITTEN = "(mark) => { window.parleyConsole.editor.written(mark); return []; }"
 FAILED = "() => { window.parleyConsole.editor.failed(); return []; }"
 WITH_TEXT = "(study) => [study, window.parleyConsole.editor?.text() ?? '']"
 MOST_REPLY = 300
-"""Characters of a reply that are shown."""
 TESTING = """() => {
   window.parleyConsole.followTest();
   return '<p class="quiet" role="status">Testing the models…</p><dl class="live"></dl>';

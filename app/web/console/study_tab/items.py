@@ -104,8 +104,6 @@ Chosen = Sequence[Any]
 
 
 class ItemsSection:
-    """The tab with a draft's files of items."""
-
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self._pictures = DraftPictures(desk, place)
@@ -293,7 +291,6 @@ class ItemsSection:
         return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
 
     def _choose(self, visitor: CurrentUser, name: str, file: Any, sheet: Any = "") -> Updates:
-        """Show a file, and of a workbook this sheet."""
         chosen: Chosen | None = ("", [], "", "", [], sheet, "") if sheet else None
         return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
 

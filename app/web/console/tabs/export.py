@@ -133,7 +133,6 @@ class ExportTab:
         }
 
     def _preview_of(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
-        """What an export with the current filters would contain."""
         study, origin, schema, *more, file = values
         found = export_options(self._desk.database, text(study))
         schemas = found.schemas.get(text(origin), ())

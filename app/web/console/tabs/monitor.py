@@ -39,14 +39,11 @@ FIXED: Mapping[str, Any] = {
     "meanings": {name: f"The session {meaning}." for name, meaning in FLAGS.items()},
     "most_waiting": MOST_WAITING,
 }
-"""What the template shows beside the figures."""
 MOST_CELLS = 60
 """With more cells than this, quotas can be set for values of factors only, not for whole cells."""
 
 
 class MonitorTab:
-    """What happens in a study now, and its quotas."""
-
     name = "monitoring"
     label = "Monitoring"
 

@@ -118,7 +118,6 @@ class ResultsTab:
         return self._results_page(visitor, study, _valid_origin(origin))
 
     def _peek(self, visitor: CurrentUser, study: str, origin: str, why: str) -> Mapping[Component, Any]:
-        """Record an unplanned look, and show the results."""
         if not text(why).strip():
             raise TrialError("Give a reason for the unplanned look; it is recorded, and the report states it.")
         if peek(self._desk.database, study, visitor.name, "console", why.strip(), self._desk.clock.now_us()):
