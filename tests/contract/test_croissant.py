@@ -92,26 +92,3 @@ def test_the_metadata_of_every_schema_are_valid_and_give_every_row(name: str, or
     reads_the_same(found)
     assert rows(tmp_path, found.files[0])[0] == {c.sql: value(c, 0) for c in found.files[0].columns}
     assert found.files[0].rows == ROWS
-
-
-@pytest.mark.parametrize("name", schemas())
-def test_closed_columns_refer_to_enumerations_of_their_values_in_order(name: str, tmp_path: Path) -> None:
-    found = exported(tmp_path, name)
-    describe(found)
-    dataset = valid(tmp_path)
-    fields = {f.id: f for records in dataset.metadata.record_sets for f in records.fields}
-    lists = [records for records in dataset.metadata.record_sets if records.id.startswith("values/")]
-    assert all(str(kind).endswith("Enumeration") for records in lists for kind in records.data_types)
-    listed = {records.id: [row[f"{records.id}/value"] for row in dataset.records(records.id)] for records in lists}
-    texts = {id_: [v.decode() if isinstance(v, bytes) else str(v) for v in values] for id_, values in listed.items()}
-    closed = [(file, column) for file in found.files for column in file.columns if is_closed(column)]
-    assert closed
-    for file, column in closed:
-        values = list(column.form.choices or column.form.labels)
-        refers = fields[f"{record_set(file.path)}/{column.sql}"].references.uuid
-        number = any(text.isdecimal() for text in column.form.choices)  # as readers of csv take these texts
-        assert texts[refers.removesuffix("/value")] == values if refers else number and values in texts.values()
-
-
-def is_closed(column: Column) -> bool:
-    return bool(column.form.choices or (column.kind == "integer" and column.form.labels))

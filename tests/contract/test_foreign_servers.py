@@ -236,17 +236,3 @@ def test_thoughts_that_a_proxy_translates_are_no_part_of_the_reply(name: str, fo
 def test_a_reply_that_breaks_behind_a_proxy_is_none(name: str, litellm: str) -> None:
     with pytest.raises(BackendError):
         asked(litellm, name, form="stream", model="breaking")
-
-
-def test_many_at_once_right_after_a_stream(sound: str) -> None:
-    async def many() -> list[str]:
-        way, texts = WAYS["openai"], []
-        backend = create(settings_at(f"{sound}/v1", key=KEY), way)
-        for _ in range(8):
-            texts += [
-                said(found) for found in await asyncio.gather(*(collect(backend, asking(way), CALM) for _ in range(4)))
-            ]
-        await backend.close()
-        return texts
-
-    assert all(asyncio.run(many()))

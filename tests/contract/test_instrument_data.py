@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis import instrument_frame
-from app.analysis.figure_names import patterns
-from app.analysis.results import NAMES, results
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.config.settings import Settings
@@ -87,22 +84,3 @@ def test_the_export_has_a_row_for_each_score_of_each_screen(asked: Database, tmp
             assert float(row["value"]) == pytest.approx(2.5 * (sum(odd) - 5 + 25 - sum(even)))
         else:
             assert float(row["value"]) == pytest.approx(sum(given) / len(given))
-
-
-def test_the_results_of_a_study_without_a_schema_are_those_of_its_instruments(asked: Database) -> None:
-    found = results(asked, "asked", "bot", whole=True)
-    known = {one.name: one for finding in found.findings for one in finding.estimates}
-    assert all(len(patterns(name, NAMES)) == 1 for name in known)
-    frame = instrument_frame(asked, "asked", "bot")
-    sus = frame[frame["instrument"] == "sus"]
-    mean = known["instrument.mean.sus.usability"]
-    assert mean.value == pytest.approx(sus["value"].mean())
-    assert mean.further["sd"] == pytest.approx(sus["value"].std())
-    assert mean.n == len(sus) == found.analysed
-    arms = {name: one for name, one in known.items() if name.startswith("instrument.mean_by_arm.sus.usability.arm.")}
-    assert [name.rpartition(".")[2] for name in arms] == ["a", "b"], "in the order of the study file"
-    assert sum(one.n for one in arms.values()) == mean.n
-    turns = known["instrument.mean.nasa-tlx.workload"]
-    assert turns.n == 2 * turns.participants
-    assert "instrument.alpha.sus.usability" in known
-    assert found.schemas == ()

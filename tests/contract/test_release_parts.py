@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.data_frames import frame
 from app.analysis.report import build_report
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.json_data import contents
-from app.analysis.results import results
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import deviations, import_files
@@ -83,14 +81,3 @@ def test_a_report_is_about_one_part_and_says_where_the_others_are(imported: Data
         assert last.out is None, "nobody of this part is left out"
         assert contents(made)["flow"]["part"] == part
         json.dumps(contents(made))
-
-
-def test_the_figures_are_of_the_part_alone_and_can_be_computed_again(imported: Database) -> None:
-    for part in PARTS:
-        answers = frame(imported, "published", "user_answers", "import", part=part)
-        assert answers["_session"].nunique() == SIZES[part]
-        found = results(imported, "published", "import", whole=True, part=part).findings
-        assert found
-        assert all("part=part" in finding.code for finding in found if "origin" in finding.code)
-    assert frame(imported, "published", "user_answers", "import")["_session"].nunique() == SIZES[FULL]
-    assert results(imported, "published", "import").analysed == SIZES[FULL], "the first part by default"

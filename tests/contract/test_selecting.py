@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO, StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from sqlalchemy import select, text, update
 
 from experiments.study.cells import parse_values
 from storage import tables
-from storage.datasets.exports.exporter import export, stream
+from storage.datasets.exports.exporter import stream
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import files, preview
 from storage.datasets.exports.session_filter import ALL, SessionFilter
@@ -185,28 +184,3 @@ def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
     told = files(database, replace(EVERYBODY, selection=asked)).selected
     assert told is not None
     assert (told.number, told.left_out, told.excluded) == (1, (("excluded by a researcher", 2),), (("no", 2),))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Database, tmp_path: Path) -> None:
-    exclude(lab, {})
-    plain = ExportRequest(STUDY, STUDY)
-    export(lab, plain, tmp_path / "before")
-    before = contents(tmp_path / "before")
-    assert b"Which sessions" not in before["README.md"]
-    assert b"Left out" not in before["README.md"] + before["metadata.json"]
-    exclude(lab, {1: "a bot"})
-    export(lab, EVERYBODY, tmp_path / "all")
-    whole = contents(tmp_path / "all")
-    told = {"README.md", ".editable.sha256", "metadata.json", "SHA256SUMS"}
-    assert {name for name in before if before[name] != whole[name]} == told
-    assert b"The data include them nevertheless" in whole["README.md"]
-    export(lab, plain, tmp_path / "again")
-    again = contents(tmp_path / "again")
-    assert again[FILES[0]] != before[FILES[0]], "who is excluded is left out without asking"
-    exclude(lab, {})
-    export(lab, plain, tmp_path / "undone")
-    assert contents(tmp_path / "undone") == before

@@ -15,8 +15,7 @@ from app.analysis.report import wording
 from app.analysis.report.json_data import figure
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, read_trial
 from app.analysis.trial.results import HypothesisResult, trial_results
-from app.analysis.trial.wording import inference_words
-from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
+from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 from storage.db.engine import open_database
 from storage.registers.plan_events import RecordedLook
 from tests.fakes.clustered import by_definition
@@ -134,27 +133,3 @@ def test_the_smallest_effect_is_not_claimed_where_p_is_corrected_and_the_interva
     first, _ = trial_results(TrialData(plan, sessions, {"survey.x": values}))
     assert first.confirmed
     assert "at least" not in first.decision
-
-
-@pytest.mark.parametrize(("looks", "together"), [(None, "p, q, s, t"), (Looks(at=(0.5, 1)), "s, t")])
-def test_the_hypotheses_that_are_said_to_be_corrected_are_those_that_are(looks: Looks | None, together: str) -> None:
-    roles = {"p": "primary", "q": "primary", "s": "secondary", "t": "secondary"}
-    plan = planned(*(one(id=name, role=role) for name, role in roles.items()), looks=looks)
-    sessions, values = made(0.5)
-    found = trial_results(TrialData(plan, sessions, {"survey.x": values}))
-    assert ", ".join(each.hypothesis.id for each in found if each.p_adjusted is not None) == together
-    words = list(inference_words(plan))
-    assert [f"({together})" in line for line in words if "Holm" in line] == [True]
-    assert any("(p, q)" in line and "0.025" in line for line in words) is (looks is not None)
-
-
-def test_a_hypothesis_without_an_estimate_says_why_and_counts_in_its_family() -> None:
-    sessions, values = made(1)
-    other = one(id="none", outcome="survey.y")
-    data = TrialData(planned(one(), other), sessions, {"survey.x": values, "survey.y": ()})
-    first, second = trial_results(data)
-    assert (second.found, second.finding, second.p) == (None, None, None)
-    assert "nothing can be concluded" in second.decision
-    assert first.p is not None
-    assert first.p_adjusted == pytest.approx(min(1, 2 * first.p))
-    assert not second.confirmed

@@ -162,25 +162,3 @@ def test_the_prompt_of_a_known_annotator_can_be_changed_and_all_else_stays() -> 
     assert annotators(["corrected"], {"corrected": whole})[0].cell(TALK, ASKED).next(()).request.messages[-1].text == (  # type: ignore[union-attr]
         "Person: hello {{right}}\nSystem: Hi!\nPerson: How many sheep are left?\nSystem: 8, so it is A."
     )
-
-
-OWN = {
-    "prompt": "Is {{first_message}} polite? {{problem}} / {{chosen}} / {{conversation}}",
-    "answer_schema": {
-        "type": "object",
-        "properties": {"polite": {"type": "integer", "minimum": 1, "maximum": 5}},
-        "required": ["polite"],
-    },
-    "model": "scripted:judge",
-}
-
-
-def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
-    own = annotators(["manners"], {"manners": AnnotatorSpec.model_validate(OWN)})[0]
-    prompt = own.prompt(TALK)
-    assert prompt.startswith("Is hello {{right}} polite? How many sheep")
-    assert "B. 9 / A / ====" in prompt.replace("\n", " ")
-    assert own.read('{"polite": 3, "more": true}', TALK) == {"polite": 3, "more": True}, "its schema forbids no more"
-    for reply in ('{"polite": 0}', '{"polite": "3"}', '{"polite": 2.5}', "{}"):
-        assert isinstance(own.read(reply, TALK), UnparsableReply)
-    assert "no question" in own.lacks(Conversation("s", ConversationRef("chat"), (SAID,)))

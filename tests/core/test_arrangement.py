@@ -32,9 +32,7 @@ from app.analysis.estimates import SHARE, EstimateGroup, estimate
 from app.analysis.intervals import Interval
 from app.analysis.report.arrangement import FEWEST, TOO_FEW, sections
 from app.analysis.report.grid import grid
-from app.analysis.value_order import declared_order, in_order
-from tests.fakes.planted import DATASETS, MODELS, Planted, drawn
-from tests.fakes.sessions import study
+from tests.fakes.planted import MODELS, Planted, drawn
 
 
 @cache
@@ -120,18 +118,6 @@ def test_each_finding_is_there_once_and_each_estimate_in_one_cell(schema: str, s
         if table := grid(finding):
             names = [one.name for row in table.rows for one in row.cells if one]
             assert sorted(names) == sorted(one.name for one in finding.estimates)
-
-
-def test_datasets_and_models_are_in_the_papers_order_and_a_studys_own_come_first() -> None:
-    order = declared_order(None)
-    cells = next(in_order(finding, order) for finding in chatbench() if finding.name == "chatbench.accuracy")
-    assert list(dict.fromkeys(one.groups["dataset"] for one in cells.estimates)) == list(DATASETS)
-    assert list(dict.fromkeys(one.groups["model"] for one in cells.estimates)) == list(MODELS)
-    own = study("chatbench")
-    declared = declared_order(own)
-    models = [model for model in declared["model"] if model in own.file.models]
-    assert models == list(own.file.models)
-    assert declared["model"].index(models[-1]) < declared["model"].index("gpt-4o")
 
 
 groups = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")).map(

@@ -31,8 +31,3 @@ def test_every_parameter_makes_another_key():
     keys = {key(QUESTION), *(key(replace(QUESTION, request=other)) for other in others)}
     elsewhere = replace(QUESTION, asked=ModelRef("gpt", ModelSpec(backend="openai", model="gpt-4o", server="lab")))
     assert len(keys | {key(elsewhere)}) == len(others) + 2
-
-
-def test_the_study_s_name_for_a_model_and_the_seed_make_none():
-    renamed = replace(QUESTION, asked=ModelRef("GPT-4o", QUESTION.asked.model))
-    assert key(renamed) == key(QUESTION) == key(replace(QUESTION, request=replace(QUESTION.request, seed="7")))

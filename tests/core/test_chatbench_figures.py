@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from statistics import correlation, fmean
 
 import numpy as np
@@ -16,7 +15,6 @@ from app.analysis import (
     Estimate,
     Finding,
     accuracy_by_dataset,
-    correlations,
     counted,
     filter_counts,
     filter_table,
@@ -27,7 +25,6 @@ from app.analysis import (
 from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.analysis.chatbench.correlations import fit_of, r_of
 from app.analysis.chatbench.preregistered_filter import COLUMNS
-from tests.fakes.planted import Planted, drawn
 
 MATHS, MORAL = "elementary_mathematics", "moral_scenarios"
 
@@ -136,34 +133,6 @@ def test_correlations_and_the_linear_models_r_are_those_of_plain_arithmetic(rows
     assert r_of(data[:, :2], once + np.eye(len(rows))[:1])[0] == pytest.approx(
         r_of(twice[:, :2], np.ones((1, len(twice))))[0], abs=1e-9
     )
-
-
-@cache
-def many() -> tuple[pd.DataFrame, pd.DataFrame]:
-    planted = drawn(Planted(participants=60), np.random.default_rng(4)).assign(subject="x", batch=0)
-    data = planted[list(COLUMNS)].astype("object").astype({"acc": "Int64"})
-    easy = data.groupby(["model", "dataset", "question_id"])["acc"].mean().astype("float64")
-    return data, alone(*((*of, 50, share, 50, share, 50, share) for of, share in easy.items()))
-
-
-def test_correlations_over_questions_are_of_each_condition_with_their_ceiling() -> None:
-    data, models = many()
-    found = named(correlations(counted(data), models))
-    kept = counted(data)
-    own = kept[(kept["answer_type"] == "user-AI") & (kept["condition"] == "direct-to-AI")]
-    people = own.groupby(["question_id", "model"])["acc"].mean().to_dict()
-    theirs = {
-        (q, m): share
-        for m, q, share in zip(models["model"], models["question_id"], models["free_text_acc"], strict=True)
-    }
-    r = correlation([people[of] for of in people], [theirs[of] for of in people])
-    one = found["chatbench.correlation.free_text.direct-to-AI"]
-    assert (one.value, one.n) == (pytest.approx(r, abs=1e-9), len(people))
-    assert one.low is not None
-    assert one.low < one.value
-    ceiling = found["chatbench.noise_ceiling.direct-to-AI"]
-    assert 0 < ceiling.value < 1
-    assert found == named(correlations(counted(data), models)), "seeded"
 
 
 def test_each_participants_work_is_told_by_the_authors_columns() -> None:

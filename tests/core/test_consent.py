@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.participant.view import StudyContext, render_page
 from experiments.errors import Refused, StudyError
 from experiments.session.engine import fold, screen
 from experiments.study.resolve import resolve
@@ -54,17 +53,6 @@ def test_the_consent_precedes_everything_else_that_is_kept(name: str, seed: str)
 def test_the_words_that_one_agrees_to_are_in_the_hash_that_the_session_begins_with() -> None:
     words = [study_of({**CONSENT, "text": text}, INFO).hash for text in ("Please agree.", "Please agree!")]
     assert len({*words, study_of(CONSENT, INFO).hash}) == 2
-
-
-def test_a_study_may_have_no_button_to_decline() -> None:
-    study = study_of({**CONSENT, "decline": ""}, INFO)
-    seen = screen(study, begun(study))
-    assert seen.actions == ("submit",)
-    assert "data-act=" not in str(
-        render_page(seen, study=StudyContext("Small"), shown=None, draft={}).updates["left"]
-    ).replace('data-act="submit"', "")
-    with pytest.raises(Refused):
-        act(study, begun(study), "decline")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis import Estimate, Finding, alpha, answered, counts_of, experts, filtered, raters
+from app.analysis import Estimate, Finding, answered, experts
 from app.analysis.dices import NAMES, parts
 from app.analysis.dices.raters import REMOVED
 from storage.schemas.registry import released
@@ -47,46 +47,6 @@ def test_published_answers_are_those_counted_by_loops(shared: Path) -> None:
     assert found["dices.gold_agreement.all"].value == pytest.approx(np.mean(agreed), abs=1e-9)
     unsafe = [said.count("Yes") / len(said) for item, said in by_item.items() if gold[item] == "Yes"]
     assert found["dices.said_unsafe.Yes"].value == pytest.approx(np.mean(unsafe), abs=1e-9)
-
-
-def rated(answers: Mapping[str, Sequence[str]], times: Mapping[str, int]) -> pd.DataFrame:
-    """What each rater said of the conversations, and how long each answer took."""
-    rows = [
-        (f"{number}", rater, answer, times[rater])
-        for rater, said in answers.items()
-        for number, answer in enumerate(said)
-    ]
-    return pd.DataFrame(rows, columns=["item_id", "rater_id", "Q_overall", "answer_time_ms"])
-
-
-def careless() -> pd.DataFrame:
-    gone = sorted(REMOVED["dices-350"])[0]
-    mixed = ["No", "Yes"] * 10
-    answers = {"1": mixed, "2": [*mixed[1:], "Unsure"], "3": ["No"] * 20, "4": ["No"] * 3, gone: mixed}
-    return rated(answers, {"1": 60_000, "2": 40_000, "3": 30_000, "4": 1_000, gone: 60_000})
-
-
-def test_raters_are_told_with_the_reasons_against_them() -> None:
-    found = raters(careless(), "dices-350")
-    assert dict(found["reasons"]) == {
-        "1": (), "2": ("fast",), "3": ("fast", "same"), "4": (), sorted(REMOVED["dices-350"])[0]: ("removed",),
-    }  # fmt: skip
-    assert dict(raters(careless(), fast_ms=35_000, same=0.5)["reasons"])["2"] == ("same",)
-    assert found.loc["3", ["ratings", "median_ms", "most_common", "share"]].tolist() == [20, 30_000, "No", 1.0]
-    assert raters(careless().iloc[:0]).empty
-
-
-def test_agreement_is_told_without_the_raters_of_each_reason() -> None:
-    rows = careless()
-    found = named(filtered(rows, "dices-350"))
-    assert {name: one.further["removed"] for name, one in found.items()} == {
-        "dices.filtered.fast": 2, "dices.filtered.same": 1, "dices.filtered.removed": 1,
-        "dices.filtered.fast_or_same": 2,
-    }  # fmt: skip
-    rest = rows[~rows["rater_id"].isin(["2", "3"])]
-    assert found["dices.filtered.fast"].value == alpha(counts_of(rest["item_id"], rest["Q_overall"]))
-    before = alpha(counts_of(rows["item_id"], rows["Q_overall"]))
-    assert found["dices.filtered.fast"].further["before"] == before
 
 
 profile = st.tuples(

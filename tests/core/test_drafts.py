@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from app.bots.dry_run import estimate_by_simulation
-from app.studies import drafts
 from app.studies.drafts import LARGEST_BYTES, Drafts, check_text, slug
 from app.studies.loader import FILE, load_study, shipped
 from experiments.errors import StudyError
@@ -111,16 +110,3 @@ def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
     told = check_text(TEXT.replace(old, new), folder)
     assert told.study is None
     assert sorted((fault.line, fault.where) for fault in told.faults) == sorted(wanted)
-
-
-@pytest.mark.parametrize("young_ns", [0, 10**18])
-def test_problems_are_read_again_once_their_file_has_changed(
-    young_ns: int, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drafts, "YOUNG_NS", young_ns)
-    pools = []
-    for text in (PROBLEM, PROBLEM.replace("What is 1", "What is 2")):
-        (folder / "mine.jsonl").write_text(text, encoding="utf-8")
-        pools += [drafts._load({"source": "jsonl", "path": "mine.jsonl"}, "pool", folder) for _ in range(2)]
-        assert pools[-1][0].text in text
-    assert (pools[0] is pools[1]) == (young_ns == 0), "and only then, unless the file is so young that it may change"

@@ -96,19 +96,6 @@ def test_a_guess_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> 
     assert words in str(told.value)
 
 
-def test_a_guess_needs_a_conversation_before_it_in_its_turn() -> None:
-    ask = {"step": "guess", "id": "one", "options": OPTIONS, "truth": TRUTH}
-    talk = {"step": "compare"}
-    raw = {"study": "small", "title": "Small", "models": {name: {"backend": "scripted"} for name in MODELS}}
-    late = [ask, talk], [talk, {"each": "again", "take": 2, "flow": [ask, {**talk, "id": "later"}]}]
-    for flow in late:
-        with pytest.raises(StudyError, match="a 'guess' step needs a conversation with a model before it"):
-            resolve({**raw, "flow": [*flow, {"step": "finish"}]}, {}, {})
-    loop, phase = {"each": "again", "take": 2, "flow": [talk, ask]}, {"phase": "Talk", "flow": [talk]}
-    for flow in ([loop, {**ask, "id": "two"}], [phase, ask]):
-        resolve({**raw, "flow": [*flow, {"step": "finish"}]}, {}, {})
-
-
 def test_the_guess_is_right_if_it_is_true_of_any_model_that_replied() -> None:
     both = frozenset(MODELS[:2])
     assert verdict("key-first", TRUTH, both) == verdict("key-second", TRUTH, both) == "right"

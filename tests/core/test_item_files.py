@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.studies import draft_files
-from app.studies.drafts import Drafts, check_text
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
-from app.studies.pool_text import pools_in, with_pool
 from problems.errors import ProblemError
 from problems.tables import MOST_BYTES
 
@@ -97,30 +95,3 @@ def test_only_tables_in_the_folder_are_read_or_removed(name: str, tmp_path: Path
         with pytest.raises(ProblemError, match="no file"):
             act(name)
     assert (tmp_path / "outside.csv").exists()
-
-
-STUDY = """study: sums
-title: Sums
-models: {tutor: {backend: scripted}}
-flow:
-  - {each: question, of: sums, do: user-alone}
-  - {step: finish}
-"""
-
-
-def test_a_draft_is_checked_with_its_files(tmp_path: Path) -> None:
-    drafts = Drafts(tmp_path)
-    drafts.create("sums", "demo")
-    folder = drafts.folder("sums")
-    files = ItemFiles(folder)
-    files.keep("questions.csv", CSV)
-    columns = {"question": "Frage", "options": ["eins", "zwei"], "answer": "Lösung"}
-    text = with_pool(STUDY, "sums", {"path": "questions.csv", "columns": columns})
-    assert list(pools_in(text)) == ["sums"]
-    checked = check_text(text, folder)
-    assert checked.study is not None, checked.faults
-    assert [problem.answer for problem in checked.study.pools["sums"]] == ["A", "B"]
-    files.keep("questions.csv", CSV.replace(b"2 + 2?;5;4;4", b"2 + 2?;4;5;4"))
-    again = check_text(text, folder)
-    assert again.study is not None
-    assert again.study.hash != checked.study.hash

@@ -110,19 +110,6 @@ def test_where_the_right_option_comes_first_by_form_each_item_has_an_order_of_it
     ), "the order follows from the id alone"
 
 
-@pytest.mark.parametrize(
-    ("cell", "says"),
-    [
-        ({"choices": ["x", "y"], "labels": [1, 1]}, "marks 2"),
-        ({"choices": ["x", "y"], "labels": [1]}, "marks"),
-        ({"A": "x", "B": ["y"]}, "list"),
-        ({"text": ["x", "y"], "label": ["A"]}, "1 labels"),
-    ],
-)
-def test_options_of_another_shape_are_told(cell: Any, says: str) -> None:
-    assert says in fault({"question": "?", "options": cell})
-
-
 @given(texts=st.lists(TEXT, min_size=2, max_size=26, unique_by=str.casefold), data=st.data())
 def test_an_answer_is_a_key_a_text_or_a_number(texts: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(texts) - 1))

@@ -34,32 +34,7 @@ def asked(name, *texts, terms=TERMS):
     return METHODS.find(name).ask(terms, QUESTION, texts)
 
 
-def said(name, *texts, terms=TERMS):
-    return [(one.role, one.text) for one in asked(name, *texts, terms=terms).request.messages[1:]]
-
-
 # What is asked
-
-
-def test_five_examples_of_the_same_dataset_stand_before_the_question_with_their_answers():
-    ((_, text),) = said("letter_only_few_shot")
-    order, header, *blocks = text.split("\n\n")
-    assert "single letter" in order
-    assert header == "The following are multiple choice questions (with answers) about elementary mathematics."
-    assert [block.splitlines()[0] for block in blocks] == [f"Question: Example {n}?" for n in range(5)] + [
-        "Question: How many bags?"
-    ]
-    assert [block.splitlines()[-1] for block in blocks] == [f"Answer: {key}" for key in "ABCDA"] + ["Answer:"]
-
-
-def test_the_extractor_sees_question_and_reply_and_never_which_option_is_right():
-    ((_, text),) = said("free_text", "It is {{question}}, {0}.")
-    assert f"=\n{LETTERED}\n=" in text
-    assert "=\nIt is {{question}}, {0}.\n=" in text
-    other = METHODS.find("free_text").ask(TERMS, problem(answer="C"), ["It is {{question}}, {0}."])
-    assert other.request.messages[1].text == text
-    (_, text) = said("free_text_no_options", "Thirteen.")[0]
-    assert "144" not in text
 
 
 def test_every_prompt_is_a_key_of_the_study():

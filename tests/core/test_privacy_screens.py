@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.bots.preview_session import offline
-from app.privacy.screens import Arm, arms, walk_every_arm
+from app.privacy.screens import Arm, walk_every_arm
 from app.studies.loader import load_study
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
@@ -38,16 +38,6 @@ def test_every_step_of_every_arm_is_met(name: str) -> None:
     assert any(title.endswith("in a conversation") for title in titles)
     names = [seen.name for arm in found for seen in arm.screens]
     assert len({*names}) == len(names)
-
-
-def test_conditions_that_look_the_same_are_one_arm() -> None:
-    info = {"step": "info", "text": "Read."}
-    hidden = study_of(consent("Yes?"), info, factors={"a": ["x", "y"]})
-    assert [*arms(hidden)] == ["All participants"]
-    told = study_of(consent("Yes?"), {**info, "text": "You are {{a}}."}, factors={"a": ["x", "y"], "b": ["1", "2"]})
-    assert [*arms(told)] == ["a: x", "a: y"]
-    shown = study_of(consent("Yes?"), {**info, "when": {"a": "x"}}, factors={"a": ["x", "y", "z"]})
-    assert [*arms(shown)] == ["a: x", "a: y"]
 
 
 def test_what_nobody_came_to_is_named() -> None:

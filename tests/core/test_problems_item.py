@@ -42,47 +42,32 @@ def test_the_response_is_what_the_chatbot_said_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ({"id": " "}, "id is blank"),
-        ({"text": ""}, "text is blank"),
-        ({"answer": "C"}, "answer: 'C' is not the key of an option; allowed: A, B"),
-        ({"options": (*OPTIONS, OPTIONS[0])}, "options: the keys A, B, A are not all different"),
-    ],
-    ids=["blank id", "blank text", "answer that is no option", "two options of one key"],
+    "change",
+    [{"id": " "}, {"text": ""}, {"answer": "C"}, {"options": (*OPTIONS, OPTIONS[0])}],
+    ids=lambda one: str([*one]),
 )
-def test_a_problem_that_breaks_the_rules_is_refused(change: dict[str, object], fault: str) -> None:
+def test_a_problem_that_breaks_the_rules_is_refused(change: dict[str, object]) -> None:
     good: dict[str, object] = {"id": "q1", "text": "Why?", "options": OPTIONS, "answer": "A"}
     with pytest.raises(ProblemError) as caught:
         Problem(**{"plain": "Why?", "dataset": "custom"} | good | change)  # type: ignore[arg-type]
-    assert caught.value.faults == (fault,)
+    assert [fault.split()[0].strip(":") for fault in caught.value.faults] == [*change]
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    "change",
     [
-        ({"text": 5}, "text must be a string, not 5"),
-        ({"answer": 4}, "answer must be a string or null, not 4"),
-        ({"tags": {"level": 3}}, "tags must be an object of strings, not {'level': 3}"),
-        ({"options": "AB"}, "options must be a list of objects with the strings key, text and plain, not 'AB'"),
-        ({"options": [{"key": "A", "text": "1"}]}, "options must be a list of objects"),
-        ({"dialogue": [{"role": "System", "text": "", "name": ""}]}, "dialogue must be a list of objects with role"),
-        ({"dialogue": {}}, "dialogue must be a list of objects with role"),
-        ({"optoins": []}, "Did you mean 'options'?"),
-    ],
-    ids=[
-        "number as text",
-        "number as answer",
-        "number in tags",
-        "options no list",
-        "option half",
-        "dialogue of another role",
-        "dialogue no list",
-        "misspelt",
+        *(
+            {"text": 5},
+            {"answer": 4},
+            {"tags": {"level": 3}},
+            {"options": "AB"},
+            {"options": [{"key": "A", "text": "1"}]},
+        ),
+        *({"dialogue": [{"role": "System", "text": "", "name": ""}]}, {"dialogue": {}}, {"optoins": []}),
     ],
 )
-def test_json_of_another_shape_is_refused(change: dict[str, object], fault: str) -> None:
+def test_json_of_another_shape_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(ProblemError) as caught:
         Problem.from_json(WHOLE | change)
-    assert len(caught.value.faults) == 1
-    assert fault in caught.value.faults[0]
+    (fault,) = caught.value.faults
+    assert next(iter(change)) in fault

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import groupby
 
-import pytest
-
 from experiments.session.engine import screen
 from tests.fakes.sessions import STUDIES, play, study
 
@@ -24,9 +22,3 @@ def test_each_loop_is_counted_under_its_own_name() -> None:
     theorems = [one for one in words if "theorem" in one]
     assert theorems[:2] == ["Set 1 of 2, theorem 1 of 2", "Set 1 of 2, theorem 2 of 2"]
     assert words[-1] == "Scored 1 of 1"
-
-
-@pytest.mark.parametrize(("phase", "questions"), [("Phase 1", 4), ("Phase 2", 9)])
-def test_a_check_that_looks_like_a_question_is_counted_as_one(phase: str, questions: int) -> None:
-    counted = [one for one in told("chatbench") if one.startswith(f"{phase}, ")]
-    assert counted == [f"{phase}, question {number} of {questions}" for number in range(1, questions + 1)]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 from app.analysis.estimates import EstimateGroup, Finding, Unit, estimate
 from app.analysis.intervals import Interval
-from app.analysis.report import as_json, html, markdown
-from app.analysis.report.consort_flow import flow_stages
+from app.analysis.report import html, markdown
 from app.analysis.report.grid import grid
-from storage.reports.analysis_data import ParticipantFlow
 from tests.fakes.reports import by_turn, hostile, report
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}
@@ -62,18 +59,6 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
     assert {link.removeprefix("#") for link in links} <= ids, "links lead to places of the page itself"
     assert not re.search(r"url\(|@import|https?://", page)
     assert "@media print" in page
-
-
-def test_the_flow_leaves_out_sessions_that_were_not_completed_unless_they_are_analysed() -> None:
-    people = ParticipantFlow("person", 9, "", {}, {"complete": 6, "": 3}, {"bot": 2}, {"bot": 1})
-    known = replace(report(), flow=people)
-    for unfinished, analysed, out in ((False, 5, 1), (True, 7, 2), (False, 3, 3)):
-        found = replace(known, unfinished=unfinished, results=replace(known.results, analysed=analysed))
-        started, completed, last = flow_stages(found)
-        assert (started.number, completed.number, last.number) == (9, 6, analysed)
-        assert last.out is not None
-        assert last.out.number == out == sum(number for number, _ in last.out.items)
-        assert json.loads(as_json(found))["flow"]["unfinished"] == unfinished
 
 
 def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:

@@ -8,7 +8,7 @@ from math import exp, log, sqrt
 import pandas as pd
 import pytest
 
-from app.analysis.simulator_quality import ALL, SimulationData, alike, fit, quality, text_scores
+from app.analysis.simulator_quality import ALL, SimulationData, fit, quality, text_scores
 
 
 def answers(rows: list[tuple[str, str, int, str]], answer_type: str = "user-AI") -> pd.DataFrame:
@@ -42,14 +42,6 @@ def test_bleu_and_rouge_are_those_of_their_definitions() -> None:
     assert rouge(simulated, person) == pytest.approx(2 * (5 / 6) * (5 / 6) / (5 / 6 + 5 / 6))
     assert bleu("the cat", "the cat sat on") == pytest.approx(exp(1 - 4 / 2)), "brevity is punished"
     assert rouge("the cat", "the cat sat on") == pytest.approx(2 * 1 * 0.5 / 1.5)
-
-
-def test_every_simulated_prompt_is_held_against_every_persons_and_each_question_counts_once() -> None:
-    people, others = {"q": ["a", "bb"], "r": ["cc"], "s": ["x"]}, {"q": ["a", "ccc"], "r": ["dddd"], "t": ["y"]}
-    questions, pairs, (mean,) = alike(people, others, [lambda one, two: len(one) / len(two)])
-    assert (questions, pairs) == (2, 5)
-    assert mean == pytest.approx(((1 + 0.5 + 3 + 1.5) / 4 + 2) / 2)
-    assert alike(people, {}, [lambda one, two: 1.0]) == (0, 0, (None,))
 
 
 def test_each_user_is_told_by_model_and_over_all() -> None:

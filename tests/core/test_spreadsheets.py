@@ -105,11 +105,3 @@ def test_the_sheet_with_the_questions_is_read_or_the_one_that_is_named(
     assert table.sheets[0] == wanted
     assert {*table.sheets} == {*sheets}
     assert any(repr(wanted) in note for note in table.notes)
-
-
-def test_rows_far_below_or_right_end_it_in_words(tmp_path: Path) -> None:
-    _, path = saved(tmp_path, Sheet=[HEAD, ["Why?"]])
-    edited(
-        path, "xl/worksheets/sheet1.xml", "</sheetData>", '<row r="9999999999"><c r="A9999999999"/></row></sheetData>'
-    )
-    assert cells(read_workbook(path, "", "")) == [{"question": "Why?"}]

@@ -20,7 +20,7 @@ from pyarrow import ipc, parquet
 from problems import tables
 from problems.errors import ProblemError
 from problems.spreadsheets import read_workbook
-from problems.tables import NATIVE, READERS, SEPARATORS, Table, read_table
+from problems.tables import SEPARATORS, Table, read_table
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).map(str.strip)
 FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -84,16 +84,6 @@ def test_what_cannot_be_read_is_told_with_its_place(
 ) -> None:
     with pytest.raises(ProblemError, match=place):
         read(tmp_path, name, content)
-
-
-@FILES
-@given(
-    ending=st.sampled_from([ending for ending in READERS if ending not in NATIVE]),
-    content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")),
-)
-def test_any_bytes_are_a_table_or_one_clear_error(tmp_path: Path, ending: str, content: bytes) -> None:
-    with suppress(ProblemError):
-        read(tmp_path, f"t{ending}", content)
 
 
 @pytest.fixture(scope="module")

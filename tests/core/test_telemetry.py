@@ -141,22 +141,3 @@ def test_nothing_is_kept_without_the_studys_word_or_after_a_withdrawal() -> None
     assert not records_telemetry(found, replace(state, outcome="withdrawn"))
     no_consent = replace(found, flow=tuple(node for node in found.flow if node.id != "consent"))
     assert not records_telemetry(no_consent, state)
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        {"kind": "left", "text": "what I wrote"},
-        {"kind": "copied", "chars": 3, "from": "my notes"},
-        {"kind": "copied", "chars": "three", "from": "page"},
-        {"kind": "copied", "chars": 10**9, "from": "page"},
-        {"kind": "pasted", "box": "my own words", "chars": 1, "blocked": False},
-        {"kind": "pasted", "box": "message", "chars": 1, "blocked": "no"},
-        {"kind": "screen", "seen": 1, **TIMES, "keys": {"a b": 1}},
-        {"kind": "typed", "key": "a"},
-    ],
-    ids=str,
-)
-def test_words_and_wrong_numbers_are_refused(raw: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        RECORDS.validate_python({"path": "consent", "ago_ms": 0, **raw})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from statsmodels.stats.power import TTestIndPower
 from app.analysis.trial import simulation
 from app.analysis.trial.estimator import Difference
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, estimated
-from app.analysis.trial.power import GridPoint, PowerPoint, null_effect, run_grid, run_point, stored
+from app.analysis.trial.power import GridPoint, PowerPoint, null_effect, run_grid, run_point
 from app.analysis.trial.simulation import Assumptions, Design, observed_correlation, simulate
 from app.errors import TrialError
 from experiments.study.sections.plan import STEP, Hypothesis, Looks, Plan, PlannedContrast
@@ -45,24 +44,6 @@ def test_looks_keep_alpha_under_the_null(spending: str) -> None:
     design = replace(PLAIN, looks=looks, answers=3, questions=6)
     assumed = Assumptions(0.6, None, 0.15, 0.1, 0.1)
     assert near(point(design, assumed, 120, 0.0, runs=600), 0.05)
-
-
-FEW = Assumptions(0.55, None, icc_participant=0.1, icc_question=0.1, dropout=0.05)
-THIRDS = (1 / 3, 2 / 3, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("people", "looks"),
-    [(16, None), (24, None), (24, Looks(at=THIRDS, spending="pocock")), (60, Looks(at=THIRDS, spending="pocock"))],
-)
-def test_a_small_trial_keeps_alpha_and_its_interval_holds(people: int, looks: Looks | None, soak: bool) -> None:
-    design, runs = replace(PLAIN, answers=6, questions=58, looks=looks), 10_000 if soak else 700
-    judge, random = simulation.monitor_of(design, people), np.random.default_rng(47)
-    ends = [simulation.simulate_with(random, FEW, design, people, 0.0, judge) for _ in range(runs)]
-    error = sqrt(0.05 * 0.95 / runs)
-    assert np.mean([end.rejected for end in ends]) <= 0.05 + (0.01 if soak else 3 * error)
-    held = [end.low <= 0.0 <= end.high for end in ends if np.isfinite(end.low)]
-    assert np.mean(held) >= 0.95 - (0.01 if soak else 3 * error)
 
 
 @pytest.mark.parametrize("contrast", ["between", "paired"])
@@ -111,17 +92,6 @@ POINTS = [GridPoint(PLAIN, SCORES, n, effect, 20, 7) for n in (20, 40) for effec
 def test_results_do_not_depend_on_the_number_of_workers() -> None:
     assert run_grid(POINTS, workers=2) == run_grid(POINTS) == tuple(run_point(one) for one in POINTS)
     assert run_grid([replace(one, seed=8) for one in POINTS]) != run_grid(POINTS)
-
-
-def test_finished_points_are_not_computed_again(tmp_path: Path) -> None:
-    alone, store, heard = run_grid(POINTS), tmp_path / "power.jsonl", []
-    assert run_grid(POINTS[:2], store=store) == alone[:2]
-    store.write_text(store.read_text().replace('"shown": ', '"shown": 1') + '\n{"key": "cut o')
-    found = run_grid(POINTS, store=store, progress=heard.append)
-    assert [one.shown for one in found[:2]] == [int(f"1{one.shown}") for one in alone[:2]]
-    assert found[2:] == alone[2:]
-    assert sorted(heard, key=repr) == sorted(found, key=repr)
-    assert len(stored(store)) == 4
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from app.analysis.trial import simulation
 from app.analysis.trial.simulation import Assumptions, Design
 from app.analysis.trial.variance import observe
-from app.errors import TrialError
 
 
 def test_variances_by_hand() -> None:
@@ -52,20 +51,3 @@ def test_simulated_assumptions_are_found_again(assumed: Assumptions) -> None:
     assert found.icc_question == pytest.approx(assumed.icc_question, abs=0.04)
     again = replace(assumed, icc_participant=found.icc_participant)
     assert sum(again.latent()) < 1
-
-
-@pytest.mark.parametrize("answers", [1, 6])
-def test_what_covariates_explain_is_found_again(answers: int) -> None:
-    design = Design("between", "different", 0.05, answers=answers, questions=30, covariates=2)
-    assumed = Assumptions(4.0, 2.0, icc_participant=0.3, icc_question=0.1, covariate_r2=0.2)
-    data = simulation.draw(np.random.default_rng(5), assumed, design, 3_000, 0.0)
-    rows = pd.DataFrame({
-        "participant": data.people, "question": data.questions, "value": data.value,
-        "arm": np.where(data.treated == 1, "treatment", "control"),
-        "one": data.covariates[data.people, 0], "two": data.covariates[data.people, 1],
-    })  # fmt: skip
-    assert observe(rows, ("one", "two")).covariate_r2 == pytest.approx(0.2, abs=0.03)
-    assert observe(rows, ("two",)).covariate_r2 == pytest.approx(0.0, abs=0.01)
-    assert observe(rows).covariate_r2 is None
-    with pytest.raises(TrialError, match="covariate_r2"):
-        observe(rows.assign(one=rows["one"].where(rows["participant"] < 8)), ("one",))

@@ -34,25 +34,6 @@ def test_kappa_and_the_share_of_equal_labels_are_those_worked_out_by_hand() -> N
     assert found.kappa.low == pytest.approx(0.4 - 1.96 * 0.127, abs=0.05), "the large-sample error of kappa is 0.127"
 
 
-def test_three_values_and_two_people_are_those_worked_out_by_hand() -> None:
-    """Annotator a,a,b,c; one person a,b,b,c, the other a,a,b,b: 6 of 8 equal.
-
-    Annotator's shares a 4/8, b 2/8, c 2/8; people's a 3/8, b 4/8, c 1/8: p_e = (12 + 8 + 2)/64 = 22/64,
-    kappa = (48 - 22)/(64 - 22) = 26/42. People: alpha = 1 - d_o/d_e with 8 values, 2 of 4 pairs unequal, and chance
-    unequal in 2*(3*4 + 3*1 + 4*1)/(8*7) = 38/56: alpha = 1 - (2/4)/(38/56) = 1 - 28/38.
-    """
-    rows = [("a", "aa"), ("a", "ba"), ("b", "bb"), ("c", "cb")]
-    pairs = [Pair(f"c{n}", f"r{r}", model, people[r]) for n, (model, people) in enumerate(rows) for r in (0, 1)]
-    found = verified("label", pairs, ("a", "b", "c"))
-    assert found is not None
-    assert found.kappa is not None
-    assert found.people is not None
-    assert (found.n, found.conversations, found.raters) == (8, 4, 2)
-    assert found.agreement.value == pytest.approx(6 / 8)
-    assert found.kappa.value == pytest.approx(26 / 42)
-    assert found.people.value == pytest.approx(1 - 28 / 38)
-
-
 tables = st.fixed_dictionaries({both: st.integers(0, 12) for both in product(YES_NO, YES_NO)})
 
 

@@ -114,14 +114,6 @@ def test_a_separator_that_yaml_may_take_for_a_line_end_is_told(separator: str, t
     assert made.file.title == f"a {separator} b"
 
 
-@pytest.mark.parametrize("item", ["", "~", "null", "[a]", "{a: b}"])
-def test_what_is_no_text_is_no_option(item: str, tmp_path: Path) -> None:
-    question = f"  - type: single_choice\n    name: a\n    options:\n    - b\n    - {item}\n"
-    survey = f"- step: survey\n  id: s\n  questions:\n{question}"
-    made = check_text(HEAD + survey + LAST, tmp_path)
-    assert [fault.where for fault in made.faults] == ["flow[0].questions[0].options"]
-
-
 @given(JSON)
 def test_what_is_written_reads_back_as_it_was_in_each_version(value: Any) -> None:
     text = yaml_text(value)
