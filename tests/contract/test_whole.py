@@ -15,26 +15,16 @@ ALL = {**LOCAL, **WAYS}
 BATCHED = ("openai", "openai-responses", "anthropic")
 """Those that do not stream for it."""
 TIMEOUT = (BackendUnavailable, "timeout_reply")
-NOT_A_STREAM = (BackendBroken, "not_a_stream")
-OTHERWISE = {
-    "hang": TIMEOUT,
-    "hang-midway": TIMEOUT,
-    "hang-open": TIMEOUT,
-    "drip": TIMEOUT,
-    "keep-alive": TIMEOUT,
-    "flood": TIMEOUT,
+FAULTS = {
+    **{fault: TABLE[fault] for fault in ("400-system", "401", "429", "500", "drop", "refusal")},
+    **dict.fromkeys(("hang", "hang-midway"), TIMEOUT),
     "endless-event": (BackendBroken, "too_long"),
-    "endless-lines": (BackendBroken, "too_long"),
-    "more-than-a-megabyte": (BackendBroken, "too_long"),
-    "no-finish": NOT_A_STREAM,
+    "no-finish": (BackendBroken, "not_a_stream"),
     "json": (BackendBroken, "no_finish_reason"),
     "cut-character": (BackendBroken, "malformed"),
-    "400-filter": None,
-    "latex": None,
-    "half-pair": None,
 }
-"""Where it makes another error of a fault that a stream has; None where it depends on the protocol."""
-IN_TIME = ("drip", "hang", "hang-midway", "hang-open", "keep-alive", "flood")
+"""Of each kind of fault one, and those of which a whole reply makes another error than a stream."""
+IN_TIME = ("hang", "hang-midway")
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +83,9 @@ def test_unusual_but_sound_replies_are_taken(form, name, settings):
 
 
 @pytest.mark.parametrize("name", BATCHED)
-@pytest.mark.parametrize("fault", [fault for fault in TABLE if OTHERWISE.get(fault, True)])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, server):
-    before, expected = len(server.requests), OTHERWISE.get(fault, TABLE[fault])
+    before, expected = len(server.requests), FAULTS[fault]
     with pytest.raises(BackendError) as raised:
         ask_whole(settings, WAYS[name], HASTY if fault in IN_TIME else PATIENT, model=f"fault:{fault}")
     error = raised.value

@@ -81,23 +81,17 @@ def test_both_ends_of_a_tolerance_are_right(answer: Any, size: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "keys", "said"),
+    ("problem", "keys"),
     [
-        (numeric("5 kg"), {}, "'n' has the answer '5 kg'; write a number"),
-        (numeric("five"), {}, "'n' has the answer 'five'"),
-        (numeric("1,000"), {}, "'n' has the answer '1,000'"),
-        (numeric("5", tolerance="some"), {}, "'n' has the tolerance 'some'; write a number that is not negative"),
-        (numeric("5", tolerance="-1"), {}, "'n' has the tolerance '-1'"),
-        (numeric("5"), {"number": {"minimum": 6}}, "which is below `minimum: 6`"),
-        (numeric("5"), {"number": {"maximum": 4}}, "which is above `maximum: 4`"),
-        (PROBLEMS[0], {}, "'p0' has options"),
-        (numeric("5"), {"number": None}, "needs problems with options; some problems here have none"),
+        *((numeric(answer), {}) for answer in ("5 kg", "five", "1,000")),
+        *((numeric("5", tolerance=tolerance), {}) for tolerance in ("some", "-1")),
+        *((numeric("5"), {"number": number}) for number in ({"minimum": 6}, {"maximum": 4}, None)),
+        (PROBLEMS[0], {}),
     ],
 )
-def test_what_cannot_be_asked_is_refused(problem: dict[str, Any], keys: dict[str, Any], said: str) -> None:
-    with pytest.raises(StudyError) as caught:
+def test_what_cannot_be_asked_is_refused(problem: dict[str, Any], keys: dict[str, Any]) -> None:
+    with pytest.raises(StudyError):
         asking(problem, **keys)
-    assert said in str(caught.value)
 
 
 def test_confidence_before_the_answer_in_points() -> None:

@@ -99,31 +99,28 @@ def test_a_sound_plan_has_no_errors_and_needs_no_advice(sound: dict[str, Any]) -
 
 H = "plan.hypotheses[0]"
 IMPOSSIBLE = [
-    (plan({"contrast": {**ARMS, "factor": "arms"}}), f"{H}.contrast.factor", "Did you mean 'arm'"),
-    (plan({"contrast": {**ARMS, "control": "nope"}}), f"{H}.contrast.control", "allowed: ai, none"),
+    (plan({"contrast": {**ARMS, "factor": "arms"}}), f"{H}.contrast.factor"),
+    (plan({"contrast": {**ARMS, "control": "nope"}}), f"{H}.contrast.control"),
     (
         plan({"contrast": {"factor": "step", "treatment": "later", "control": "before"}}),
         f"{H}.contrast.treatment",
-        "after",
     ),
-    (plan({"outcome": "survey.words"}), f"{H}.outcome", "not a number"),
-    (plan({"outcome": "score.sus.total"}), f"{H}.outcome", "does not record"),
-    (plan(covariates=["trust"]), "plan.covariates[0]", "after the treatment"),
-    (plan(corrections={"other": "holm"}), "plan.corrections.other", "allowed: main"),
-    (plan(exclude=["failed_attention"]), "plan.exclude[0]", "attention check"),
-    (plan({"smallest_effect": None}, power=0.8), f"{H}.smallest_effect", "is missing"),
-    (plan({"direction": "equivalent", "margin": 0.05}), f"{H}.smallest_effect", "margin 0.05"),
-    (plan({"role": "secondary"}), "plan.hypotheses", "no primary"),
-    (plan({"direction": "equivalent", "margin": 0.2}, looks={"at": [0.5, 1]}), "plan.looks", "equivalence"),
-    (plan({"outcome": "seconds"}, missing="worst-case"), "plan.missing", "complete-cases"),
+    (plan({"outcome": "survey.words"}), f"{H}.outcome"),
+    (plan({"outcome": "score.sus.total"}), f"{H}.outcome"),
+    (plan(covariates=["trust"]), "plan.covariates[0]"),
+    (plan(corrections={"other": "holm"}), "plan.corrections.other"),
+    (plan(exclude=["failed_attention"]), "plan.exclude[0]"),
+    (plan({"smallest_effect": None}, power=0.8), f"{H}.smallest_effect"),
+    (plan({"direction": "equivalent", "margin": 0.05}), f"{H}.smallest_effect"),
+    (plan({"role": "secondary"}), "plan.hypotheses"),
+    (plan({"direction": "equivalent", "margin": 0.2}, looks={"at": [0.5, 1]}), "plan.looks"),
+    (plan({"outcome": "seconds"}, missing="worst-case"), "plan.missing"),
 ]
 
 
-@pytest.mark.parametrize(("bad", "where", "words"), IMPOSSIBLE)
-def test_what_is_impossible_or_contradictory_is_an_error(bad: dict[str, Any], where: str, words: str) -> None:
-    errors = found(bad)
-    assert [at for at, _ in errors] == [where]
-    assert words in errors[0][1]
+@pytest.mark.parametrize(("bad", "where"), IMPOSSIBLE)
+def test_what_is_impossible_or_contradictory_is_an_error(bad: dict[str, Any], where: str) -> None:
+    assert [at for at, _ in found(bad)] == [where]
 
 
 @pytest.mark.parametrize(
