@@ -63,18 +63,6 @@ def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_q
         ("sqlite:///:memory:", "it has no file"),
         ("parley.db", "it cannot be parsed"),
     ],
-    ids=[
-        "at",
-        "at and colon",
-        "at and slash",
-        "at and query",
-        "port",
-        "kind",
-        "driver",
-        "no file",
-        "memory",
-        "no address",
-    ],
 )
 def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: str, why: str) -> None:
     for command in (("db", "status"), ("simulate", "demo", "-n", "1")):

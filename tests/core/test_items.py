@@ -120,38 +120,27 @@ def test_an_answer_is_a_key_a_text_or_a_number(texts: list[str], data: st.DataOb
         assert (found.faults, found.problems[0].answer) == ((), key)
 
 
-@pytest.mark.parametrize(
-    ("row", "says"),
-    [
-        ({"question": "?", "a": "x", "b": "y", "answer": "E"}, "allowed: A, B"),
-        ({"question": "?", "a": "x", "b": "y", "answer": "1"}, "0 or 1"),
-        ({"question": "?", "a": "B", "b": "y", "answer": "B"}, "key of option B"),
-        ({"question": "?", "a": "x", "b": "", "c": "z"}, "option 2 is blank"),
-        ({"question": "?", "options": ["x"]}, "1 options; allowed: 2 to 26"),
-        ({"question": "?", "options": [str(n) for n in range(27)]}, "27 options"),
-        ({"question": "?", "options": "x or y"}, "must hold a list"),
-        ({"question": ["a", "b"]}, "a text is needed"),
-    ],
-)
-def test_a_row_that_cannot_be_used_is_told_with_what_was_allowed(row: dict[str, Any], says: str) -> None:
-    told = fault(row)
-    assert told.startswith("row 1: ")
-    assert says in told
+TWO = {"question": "?", "a": "x", "b": "y"}
 
 
 @pytest.mark.parametrize(
-    ("columns", "says"),
+    "row",
     [
-        ({"question": "frage"}, "no column 'frage'.*Did you mean 'Frage'"),
-        ({"options": ["A", "C"]}, "no column 'C'"),
-        ({}, "no column holds the question"),
+        *(TWO | {"answer": answer} for answer in ("E", "1")),
+        *(TWO | {"a": "B", "answer": "B"}, TWO | {"b": "", "c": "z"}, {"question": ["a", "b"]}),
+        *({"question": "?", "options": options} for options in (["x"], [str(n) for n in range(27)], "x or y")),
     ],
+    ids=str,
 )
-def test_columns_that_are_not_there_are_told_with_those_that_are(columns: dict[str, Any], says: str) -> None:
+def test_a_row_that_cannot_be_used_is_one_error_with_its_number(row: dict[str, Any]) -> None:
+    assert fault(row).startswith("row 1: ")
+
+
+@pytest.mark.parametrize("columns", [{"question": "frage"}, {"options": ["A", "C"]}, {}])
+def test_columns_that_are_not_there_are_refused(columns: dict[str, Any]) -> None:
     found = items({"Frage": "Why?", "A": "x", "B": "y"}, **columns)
     assert found.problems == ()
-    with pytest.raises(AssertionError, match=says):
-        raise AssertionError("\n".join(found.faults))
+    assert found.faults
 
 
 TEXTS = st.text().map(clean)
