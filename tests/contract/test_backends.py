@@ -56,13 +56,6 @@ def test_a_reply_comes_in_pieces_and_ends_once(name, settings):
     assert [type(delta) for delta in deltas] == [TextDelta] * (len(deltas) - 1) + [StreamEnd]
 
 
-def test_the_pieces_are_the_whole_reply(way, settings):
-    deltas = ask(settings, way)
-    assert said(deltas) == whole_reply(way)
-    assert all(delta.text for delta in deltas[:-1])
-    assert deltas[-1].finish_reason == "stop"
-
-
 def test_the_same_request_may_be_made_twice_at_once(way, settings):
     async def twice():
         backend = create(settings, way)

@@ -113,15 +113,6 @@ def test_the_calibration_error_is_that_of_a_loop_over_bins(given_: list[tuple[in
     assert calibration_error(points / 100, right) == pytest.approx(total, abs=1e-9)
 
 
-def test_the_brier_score_is_that_of_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
-    chance = np.random.default_rng(1)
-    given_ = [("abcdef"[n % 6], f"p{n}", int(chance.integers(101)), int(chance.integers(2))) for n in range(200)]
-    found = figures(calibration(judged(ALONE, *given_)))["advice.brier.alone"].value
-    right, sure = [one[3] for one in given_], [one[2] / 100 for one in given_]
-    assert found == pytest.approx(metrics.brier_score_loss(right, sure), abs=1e-9)
-
-
 def chosen(*given: tuple[str, str, str, int, str, int, str, int]) -> pd.DataFrame:
     """Answers of (person, problem, own answer, right, advice, right, final answer, right)."""
     rows = []

@@ -30,36 +30,6 @@ def answers(*rows: tuple[object, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(ANSWER)).astype({"acc": "Int64"})
 
 
-@pytest.fixture
-def small() -> pd.DataFrame:
-    """Two people in each condition; one attention check each, and a question without a key."""
-    rows: list[tuple[object, ...]] = []
-    for person in ("a", "b"):
-        rows.append((person, "m1", "answer-first", "user-alone", "maths", "q0", 1))
-        for question, before, after in (("q1", 0, 1), ("q2", 1, 1), ("q3", 0, 0)):
-            rows.append((person, "m1", "answer-first", "user-alone", "maths", question, before))
-            rows.append((person, "m1", "answer-first", "user-AI", "maths", question, after))
-    for person in ("c", "d"):
-        rows.append((person, "m.2", "direct-to-AI", "user-AI", "maths", "q1", int(person == "c")))
-        rows.append((person, "m.2", "direct-to-AI", "user-AI", "maths", "q9", None))
-    rows += [(person, "m1", None, "user-alone", "attention_check", "check", 0) for person in "abcd"]
-    return answers(*rows)
-
-
-def test_accuracy_is_told_by_condition_and_moment(small: pd.DataFrame) -> None:
-    found = named(accuracy(small))
-    values = {name: (one.value, one.n, one.participants) for name, one in found.items()}
-    assert values == {
-        "chatbench.accuracy_by_condition.answer-first.alone": (1, 2, 2),
-        "chatbench.accuracy_by_condition.answer-first.before": (pytest.approx(1 / 3), 6, 2),
-        "chatbench.accuracy_by_condition.answer-first.with_AI": (pytest.approx(2 / 3), 6, 2),
-        "chatbench.accuracy_by_condition.direct-to-AI.with_AI": (0.5, 2, 2),
-        "chatbench.accuracy_by_model.m1": (pytest.approx(2 / 3), 6, 2),
-        "chatbench.accuracy_by_model.m_2": (0.5, 2, 2),
-        "chatbench.change.m1": (pytest.approx(1 / 3), 6, 2),
-    }
-
-
 answer = st.tuples(
     st.sampled_from("abcde"), st.sampled_from(["m", "n"]), st.sampled_from(["answer-first", "direct-to-AI", None]),
     st.sampled_from(["user-alone", "user-AI"]), st.sampled_from(["maths", "attention_check"]),

@@ -1,21 +1,9 @@
-"""ChatBench's prompts, byte for byte: as texts here, and against the authors' functions where their code is at hand.
-
-The texts are those of github.com/serinachang5/interactive-eval at commit 6f2abaf. To compare with the code itself,
-clone it and set INTERACTIVE_EVAL to the folder; nothing of it is part of this project.
-"""
+"""ChatBench's prompts, byte for byte: the texts of github.com/serinachang5/interactive-eval at commit 6f2abaf."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
-
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.ai_alone.methods.base import MethodContext
 from app.ai_alone.methods.registry import METHODS
@@ -25,10 +13,8 @@ from experiments.session.annotations import ConversationRef
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.two_step_simulator import (
-    DEFAULT,
     Said,
     SimulatorQuestion,
-    filled,
     first,
     following,
     iqa_eval,
@@ -37,11 +23,9 @@ from experiments.study.sections.two_step_simulator import (
 from problems.problem import DialogueMessage, Option, Problem
 from storage.reports.conversations import Conversation, ConversationProblem
 
-CODE = os.environ.get("INTERACTIVE_EVAL", "")
 LETTERS = "ABCD"
 MODEL = ModelRef("gpt-4o", ModelSpec(backend="openai"))
 Messages = list[tuple[str, str]]
-text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=40)
 
 
 def problem(question: str, options: Sequence[str], answer: str = "B", number: int = 0) -> Problem:
@@ -162,96 +146,3 @@ def test_the_simulators() -> None:
         "**B**\n\nYOU: sure?\n\nASSISTANT: Quite."
     )
     assert iqa_eval(question, ())[0]["text"].endswith(BAGS_TEXT)
-
-
-# Against the code itself
-
-NAMES = (
-    *("letter_only", "extract_answer_from_response", "check_correctness", "zero_shot_cot_first_turn"),
-    *("zero_shot_cot_second_turn", "two_step_simulator", "iqa_eval_simulator", "convert_conversation_to_str"),
-    *("convert_conversation_to_simulator_data", "extract_answer_from_conversation", "extract_qa_from_row"),
-    "classify_if_user_corrected_model",
-)
-
-
-class Rows(list[Mapping[str, Any]]):
-    """What their code iterates over as a data frame."""
-
-    def iterrows(self) -> Any:
-        return enumerate(self)
-
-
-class Row(dict[str, Any]):
-    """What their code reads as a row of a data frame: its cells, and its index as `name`."""
-
-    name = ""
-
-
-def functions() -> Mapping[str, Callable[..., Any]]:
-    """Their functions that build prompts, without the rest of their modules, which need services and data."""
-    space: dict[str, Any] = {"json": json, "SEP": RULE, "BENCHMARK_ANSWER_OPTIONS": {"MMLU": list(LETTERS)}}
-    space |= {"VALID_BENCHMARKS": ["MMLU"], "DEFAULT_SIM_TEMP": 1.0}
-    for module in sorted(Path(CODE).glob("*.py")):
-        for block in re.split(r"^(?=def |class |if |[#@])", module.read_text(encoding="utf-8"), flags=re.MULTILINE):
-            if block.startswith(tuple(f"def {name}(" for name in NAMES)):
-                exec(block, space)
-    return {name: space[name] for name in NAMES}
-
-
-def row_of(one: Problem) -> Row:
-    row = Row({"question": one.plain, "answer": one.answer})
-    row |= {f"option_{option.key}": option.plain for option in one.options}
-    row.name = one.id
-    return row
-
-
-@pytest.mark.skipif(not CODE, reason="INTERACTIVE_EVAL does not name a clone of serinachang5/interactive-eval")
-@settings(deadline=None)
-@given(text, st.tuples(text, text, text, text), st.lists(text, min_size=2, max_size=8), text)
-def test_every_prompt_is_that_of_the_authors_code(
-    question: str, options: tuple[str, ...], words: list[str], reply: str
-) -> None:
-    theirs = functions()
-    one = problem(question, options)
-    row, whole = row_of(one), words[: len(words) // 2 * 2]
-    said: Said = [("Bot" if n % 2 else "You", word) for n, word in enumerate(whole)]
-    history = [{"role": who, "content": word} for who, word in said]
-
-    def pair(found: tuple[str, str | None]) -> Messages:
-        return [("system", found[0]), *([("user", found[1])] if found[1] is not None else [])]
-
-    def of(name: str, *given: Any, **more: Any) -> Messages:
-        return pair(theirs[name](*given, return_prompts=True, **more))
-
-    dev = Rows(map(row_of, DEV))
-    assert asked("letter_only_zero_shot", one) == of("letter_only", row, "m")
-    assert asked("letter_only_few_shot", one, shown=DEV) == of("letter_only", row, "m", example_rows=dev)
-    assert asked("free_text", one)[1][1] == theirs["extract_qa_from_row"](row, "MMLU")[0]
-    assert asked("free_text", one, reply) == of("extract_answer_from_response", row, reply)
-    assert asked("free_text_no_options", one, reply) == of(
-        "extract_answer_from_response", row, reply, include_options=False
-    )
-    reading = json.dumps({"attempted_answer": True, "answer_val": "x y"})
-    if not row["option_B"].isnumeric():
-        assert asked("free_text_no_options", one, reply, reading) == of("check_correctness", row, "x y")
-    for name, way in (("zero_shot_cot", "orig"), ("zero_shot_cot_direct", "direct")):
-        assert asked(name, one)[1:] == of("zero_shot_cot_first_turn", row, "m")[1:]
-        second = of("zero_shot_cot_second_turn", row, "m", reply, answer_extract=way)
-        assert asked(name, one, reply)[1:] == second[1:]
-
-    simulated = question_of(one)
-    ours = {"": messages(first(simulated)), "problem": messages(first(simulated, with_problem=True))}
-    assert ours == {name: of("two_step_simulator", row, "m", [], variant=name) for name in ours}
-    assert filled(DEFAULT.help_message, simulated) == theirs["two_step_simulator"](row, "m", [], variant="help")[0]
-    assert messages(iqa_eval(simulated, ())) == of("iqa_eval_simulator", row, "m", [])
-    for must in (False, True):
-        two_step = last(simulated, said) if must else following(simulated, said)
-        assert messages(two_step) == of("two_step_simulator", row, "m", history, require_answer=must)
-        assert messages(iqa_eval(simulated, said, must_answer=must)) == of(
-            "iqa_eval_simulator", row, "m", history, require_answer=must
-        )
-
-    talk = {"chatHistory": history, "conversation": history, "questionID": one.id, "selectedAnswer": "C"}
-    talk |= {"questionText": question, "choiceLabels": LETTERS, "choices": options}
-    assert annotated("answer", one, said) == of("extract_answer_from_conversation", talk)
-    assert annotated("corrected", one, said) == of("classify_if_user_corrected_model", talk)

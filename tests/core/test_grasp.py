@@ -23,7 +23,6 @@ from app.analysis import (
     benjamini_hochberg,
     family,
     gai,
-    groups,
     negentropy,
     normalised_xrr,
     p_value,
@@ -250,10 +249,3 @@ def sparse(raters: int, items: int, seed: int) -> pd.DataFrame:
         for rater, item in product(range(raters), range(items)) if chance.random() < 2 / 3
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["rater_id", "item_id", "Q_overall", "rater_gender", "rater_age"])
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 3])
-def test_a_study_that_has_hardly_begun_has_no_groups_or_some_without_intervals(count: int) -> None:
-    rows = sparse(3, 4, seed=1)
-    for finding in groups(rows[rows["rater_id"].isin([f"r{n}" for n in range(count)])], "dices-990", 20):
-        assert all(not isnan(one.value) for one in finding.estimates)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
 from app.analysis import mixed_model, odds
-from app.errors import SettingsError
 from tests.fakes.planted import Planted, drawn
 
 PLANTED = Planted(participants=60, ability=0.6, ease=0.8)
@@ -32,13 +29,3 @@ def test_planted_effects_are_within_their_errors_and_names_are_stable() -> None:
     assert way.further["odds_ratio"] == pytest.approx(np.exp(way.value))
     assert way.groups == {"way": "user-AI.answer-first", "against": "user-alone"}
     assert "chatbench.odds.model.llama-3_1-8b" in names
-
-
-def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = drawn(PLANTED, np.random.default_rng(2))
-    monkeypatch.setitem(sys.modules, "statsmodels.genmod", None)
-    with pytest.raises(SettingsError, match=r"pip install 'parley-studies\[analysis\]'"):
-        mixed_model(answers)
-    (finding,) = odds(answers)
-    assert finding.estimates == ()
-    assert "pip install 'parley-studies[analysis]'" in finding.note

@@ -12,61 +12,9 @@ import pandas as pd
 import pytest
 
 from app.analysis import query_types
-from app.analysis.mathconverse.query_types import joined
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
-from storage.schemas.mathconverse import EXPERTISE
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
-
-
-def labelled(*rows: tuple[str, str, str]) -> pd.DataFrame:
-    cells = [
-        {"": n, "problem_declaration": "", "previous_interactions": before, "user_query": f"User: {query}"}
-        | {header: "y" if name == label else "0" for name, header in NAMES.items()}
-        for n, (before, query, label) in enumerate(rows)
-    ]
-    return pd.DataFrame(cells)
-
-
-def conversations(*rows: tuple[str, str, list[str], list[str]]) -> pd.DataFrame:
-    cells = [
-        {
-            "model": model, "uid": uid, "human_interactions": repr([f"User: {text}" for text in people]),
-            "model_responses": repr([f"AI: {text}" for text in replies]), "mth_bkgrd": EXPERTISE[0], "solo_solve": "3",
-        }
-        for model, uid, people, replies in rows
-    ]  # fmt: skip
-    return pd.DataFrame(cells)
-
-
-TALKS = conversations(
-    ("one", "a", ["What is a group?", "Why?"], ["A set.", "So."]),
-    ("two", "b", ["Hello", "Why?"], ["Hi.", "So."]),
-    ("two", "c", ["Hello"], ["Hey."]),
-)
-
-
-def test_a_message_is_found_by_its_text_and_all_that_was_said_before() -> None:
-    ratings = "\n(3) Unlikely to help, but unlikely to hurt\n(6) Completely correct"
-    queries = labelled(
-        ("No prev", "What is a group?", "definition"),
-        (f"User: What is a group?\nAI: A set.{ratings}", "Why?", "reason"),
-        ("User: Hello\nAI: Hi.", "Why?", "reason"),
-        ("No prev", "Hello", "not-mathematics"),
-        ("User: Hello\nAI: Ho.", "Why?", "reason"),
-    )
-    found = joined(queries, TALKS)
-    assert found[["model", "uid", "turn"]].to_numpy().tolist() == [
-        ["one", "a", "1"],
-        ["one", "a", "2"],
-        ["two", "b", "2"],
-    ]
-    by_name = {one.name: one for finding in query_types(queries, TALKS) for one in finding.estimates}
-    reason = by_name["taxonomy.by_model.one.reason"]
-    assert (reason.value, reason.n, reason.participants) == (0.5, 2, 1)
-    assert by_name["taxonomy.by_turn.2.reason"].value == 1
-    assert by_name["taxonomy.by_expertise.undergraduate.definition"].further["count"] == 1
-    assert by_name["taxonomy.by_confidence.3.definition"].n == 3
 
 
 def test_published_queries_are_joined_as_by_plain_loops(shared: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pandas as pd
 import pytest
 
-from app.analysis import advised, reliance
-from app.analysis.chatbench.reliance import CHOSEN, KEY, MEASURES, hits
+from app.analysis import reliance
+from app.analysis.chatbench.reliance import CHOSEN, KEY
 
 RIGHT = "a"
-LETTERS = "abcd"
 HAND = (
     # own answer, the chatbot's, answer with it
     ("b", "a", "a"),  # wrong, right advice taken
@@ -65,17 +62,3 @@ def test_each_measure_is_what_is_counted_by_hand(stated: bool) -> None:
     better = found["chatbench.complementary.m"]
     assert better.value == 4 / 8 - 4 / 8
     assert better.further == {"accuracy_alone": 3 / 8, "accuracy_advice": 4 / 8, "accuracy": 4 / 8}
-
-
-def test_every_case_of_own_answer_advice_and_final_answer() -> None:
-    for own, advice, final in product(LETTERS, repeat=3):
-        rows = advised(*tables([(own, advice, final)], stated=True))
-        found = {measure: list(hits(rows, measure)) for measure in MEASURES}
-        assert found["relative_ai"] == ([final == RIGHT] if own != RIGHT and advice == RIGHT else [])
-        assert found["relative_self"] == ([final == RIGHT] if own == RIGHT and advice != RIGHT else [])
-        assert found["over"] == ([final == advice] if advice != RIGHT else [])
-        assert found["under"] == ([final != advice] if advice == RIGHT else [])
-        assert found["agreement"] == [final == advice]
-        assert found["switch"] == ([final == advice] if own != advice else [])
-        assert found["helpful"] == [own != RIGHT and final == RIGHT]
-        assert found["harmful"] == [own == RIGHT and final != RIGHT]

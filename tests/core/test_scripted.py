@@ -51,13 +51,6 @@ def test_it_is_wrong_about_as_often_as_asked(problem, right):
     assert not any(right in reply(asked("Help?", seed=str(seed), problem=problem), 1) for seed in range(20))
 
 
-@given(st.text(max_size=5))
-def test_an_answer_is_repeated_when_asked_again(seed):
-    first = reply(asked("Help?", seed=seed), 0.5)
-    again = reply(asked("Help?", first, "Are you sure?", seed=f"{seed} again"), 0.5)
-    assert first.split("**")[1] == again.split("**")[1]
-
-
 @pytest.mark.parametrize("name", RELEASED)
 def test_every_method_of_ai_alone_reads_an_answer_right_at_the_rate(name):
     method = METHODS.find(name)

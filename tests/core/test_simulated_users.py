@@ -79,12 +79,6 @@ def test_after_ten_messages_there_must_be_an_answer(kind: str) -> None:
         act(kind, after(3, "submit"), "and why?")
 
 
-def test_a_chat_that_cannot_be_left_yet_is_gone_on_with() -> None:
-    deed, ask = act("two_step", after(MAX_TURNS, "say"), "Answer: B")
-    assert deed == UserAction("say", {"text": "Answer: B"}), "it was asked for a message, and that is what it said"
-    assert "Answer:" not in ask.asked[0][1]["text"]
-
-
 @pytest.mark.parametrize("kind", TALKERS)
 def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) -> None:
     consent = Panel(blocks=(TextBlock("Do you agree?"),), fields=(Checkbox(type="checkbox", name="agreed"),))

@@ -11,12 +11,10 @@ from scipy.stats import multivariate_normal, norm
 from statsmodels.stats.power import TTestIndPower
 
 from app.analysis.trial import simulation
-from app.analysis.trial.estimator import Difference
-from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, estimated
 from app.analysis.trial.power import GridPoint, PowerPoint, null_effect, run_grid, run_point
 from app.analysis.trial.simulation import Assumptions, Design, observed_correlation, simulate
 from app.errors import TrialError
-from experiments.study.sections.plan import STEP, Hypothesis, Looks, Plan, PlannedContrast
+from experiments.study.sections.plan import Looks
 
 SCORES = Assumptions(baseline=3.0, sd=2.0)
 PLAIN = Design("between", "different", 0.05)
@@ -129,40 +127,3 @@ def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: i
     drawn = simulation.draw(np.random.default_rng(3), assumed, design, 40_000, 0.0)
     found = [np.corrcoef(drawn.value, column[drawn.people])[0, 1] ** 2 for column in drawn.covariates.T]
     assert found == pytest.approx([share, 0.0], abs=0.015)
-
-
-@pytest.mark.parametrize("contrast", ["between", "within", "paired"])
-def test_worst_case_is_estimated_as_the_report_does(contrast: simulation.Contrast) -> None:
-    design = replace(PLAIN, contrast=contrast, answers=3, questions=5, covariates=2, missing="worst-case")
-    assumed = Assumptions(0.6, None, 0.2, 0.1, dropout=0.5, covariate_r2=0.1)
-    drawn = simulation.draw(np.random.default_rng(5), assumed, design, 60, 0.1)
-    found, theirs = drawn.estimate(design), reported(drawn, contrast)
-    assert found.estimate == pytest.approx(theirs.estimate, abs=1e-12)
-    assert (found.standard_error, found.df, found.p) == pytest.approx((theirs.standard_error, theirs.df, theirs.p))
-
-
-def reported(drawn: simulation.SimulatedAnswers, contrast: simulation.Contrast) -> Difference:
-    """What the report estimates of the answers, as those of sessions in a database."""
-    factor = {"between": "arm", "within": "help", "paired": STEP}[contrast]
-    hypothesis = Hypothesis(
-        id="h", claim="c", outcome="correct", direction="different",
-        contrast=PlannedContrast(factor=factor, treatment="new", control="old"),
-    )  # fmt: skip
-    names = ("one", "two")
-    plan = Plan(hypotheses=(hypothesis,), participants=60, missing="worst-case", covariates=names)
-    sessions, values = [], []
-    for number, (arm, given) in enumerate(zip(drawn.arms, drawn.covariates, strict=True)):
-        factors = {"arm": "new" if arm else "old"} if contrast == "between" else {}
-        reached = frozenset({(factor, "new")})
-        told = dict(zip(names, map(float, given), strict=True))
-        sessions.append(TrialSession(f"{number}", factors, reached, "", 1.0, None, False, True, told))
-    for order, (person, value) in enumerate(zip(drawn.people, drawn.value, strict=True)):
-        asked = f"q/{order}" if drawn.questions is None else f"q/{drawn.questions[order]}"
-        if contrast == "paired":  # a change of d is d after and 0 before, which have the mean of the change
-            values += [TrialValue(f"{person}", "new", {}, asked, 2 * order + 1, float(value))]
-            values += [TrialValue(f"{person}", "old", {}, asked, 2 * order, 0.0)]
-        else:
-            scope = {} if contrast == "between" else {"help": "new" if drawn.treated[order] else "old"}
-            values.append(TrialValue(f"{person}", "answer", scope, asked, order, float(value)))
-    data = TrialData(plan, tuple(sessions), {"correct": tuple(values)})
-    return estimated(data, hypothesis, frozenset(one.session for one in sessions))[0]

@@ -54,18 +54,6 @@ def test_the_integration_is_that_of_the_multivariate_normal(spending: str) -> No
     assert 1 - inside == pytest.approx(0.05, abs=1e-6)
 
 
-def test_probabilities_to_cross_are_those_of_simulated_motion() -> None:
-    rng = np.random.default_rng(1)
-    times = np.array([0.3, 0.7, 1.0])
-    steps = rng.normal(np.diff(times, prepend=0) * 2, np.sqrt(np.diff(times, prepend=0)), (40_000, 3))
-    z = steps.cumsum(axis=1) / np.sqrt(times)
-    bounds = boundaries(times, 0.025, "pocock", sides=1)
-    hit = z >= np.array(bounds.critical)
-    first = np.where(hit.any(axis=1), hit.argmax(axis=1), 3)
-    simulated = [np.mean(first == k) for k in range(3)]
-    assert crossing(bounds.critical, times, 2.0, sides=1) == pytest.approx(simulated, abs=0.01)
-
-
 def frame(n: int, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({
         "participant": range(n),
