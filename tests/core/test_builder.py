@@ -121,10 +121,18 @@ def test_any_answers_give_a_study_or_faults_of_fields(answers: Answers) -> None:
 
 CHANGES: dict[str, dict[str, Any]] = {
     "as it begins": {},
+    "between": {"protocols": ("answer-first", "direct-to-AI")},
     "within": {"protocols": ("answer-first", "direct-to-AI"), "protocols_across": "within"},
+    "models between": {"models": (ModelAnswers("a"), ModelAnswers("b"))},
     "models within": {"models": (ModelAnswers("a"), ModelAnswers("b")), "models_across": "within"},
+    "no model": {"protocols": ("user-alone",), "models": ()},
     "no items": {"protocols": ("side-by-side",), "items": "none", "models": (ModelAnswers("a"), ModelAnswers("b"))},
+    "conversations": {"protocols": ("label-turns",), "source": "dices", "models": ()},
     "typed": {"items": "typed", "table": TABLE},
+    "factors": {
+        "factors": (FactorAnswers("tone", "warm\ncold"), FactorAnswers("effort", "low\nhigh", "within")),
+        "system": "Be {{tone}}, with {{effort}} effort.",
+    },
     "questions": {
         "questions": (
             QuestionAnswers("screening", "number", "How old are you?", correct="18-99"),
@@ -135,7 +143,9 @@ CHANGES: dict[str, dict[str, Any]] = {
             QuestionAnswers("after", text="Would you do it again?", options="Yes\nNo", name="again"),
         )
     },
+    "confidence after": {"confidence": "after", "protocols": ("answer-first", "direct-to-AI")},
     "confidence before and after": {"confidence": "both"},
+    "confidence before": {"confidence": "before"},
     "paid": {
         "recruiter": "prolific",
         "places": 60,
