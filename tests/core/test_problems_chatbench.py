@@ -102,7 +102,6 @@ def test_a_bad_cell_is_named_by_line_and_column(change: dict[str, str], fault: s
         (COLUMNS[1:], ["line 1: the column question_id is missing"]),
         ((*COLUMNS, "answer"), ["line 1: the column answer is there twice"]),
     ],
-    ids=["one too few", "one too many", "one twice", "one misspelt"],
 )
 def test_other_columns_are_refused(columns: list[str], faults: list[str]) -> None:
     assert (
