@@ -15,17 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.analysis.bootstrap import ENOUGH, SAMPLES, SEED, central
 from app.analysis.dices.agreement import alpha_interval, marks_of
-from app.analysis.intervals import FEWEST, Interval, codes, share_of
+from app.analysis.intervals import ENOUGH, FEWEST, SAMPLES, SEED, Interval, central, codes, share_of
 
 Tables = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A person's label of a conversation beside the annotator's."""
-
     conversation: str
     rater: str
     annotator: str
@@ -90,7 +87,6 @@ def kappa_interval(pairs: Sequence[Pair], options: Sequence[str]) -> Interval | 
 
 
 def sampled(value: float, found: Tables, why: str) -> Interval:
-    """The interval of the middle 95 % of the samples' values, or the reason why there is none."""
     known = found[~np.isnan(found)]
     if known.size < ENOUGH * found.size:
         return Interval(value, why=why)

@@ -6,11 +6,14 @@ interval gives the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from app.analysis.intervals import LEVEL, Interval
+import numpy as np
+import numpy.typing as npt
+
+from app.analysis.intervals import LEVEL, NO_SCALE, Interval, codes, mean_of, number_of, share_of
 
 Unit = Literal["share", "points", "number", "count"]
 """A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points."""
@@ -22,6 +25,7 @@ UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
 RANDOM = "random_groups"
 """The name in `further` of the value of random groups, with which p compares."""
+NO_INTERVAL = "A count."
 LARGE = 100
 """Numbers from this size are written without decimals."""
 
@@ -48,17 +52,6 @@ class Estimate:
     """Related numbers by name, such as `p` or `standard_error_paper`; `sides` is 1 where p is one-sided."""
     level: float = LEVEL
     """The level of the interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateGroup:
-    """The group of an estimate: name, label, size, and columns with their values."""
-
-    name: str
-    label: str
-    n: int
-    participants: int
-    groups: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +93,7 @@ class Finding:
     estimates: tuple[Estimate, ...]
     method: str
     """How the estimates and intervals are computed, for a methods section."""
-    code: str
+    code: str = ""
     """The call that computes them in a notebook."""
     reference: float | None = None
     """A value to compare with: chance, no difference."""
@@ -118,36 +111,75 @@ class Finding:
         return format_level(next((one.level for one in self.estimates if one.low is not None), LEVEL))
 
 
-def estimate(
-    group: EstimateGroup,
-    found: Interval,
-    said: str,
-    unit: Unit,
-    counts: str,
-    *,
+def share_finding(
+    name: str, title: str, counts: str, estimates: Iterable[Estimate], method: str, *, reference: float | None = None,
+    note: str = "", columns: tuple[str, ...] = (), scatter: Scatter | None = None,
+) -> Finding:  # fmt: skip
+    return Finding(
+        name, title, counts, SHARE, (0, 1), tuple(estimates), method, reference=reference, note=note, columns=columns,
+        scatter=scatter,
+    )  # fmt: skip
+
+
+def share_estimate(
+    name: str, label: str, groups: Mapping[str, str], said: str, hits: npt.ArrayLike, people: npt.ArrayLike,
+    questions: npt.ArrayLike | None = None, *, counts: str, counted: bool = False,
     further: Mapping[str, float] | None = None,
-) -> Estimate:
+) -> Estimate:  # fmt: skip
+    """The share of ones among the zeros and ones of `people`, who may share `questions`, as `share_of` has it.
+
+    If `counted`, the number of ones is `count` in `further`, and stands for `{count}` in the sentence.
+    """
+    ones, clusters = np.asarray(hits, dtype=np.float64), codes(people)
+    found = share_of(ones, clusters, None if questions is None else codes(questions))
+    if counted:
+        said, further = said.replace("{count}", f"{int(ones.sum()):,}"), {"count": float(ones.sum())}
+    size = (ones.size, number_of(clusters))
+    return estimate(name, label, groups, size, found, said, SHARE, counts, further=further)
+
+
+def mean_estimate(
+    name: str, label: str, groups: Mapping[str, str], said: str, values: npt.ArrayLike, people: npt.ArrayLike,
+    questions: npt.ArrayLike | None = None, *, counts: str, unit: Unit = NUMBER,
+    scale: tuple[float, float] = NO_SCALE, further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """The mean of values of `people`, who may share `questions`, as `mean_of` has it."""
+    known, clusters = np.asarray(values, dtype=np.float64), codes(people)
+    found = mean_of(known, clusters, None if questions is None else codes(questions), scale)
+    size = (known.size, number_of(clusters))
+    return estimate(name, label, groups, size, found, said, unit, counts, further=further)
+
+
+def estimate(
+    name: str, label: str, groups: Mapping[str, str], size: tuple[int, int], found: Interval, said: str, unit: Unit,
+    counts: str, *, further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
     """An estimate with its sentence; `said` is the sentence without its full stop, with `{}` for the value.
 
-    Estimates of models alone have no participants, and their sentences do not mention any.
+    `size` is n and the number of participants: 0 of models alone, whose sentences do not mention any.
     """
-    sure = (
-        f"{format_level(found.level)} interval {format_interval(found.low, found.high, unit)}; "
-        if found.low is not None
-        else ""
-    )
-    people = "participant" if group.participants == 1 else "participants"
-    of = f" of {group.participants:,} {people}" if group.participants else ""
+    n, participants = size
+    sure = ""
+    if found.low is not None:
+        sure = f"{format_level(found.level)} interval {format_interval(found.low, found.high, unit)}; "
+    of = f" of {participants:,} {'participant' if participants == 1 else 'participants'}" if participants else ""
     first, *rest = counts.split(" ")
-    what = " ".join([first.removesuffix("s"), *rest]) if group.n == 1 else counts
-    size = f"n = {group.n:,}{'' if counts == 'participants' else f' {what}{of}'}"
+    what = " ".join([first.removesuffix("s"), *rest]) if n == 1 else counts
+    sized = f"n = {n:,}{'' if counts == 'participants' else f' {what}{of}'}"
     tested = f"; {format_p(further, words=True)}" if further and "p" in further else ""
-    tested += (
-        f", against {format_value(further[RANDOM], unit)} in random groups" if further and RANDOM in further else ""
-    )
-    sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{size}{tested})."
-    values = (found.value, found.low, found.high, group.n, group.participants)
-    return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {}, found.level)
+    if further and RANDOM in further:
+        tested += f", against {format_value(further[RANDOM], unit)} in random groups"
+    sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{sized}{tested})."
+    values = (found.value, found.low, found.high, n, participants)
+    return Estimate(name, label, *values, groups, sentence, found.why, further or {}, found.level)
+
+
+def count_estimate(
+    name: str, label: str, groups: Mapping[str, str], n: int, participants: int, sentence: str,
+    further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """A number of answers (ratings, participants), which has no interval."""
+    return Estimate(name, label, float(n), None, None, n, participants, groups, sentence, NO_INTERVAL, further or {})
 
 
 def format_p(further: Mapping[str, float], *, words: bool = False) -> str:
@@ -169,7 +201,6 @@ def format_p_value(p: float, sides: float | None = 2) -> str:
 
 
 def format_level(level: float) -> str:
-    """Format the level of an interval: `95 %`, `97.61 %`."""
     return f"{100 * level:.4g} %"
 
 
@@ -186,7 +217,6 @@ def _number(value: float, unit: Unit) -> str:
 
 
 def format_interval(low: float | None, high: float | None, unit: Unit) -> str:
-    """Format an interval: `51.2 to 60.3 %`."""
     if low is None or high is None:
         return "–"
     return f"{_number(low, unit)} to {_number(high, unit)}{UNITS[unit]}"

@@ -110,7 +110,7 @@ def preregister(
 
 def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:
     """The files by name. Raises TrialError if the study has no plan."""
-    from app.analysis.trial.planned_design import plan_of
+    from app.analysis.trial.power_plan import plan_of
     from app.analysis.trial.preregistration import CODE, ExistingData, aspredicted, markdown, osf
 
     plan_of(study)
@@ -249,8 +249,7 @@ def power(
     command with `--resume` goes on from there. Figures are shares of simulated trials, with Monte Carlo intervals.
     """
     from app.analysis.report.charts import require_charts
-    from app.analysis.trial.planned_design import chosen_hypotheses, plan_of
-    from app.analysis.trial.power_plan import PowerOptions, plan_power
+    from app.analysis.trial.power_plan import PowerOptions, chosen_hypotheses, plan_of, plan_power
 
     require_folder(to)
     if to is not None:

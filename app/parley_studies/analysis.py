@@ -7,6 +7,8 @@
 ChatBench's paper printed.
 """
 
+from types import ModuleType
+
 from app import analysis
 from app.analysis import *  # noqa: F403
 from app.analysis.chatbench.published import TABLE as CHATBENCH_TABLE
@@ -16,4 +18,4 @@ from app.analysis.trial.results import trial_findings
 from storage.registers.studies import Studies
 
 __all__ = ["CHATBENCH_TABLE", "Studies", "open_database", "open_settings_database", "trial_findings"]
-__all__ += analysis.__all__
+__all__ += [name for name, one in vars(analysis).items() if name[0] != "_" and not isinstance(one, ModuleType)]

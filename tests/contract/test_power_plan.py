@@ -8,9 +8,16 @@ from statistics import median
 import pytest
 
 from app.analysis.trial.outcomes import TrialData, read_trial
-from app.analysis.trial.planned_design import contrast_of, plan_of, planned_design
-from app.analysis.trial.power_plan import Pilot, PowerOptions, plan_power, trial_rows
-from app.analysis.trial.variance import observe
+from app.analysis.trial.power_plan import (
+    Pilot,
+    PowerOptions,
+    contrast_of,
+    observe,
+    plan_of,
+    plan_power,
+    planned_design,
+    trial_rows,
+)
 from experiments.study.study import Study
 from storage.db.engine import open_database
 from tests.fakes.databases import fill

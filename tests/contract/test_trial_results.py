@@ -12,7 +12,7 @@ from statsmodels.regression.linear_model import OLS
 
 from app.analysis.intervals import codes
 from app.analysis.report import wording
-from app.analysis.report.json_data import figure
+from app.analysis.report.data_formats import figure
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, read_trial
 from app.analysis.trial.results import HypothesisResult, trial_results
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis.advice.calibration import calibration, calibration_error
-from app.analysis.advice.followed import advice_reliance
+from app.analysis.advice.followed import advice_reliance, weight_of_advice
 from app.analysis.advice.judgements import ALONE, COLUMNS, WITH_AI
-from app.analysis.advice.weight import weight_of_advice
 from app.analysis.estimates import Estimate, Finding
 
 JUDGED = st.lists(st.tuples(st.integers(0, 100), st.booleans()), min_size=1, max_size=60)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from app.analysis import query_labels
-from app.analysis.mathconverse.taxonomy import marks
+from app.analysis.mathconverse.queries import marks
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}

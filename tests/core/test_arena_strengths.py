@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.analysis import Estimate, Finding, bradley_terry, strengths, win_matrix
-from app.analysis.arena.strength import joined
+from app.analysis.arena.bradley_terry import joined
 from app.analysis.intervals import Values
 
 COLUMNS = ["participant", "model_a", "model_b", "model_c", "model_d", "winner"]

@@ -28,10 +28,9 @@ from app.analysis import (
 )  # fmt: skip
 from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.analysis.chatbench.preregistered_filter import COLUMNS
-from app.analysis.estimates import SHARE, EstimateGroup, estimate
+from app.analysis.estimates import SHARE, estimate
 from app.analysis.intervals import Interval
-from app.analysis.report.arrangement import FEWEST, TOO_FEW, sections
-from app.analysis.report.grid import grid
+from app.analysis.report.arrangement import FEWEST, TOO_FEW, grid, sections
 from tests.fakes.planted import MODELS, Planted, drawn
 
 
@@ -103,8 +102,8 @@ def test_chatbench_begins_with_gaps_between_models_alone_and_people_with_them() 
 
 @pytest.mark.parametrize(("participants", "n"), [(FEWEST, FEWEST), (0, FEWEST), (FEWEST - 1, 200), (0, FEWEST - 1)])
 def test_a_main_result_needs_ten_participants_or_answers_of_models_alone(participants: int, n: int) -> None:
-    group = EstimateGroup("chatbench.accuracy_by_model.m", "m", n, participants, {"model": "m"})
-    one = estimate(group, Interval(0.5), "It was {}", SHARE, "answers")
+    known = ("chatbench.accuracy_by_model.m", "m", {"model": "m"}, (n, participants))
+    one = estimate(*known, Interval(0.5), "It was {}", SHARE, "answers")
     finding = Finding("chatbench.accuracy_by_model", "Accuracy", "answers", SHARE, (0, 1), (one,), "", "")
     assert short([finding]) == [one.sentence if (participants or n) == FEWEST else TOO_FEW]
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import correlation
-from app.analysis.bootstrap import draws
-from app.analysis.intervals import codes, student
+from app.analysis.intervals import codes, draws, student
 from tests.fakes.figures import midranks
 
 

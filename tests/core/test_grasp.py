@@ -34,7 +34,7 @@ from app.analysis import (
 from app.analysis.dices.agreement import ORDER, marks_of
 from app.analysis.dices.cohesion import MEASURES
 from app.analysis.dices.coincidence_matrix import Metric
-from app.analysis.dices.permutation import interval, interval_of_largest, p_above
+from app.analysis.dices.grasp_measures import interval, interval_of_largest, p_above
 from app.analysis.dices.rater_pool import RaterPool
 
 Ratings = list[list[int]]

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from app.analysis.estimates import EstimateGroup, Finding, Unit, estimate
+from app.analysis.estimates import Finding, Unit, estimate
 from app.analysis.intervals import Interval
 from app.analysis.report import html, markdown
-from app.analysis.report.grid import grid
+from app.analysis.report.arrangement import grid
 from tests.fakes.reports import by_turn, hostile, report
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}
@@ -37,9 +37,9 @@ class Tags(HTMLParser):
 
 
 def finding(*intervals: Interval, unit: Unit = "share", axis: tuple[float, float] = (0, 1)) -> Finding:
-    groups = [EstimateGroup(f"x.y.{n}", f"group {n}", 1200 + n, 30, {}) for n, _ in enumerate(intervals)]
     estimates = [
-        estimate(group, one, "It was {}", unit, "answers") for group, one in zip(groups, intervals, strict=True)
+        estimate(f"x.y.{n}", f"group {n}", {}, (1200 + n, 30), one, "It was {}", unit, "answers")
+        for n, one in enumerate(intervals)
     ]
     return Finding("x.y", "A finding", "answers", unit, axis, tuple(estimates), "By hand.", "code()", reference=axis[0])
 
@@ -64,8 +64,8 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
 def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:
     cells = [(d, m) for d in ("physics", "moral") for m in ("one", "two")]
     estimates = [
-        estimate(EstimateGroup(f"x.{d}.{m}", f"{d}, {m}", n, 7, {"dataset": d, "model": m}), Interval(n / 10, 0, 0.9),
-                 "{}", "share", "answers")
+        estimate(f"x.{d}.{m}", f"{d}, {m}", {"dataset": d, "model": m}, (n, 7), Interval(n / 10, 0, 0.9), "{}", "share",
+                 "answers")
         for n, (d, m) in enumerate(cells, start=1)
     ]  # fmt: skip
     by_two = replace(finding(Interval(0.5)), estimates=tuple(estimates), columns=("model",))

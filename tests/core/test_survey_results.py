@@ -13,7 +13,7 @@ from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Estimate
 from app.analysis.figure_names import patterns
 from app.analysis.results import NAMES
-from app.analysis.survey.survey_results import COLUMNS, survey_results
+from app.analysis.survey import COLUMNS, survey_results
 from experiments.study.fields import Field, LongText, MultipleChoiceField, Number, Scale, SingleChoice, Slider
 
 COLOURS = SingleChoice(name="colour", text="Which colour?", options={"r": "Red", "b": "Blue", "g": "Green"})

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from app.analysis.trial import simulation
+from app.analysis.trial.power_plan import observe
 from app.analysis.trial.simulation import Assumptions, Design
-from app.analysis.trial.variance import observe
 
 
 def test_variances_by_hand() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from app.analysis.estimates import Estimate, EstimateGroup, Finding, Scatter, ScatterPoint, Unit, estimate
+from app.analysis.estimates import Estimate, Finding, Scatter, ScatterPoint, Unit, estimate
 from app.analysis.intervals import Interval
 from app.analysis.report import FactorArm, Report, VersionUsed
 from app.analysis.report.published_comparison import PublishedPaper
@@ -32,7 +32,7 @@ class Printed:
 
 def figure(name: str, label: str, interval: Interval, unit: Unit = "share", **groups: str) -> Estimate:
     """An estimate of 1,200 answers of 30 participants."""
-    return estimate(EstimateGroup(name, label, 1200, 30, groups), interval, f"{label} had {{}}", unit, "answers")
+    return estimate(name, label, groups, (1200, 30), interval, f"{label} had {{}}", unit, "answers")
 
 
 def accuracy() -> Finding:

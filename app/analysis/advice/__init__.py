@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 
 from app.analysis.advice.calibration import calibration
-from app.analysis.advice.followed import advice_reliance
+from app.analysis.advice.followed import advice_reliance, weight_of_advice
 from app.analysis.advice.judgements import COLUMNS
-from app.analysis.advice.weight import weight_of_advice
-from app.analysis.base import AnalysisStep, of_one
+from app.analysis.base import AnalysisStep, call, table
 
 TABLE = "answers"
 """The name by which steps request the tidy table of answers, which is no released one."""
+_ANSWERS = table(TABLE, COLUMNS, "load(study, origin, database=database).answers")
 PARTS: tuple[AnalysisStep, ...] = (
-    of_one("Reliance on advice", TABLE, COLUMNS, advice_reliance),
-    of_one("Weight of advice", TABLE, COLUMNS, weight_of_advice),
-    of_one("Calibration of confidence", TABLE, COLUMNS, calibration),
+    AnalysisStep("Reliance on advice", call(advice_reliance, _ANSWERS)),
+    AnalysisStep("Weight of advice", call(weight_of_advice, _ANSWERS)),
+    AnalysisStep("Calibration of confidence", call(calibration, _ANSWERS)),
 )
 NAMES: Mapping[str, str] = {
     "advice.weight.all": "mean weight of numeric advice, from 0 (kept) to 1 (adopted)",

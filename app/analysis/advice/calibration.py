@@ -22,19 +22,19 @@ import numpy as np
 import pandas as pd
 
 from app.analysis.advice.judgements import ALONE, WITH_AI, judgements, pairs
-from app.analysis.bootstrap import DRAWN, draws, middle
+from app.analysis.base import analysis
 from app.analysis.estimates import (
     NUMBER,
     POINTS,
     Estimate,
-    EstimateGroup,
     Finding,
     Scatter,
     ScatterPoint,
     estimate,
+    mean_estimate,
     slug,
 )
-from app.analysis.intervals import Codes, Interval, Values, codes, mean_of, number_of
+from app.analysis.intervals import DRAWN, Codes, Values, codes, draws, middle, number_of
 
 BINS = 10
 KINDS: Mapping[str, str] = {ALONE: "Alone", WITH_AI: "With the AI"}
@@ -51,7 +51,6 @@ PARTITION = (
     f"resolution are too large. The calibration error is that of Guo et al. (2017) with {BINS} bins of equal width. "
     f"95 % intervals: {DRAWN}."
 )
-CODE = "calibration(load(study, origin, database=database).answers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,61 +96,47 @@ _DRAWN: Mapping[str, tuple[str, Callable[[Values, Values, Values | None], float]
 """By name: the label, and the function of confidences, right answers and weights."""
 
 
-def calibration(answers: pd.DataFrame) -> tuple[Finding, ...]:
-    """How well confidence in points fits the answers, alone and with the AI; empty without such confidence.
-
-    Names: `advice.brier.<kind>`, `advice.overconfidence.<kind>` (differences of shares) and
-    `advice.calibration.<measure>.<kind>`. The kinds are `alone` and `with_AI`, and for the first two `change`, with
-    the AI minus alone.
-    """
+@analysis
+def calibration(answers: pd.DataFrame) -> Iterator[Finding]:
+    """How well confidence in points fits the answers, alone and with the AI; `change` is with the AI minus alone."""
     rows = judgements(answers).dropna(subset=["confidence", "correct"])
-    both = pairs(rows)
     parts = {kind: some for kind in KINDS if len(some := rows[rows["kind"] == kind])}
     if not parts:
-        return ()
-    scores = [_mean("brier", kind, _score(some, ""), some) for kind, some in parts.items()]
-    over = [_mean("overconfidence", kind, _over(some, ""), some) for kind, some in parts.items()]
-    if len(both):
-        scores.append(_mean("brier", "change", _score(both, "_ai") - _score(both, "_alone"), both))
-        over.append(_mean("overconfidence", "change", _over(both, "_ai") - _over(both, "_alone"), both))
+        return
+    apart = {kind: (_apart(some, ""), some) for kind, some in parts.items()}
+    scores = {kind: (values**2, some) for kind, (values, some) in apart.items()}
+    if len(both := pairs(rows)):
+        alone, helped = _apart(both, "_alone"), _apart(both, "_ai")
+        scores["change"], apart["change"] = (helped**2 - alone**2, both), (helped - alone, both)
+    yield Finding(
+        "advice.brier", "Brier score of confidence", "answers", NUMBER, (-1, 1),
+        tuple(_mean("brier", kind, *one) for kind, one in scores.items()), SCORE,
+    )  # fmt: skip
+    yield Finding(
+        "advice.overconfidence", "Overconfidence", "answers", POINTS, (-1, 1),
+        tuple(_mean("overconfidence", kind, *one) for kind, one in apart.items()), OVER, reference=0.0,
+    )  # fmt: skip
     drawn = tuple(found for kind, some in parts.items() for found in _drawn(kind, some))
     curve = tuple(point for kind, some in parts.items() for point in _curve(kind, some))
-    scatter = Scatter("Confidence", "Share of right answers", (0, 1), curve)
-    return (
-        Finding("advice.brier", "Brier score of confidence", "answers", NUMBER, (-1, 1), tuple(scores), SCORE, CODE),
-        Finding(
-            "advice.overconfidence", "Overconfidence", "answers", POINTS, (-1, 1), tuple(over), OVER, CODE,
-            reference=0.0,
-        ),
-        Finding(
-            "advice.calibration", "Calibration of confidence", "answers", NUMBER, (0, 1), drawn, PARTITION, CODE,
-            columns=("kind",), scatter=scatter,
-        ),
+    yield Finding(
+        "advice.calibration", "Calibration of confidence", "answers", NUMBER, (0, 1), drawn, PARTITION,
+        columns=("kind",), scatter=Scatter("Confidence", "Share of right answers", (0, 1), curve),
     )  # fmt: skip
 
 
-def _score(rows: pd.DataFrame, end: str) -> Values:
-    return _values(rows, end)[0]
-
-
-def _over(rows: pd.DataFrame, end: str) -> Values:
-    return _values(rows, end)[1]
-
-
-def _values(rows: pd.DataFrame, end: str) -> tuple[Values, Values]:
-    apart = (rows[f"confidence{end}"] - rows[f"correct{end}"]).to_numpy(dtype="float64")
-    return apart**2, apart
+def _apart(rows: pd.DataFrame, end: str) -> Values:
+    return (rows[f"confidence{end}"] - rows[f"correct{end}"]).to_numpy(dtype="float64")
 
 
 def _mean(measure: str, kind: str, values: Values, rows: pd.DataFrame) -> Estimate:
-    people = codes(rows["participant"])
-    label = "change with the AI" if kind == "change" else kind
-    group = EstimateGroup(f"advice.{measure}.{slug(kind)}", label, len(rows), number_of(people), {"kind": label})
-    low = 0 if measure == "brier" and kind != "change" else -1
-    found = mean_of(values, people, codes(rows["problem"]), (low, 1))
-    what = "the Brier score" if measure == "brier" else "confidence minus accuracy"
-    said = f"With the AI, {what} changed by {{}}" if kind == "change" else f"{KINDS[kind]}, {what} was {{}}"
-    return estimate(group, found, said, NUMBER if measure == "brier" else POINTS, "answers")
+    brier, change = measure == "brier", kind == "change"
+    label = "change with the AI" if change else kind
+    what = "the Brier score" if brier else "confidence minus accuracy"
+    said = f"With the AI, {what} changed by {{}}" if change else f"{KINDS[kind]}, {what} was {{}}"
+    return mean_estimate(
+        f"advice.{measure}.{slug(kind)}", label, {"kind": label}, said, values, rows["participant"], rows["problem"],
+        counts="answers", unit=NUMBER if brier else POINTS, scale=(0 if brier and not change else -1, 1),
+    )  # fmt: skip
 
 
 def _drawn(kind: str, rows: pd.DataFrame) -> Iterator[Estimate]:
@@ -160,12 +145,11 @@ def _drawn(kind: str, rows: pd.DataFrame) -> Iterator[Estimate]:
     count = number_of(people)
     samples = [times[people].astype("float64") for times in draws(count)]
     for measure, (label, of) in _DRAWN.items():
-        found: Interval = middle(
-            of(confidence, right, None), np.array([of(confidence, right, some) for some in samples]), count
-        )
+        drawn = np.array([of(confidence, right, some) for some in samples])
+        found = middle(of(confidence, right, None), drawn, count)
         name = f"advice.calibration.{measure}.{slug(kind)}"
-        group = EstimateGroup(name, f"{kind}: {label}", len(rows), count, {"measure": label, "kind": kind})
-        yield estimate(group, found, f"{KINDS[kind]}, the {label} of confidence was {{}}", NUMBER, "answers")
+        known = (name, f"{kind}: {label}", {"measure": label, "kind": kind}, (len(rows), count), found)
+        yield estimate(*known, f"{KINDS[kind]}, the {label} of confidence was {{}}", NUMBER, "answers")
 
 
 def _curve(kind: str, rows: pd.DataFrame) -> Iterator[ScatterPoint]:

@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 
 from app.analysis.arena.bradley_terry import bradley_terry
-from app.analysis.arena.pairwise import pairwise
-from app.analysis.arena.position_bias import positions
-from app.analysis.arena.votes import VOTE_COLUMNS, VOTES, wins
-from app.analysis.base import AnalysisStep, of_one
+from app.analysis.arena.votes import VOTE_COLUMNS, VOTES, pairwise, positions, wins
+from app.analysis.base import AnalysisStep, call, table
 
+_VOTES = table(VOTES, VOTE_COLUMNS)
 PARTS: tuple[AnalysisStep, ...] = (
-    of_one("Votes", VOTES, VOTE_COLUMNS, wins, quick=True),
-    of_one("Strengths", VOTES, VOTE_COLUMNS, bradley_terry),
-    of_one("Win rates between two models", VOTES, VOTE_COLUMNS, pairwise),
-    of_one("Win rates by position", VOTES, VOTE_COLUMNS, positions),
+    AnalysisStep("Votes", call(wins, _VOTES), quick=True),
+    AnalysisStep("Strengths", call(bradley_terry, _VOTES)),
+    AnalysisStep("Win rates between two models", call(pairwise, _VOTES)),
+    AnalysisStep("Win rates by position", call(positions, _VOTES)),
 )
 NAMES: Mapping[str, str] = {
     "arena.win_rate.<model>": "share of votes won, of those with a winner that showed the model",

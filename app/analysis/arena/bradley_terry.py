@@ -1,6 +1,16 @@
 """Bradley-Terry strengths of models from the arena's votes, also on the Elo scale.
 
-Unlike win rates, they do not depend on which other models a model was compared with.
+Unlike win rates, they do not depend on which other models a model was compared with. Of maximum likelihood (Bradley and
+Terry 1952), in log-odds:
+
+    P(i beats j) = 1 / (1 + exp(s_j - s_i)),  sum of all s = 0
+
+The likelihood is concave. Newton steps are limited so that the difference between two compared models changes by at
+most 1 per step; then each step increases the likelihood (Bach 2010, Electronic Journal of Statistics 4:384), and the
+search finds its only maximum. A maximum exists if and only if, for every split of the models into two sets, a model of
+each set beat a model of the other (Ford 1957; Hunter 2004, Annals of Statistics 32:384). Otherwise some strengths would
+be infinite, such as that of a model that never lost: strengths are then estimated for the largest set of models that
+meets the condition, and are NaN for the others.
 
     Elo = 1000 + s * 400 / ln 10:  400 points more are odds of 10 to 1
 
@@ -10,19 +20,16 @@ al.: Chatbot Arena. ICML 2024.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from app.analysis.arena.comparisons import HALF, compared
-from app.analysis.arena.strength import joined, strengths
-from app.analysis.arena.votes import VOTES
-from app.analysis.bootstrap import DRAWN, SAMPLES, SEED, draws, middle
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import Codes, Interval, Values, codes, number_of
+from app.analysis.arena.votes import HALF, compared
+from app.analysis.estimates import NUMBER, Finding, estimate, slug
+from app.analysis.intervals import DRAWN, SAMPLES, SEED, Codes, Interval, Values, codes, draws, middle, number_of
 
 MEAN, POINTS = 1000.0, 400 / log(10)
 METHOD = (
@@ -30,6 +37,9 @@ METHOD = (
     f"{HALF} The 95 % interval is {DRAWN}, because one participant gives several votes."
 )
 ELO = f"{METHOD} On the arena's scale, 400 points are odds of 10 to 1, and the mean of the models is 1000."
+STEPS = 200
+SMALL = 1e-10
+"""Steps shorter than this end the search; they shrink quadratically."""
 NONE = "Strengths cannot be estimated: no two models beat each other, directly or through other models."
 
 
@@ -73,57 +83,50 @@ def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fit
 
 
 def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
-    """The strength of each model, as log-odds and on the arena's scale; empty if no two models were compared.
+    """The strength of each model, as log-odds and on the arena's scale; the note has the models without one, and why.
 
-    `votes` has the columns of arena_votes. Names: `arena.bradley_terry.<model>`, `arena.elo.<model>`. Models whose
-    strength is unbounded are listed in the note; if no strength can be estimated, the note says so.
+    `votes` has the columns of arena_votes. Empty if no two models were compared.
     """
-    found = fitted(votes)
+    met, found = compared(votes), fitted(votes)
     if not found.models:
         return ()
-    code = f'bradley_terry(frame(database, study, "{VOTES}", origin))'
     far = max(1.0, float(np.ceil(np.nanmax(np.abs(found.values), initial=0))))
-    sizes = _sizes(compared(votes))
-    return (
-        Finding(
-            "arena.bradley_terry", "Strength (Bradley-Terry)", "votes", NUMBER, (-far, far),
-            tuple(_estimates(found, sizes, elo=False)), METHOD, code, reference=0.0, note=_left(found),
-        ),
-        Finding(
-            "arena.elo", "Strength on the arena's scale", "votes", NUMBER,
-            (MEAN - POINTS * far, MEAN + POINTS * far), tuple(_estimates(found, sizes, elo=True)), ELO, code,
-            reference=MEAN, note=_left(found),
-        ),
-    )  # fmt: skip
-
-
-def _sizes(met: pd.DataFrame) -> pd.DataFrame:
-    """By model: the number of votes that compare it with another model, and of participants who gave them."""
     sides = [met[["vote", "participant", side]].rename(columns={side: "model"}) for side in ("one", "other")]
-    return pd.concat(sides).groupby("model")[["vote", "participant"]].nunique()
+    sizes = pd.concat(sides).groupby("model")[["vote", "participant"]].nunique()
+    strength, rating = (
+        "{model} had a strength of {} (log-odds against a model of mean strength)",
+        "{model} had a rating of {} (400 points are odds of 10 to 1, the mean is 1000)",
+    )
+    log_odds, elo = (0.0, 1.0, far), (MEAN, POINTS, far)
+    return (
+        _strengths(found, sizes, "bradley_terry", "Strength (Bradley-Terry)", METHOD, log_odds, strength),
+        _strengths(found, sizes, "elo", "Strength on the arena's scale", ELO, elo, rating),
+    )
 
 
-def _estimates(found: FittedModel, sizes: pd.DataFrame, *, elo: bool) -> Iterator[Estimate]:
-    anchor, scale = (MEAN, POINTS) if elo else (0.0, 1.0)
-    everybody = int(sizes["participant"].max())
+def _strengths(
+    found: FittedModel, sizes: pd.DataFrame, name: str, title: str, method: str, scale: tuple[float, float, float],
+    said: str,
+) -> Finding:  # fmt: skip
+    """`sizes` has, by model, the votes that compare it with another and their participants; `scale` is the mean
+    strength, the size of a log-odd, and how far the axis reaches in log-odds."""
+    anchor, size, far = scale
+    everybody, estimates = int(sizes["participant"].max()), []
     for place in np.argsort(-found.values, kind="stable"):
-        if np.isnan(found.values[place]):
-            continue
-        model = found.models[place]
-        n, participants = map(int, sizes.loc[model])
-        group = EstimateGroup(
-            f"arena.{'elo' if elo else 'bradley_terry'}.{slug(model)}", model, n, participants, {"model": model}
-        )
-        one = middle(float(found.values[place]), found.samples[:, place], everybody)
-        low, high = (None if end is None else anchor + scale * end for end in (one.low, one.high))
-        said = f"{model} had a strength of {{}} (log-odds against a model of mean strength)"
-        if elo:
-            said = f"{model} had a rating of {{}} (400 points are odds of 10 to 1, the mean is 1000)"
-        yield estimate(group, Interval(anchor + scale * one.value, low, high, one.why), said, NUMBER, "votes")
+        if not np.isnan(found.values[place]):
+            model = found.models[place]
+            n, people = map(int, sizes.loc[model])
+            one = middle(float(found.values[place]), found.samples[:, place], everybody)
+            low, high = (None if end is None else anchor + size * end for end in (one.low, one.high))
+            known = (f"arena.{name}.{slug(model)}", model, {"model": model}, (n, people))
+            interval = Interval(anchor + size * one.value, low, high, one.why)
+            estimates.append(estimate(*known, interval, said.replace("{model}", model), NUMBER, "votes"))
+    axis = (anchor - size * far, anchor + size * far)
+    note = _left(found)
+    return Finding(f"arena.{name}", title, "votes", NUMBER, axis, tuple(estimates), method, reference=anchor, note=note)
 
 
 def _left(found: FittedModel) -> str:
-    """Which models have no strength, and why."""
     out = np.isnan(found.values)
     if out.all():
         return NONE
@@ -133,3 +136,44 @@ def _left(found: FittedModel) -> str:
     )
     left_out = "; ".join(f"{found.models[place]} ({why[place]})" for place in np.flatnonzero(out))
     return f"Left out because their strengths are unbounded: {left_out}." if left_out else ""
+
+
+def strengths(wins: Values, start: Values | None = None) -> Values:
+    """The strength of each model from how often it (row) beat each other model (column); NaN for those without one.
+
+    P(i beats j) = 1/(1 + exp(s_j - s_i)), in log-odds, their mean 0, of maximum likelihood. Bradley and Terry 1952.
+    """
+    found = np.full(len(wins), np.nan)
+    chosen = joined(wins)
+    if chosen.sum() > 1:
+        own = wins[np.ix_(chosen, chosen)]
+        found[chosen] = _maximum(own, np.zeros(len(own)) if start is None else start[chosen])
+    return found
+
+
+def joined(wins: Values) -> npt.NDArray[np.bool_]:
+    """Which models are in the largest set in which every model beat every other, directly or through others."""
+    reach = (wins > 0) | np.eye(len(wins), dtype=bool)
+    for _ in range(max(1, len(wins)).bit_length()):
+        reach = (reach.astype(float) @ reach.astype(float)) > 0
+    both = reach & reach.T
+    votes = both @ (wins.sum(axis=0) + wins.sum(axis=1))  # of parts as large, that with most votes
+    best = max(range(len(wins)), key=lambda model: (both[model].sum(), votes[model]), default=None)
+    return np.zeros(0, dtype=bool) if best is None else both[best]
+
+
+def _maximum(wins: Values, found: Values) -> Values:
+    """The most likely strengths of models of which each has one; NaN should the search not end."""
+    games = wins + wins.T
+    np.fill_diagonal(games, 0)
+    met = games > 0
+    for _ in range(STEPS):
+        chance = (1 + np.tanh((found[:, None] - found[None, :]) / 2)) / 2  # as above, and never too large for a number
+        gain = (np.where(met, wins, 0) - games * chance).sum(axis=1)
+        weight = games * chance * (1 - chance)
+        step = np.linalg.solve(np.diag(weight.sum(axis=1)) - weight + weight.max(), gain)
+        apart = np.abs(step[:, None] - step[None, :])[met].max()
+        found = found + step / max(1.0, apart)
+        if apart < SMALL:
+            return np.asarray(found - found.mean())
+    return np.full(len(wins), np.nan)

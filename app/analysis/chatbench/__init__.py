@@ -2,52 +2,36 @@
 
 from collections.abc import Mapping
 
-from app.analysis.base import AnalysisStep, of_one
-from app.analysis.chatbench import (
-    accuracy,
-    by_dataset,
-    correlations,
-    durations,
-    gaps,
-    mixed_model,
-    preregistered_filter,
-    questions,
-    reliance,
-    transitions,
-    workers,
-)
+from app.analysis.base import AnalysisStep, TableCall, call, table
+from app.analysis.chatbench import accuracy, by_dataset, correlations, gaps, mixed_model, reliance, workers
+from app.analysis.chatbench.preregistered_filter import COLUMNS, counted, filter_counts
 from app.analysis.data_frames import SCREENS
 
-_KEPT = {
-    preregistered_filter.ANSWERS: preregistered_filter.COLUMNS,
-    preregistered_filter.FILTERED: preregistered_filter.COLUMNS,
-}
-_ALONE = {**_KEPT, preregistered_filter.ALONE: by_dataset.ALONE_COLUMNS}
+
+def _counted(*also: str) -> TableCall:
+    columns = (*COLUMNS, *also)
+    return call(counted, table("user_answers", columns), table("user_answers_filtered", columns))
+
+
+_ANSWERS = table("user_answers", COLUMNS)
+_ALONE = table("ai_alone_answers", by_dataset.ALONE_COLUMNS)
+_TALKED = table(reliance.TALKS, reliance.TALK_COLUMNS), table(reliance.QUESTIONS, reliance.QUESTION_COLUMNS)
+_SCREENS = table(SCREENS, workers.TIME_COLUMNS, "screen_times(database, study, origin)")
+_ACCURACIES = call(by_dataset.accuracy_table, _counted(), _ALONE)
 PARTS: tuple[AnalysisStep, ...] = (
-    of_one("Accuracy", accuracy.TABLE, accuracy.COLUMNS, accuracy.accuracy, quick=True),
-    AnalysisStep("Answers that count", _ALONE, preregistered_filter.counts_of),
-    AnalysisStep("Accuracy by dataset", _ALONE, by_dataset.by_dataset),
-    AnalysisStep("Gaps", _ALONE, gaps.gaps_of),
-    AnalysisStep("Question by question", _ALONE, questions.questions_of),
-    AnalysisStep("Correlations over questions", _ALONE, correlations.correlations_of),
-    AnalysisStep("Corrected and lost answers", _KEPT, transitions.transitions_of),
+    AnalysisStep("Accuracy", call(accuracy.accuracy, table(accuracy.TABLE, accuracy.COLUMNS)), quick=True),
+    AnalysisStep("Answers that count", call(filter_counts, _ANSWERS, table("user_answers_filtered", COLUMNS), _ALONE)),
+    AnalysisStep("Accuracy by dataset", call(by_dataset.accuracy_by_dataset, _counted(), _ALONE)),
+    AnalysisStep("Gaps", call(gaps.gaps, _ACCURACIES)),
+    AnalysisStep("Question by question", call(correlations.questions, _counted(), _ALONE)),
+    AnalysisStep("Correlations over questions", call(correlations.correlations, _counted(), _ALONE)),
+    AnalysisStep("Corrected and lost answers", call(reliance.transitions, _counted())),
+    AnalysisStep("Reliance", call(reliance.reliance, _counted(reliance.CHOSEN), *_TALKED)),
+    AnalysisStep("Mixed model", call(mixed_model.odds, _counted())),
     AnalysisStep(
-        "Reliance",
-        {
-            preregistered_filter.ANSWERS: (*preregistered_filter.COLUMNS, reliance.CHOSEN),
-            preregistered_filter.FILTERED: (*preregistered_filter.COLUMNS, reliance.CHOSEN),
-            reliance.TALKS: reliance.TALK_COLUMNS,
-            reliance.QUESTIONS: reliance.QUESTION_COLUMNS,
-        },
-        reliance.reliance_of,
+        "How participants worked", call(workers.quality_of_work, _ANSWERS, table(workers.TALKS, workers.TALK_COLUMNS))
     ),
-    AnalysisStep("Mixed model", _KEPT, mixed_model.odds_of),
-    AnalysisStep(
-        "How participants worked",
-        {preregistered_filter.ANSWERS: preregistered_filter.COLUMNS, workers.TALKS: workers.TALK_COLUMNS},
-        workers.work_of,
-    ),
-    of_one("Times", SCREENS, durations.COLUMNS, durations.durations),
+    AnalysisStep("Times", call(workers.durations, _SCREENS)),
 )
 NAMES: Mapping[str, str] = {
     "chatbench.accuracy_by_condition.<condition>.<moment>": (

@@ -15,16 +15,16 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from app.analysis.estimates import POINTS, SHARE, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import Codes, Interval, codes, mean_of, number_of, share_of
+from app.analysis.base import analysis
+from app.analysis.estimates import POINTS, Estimate, Finding, mean_estimate, share_estimate, share_finding, slug
 
 TABLE = "user_answers"
 COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
-"""The columns that are needed."""
 ATTENTION = "attention_check"
 ALL = "all models"
 MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
 BEFORE = "“before” is alone, before answering the same question with the chatbot."
+ANSWER_FIRST = "Only answer-first, where the same participant gives both answers."
 METHOD = (
     "Accuracy is the share of correct answers among all answers of a group, in per cent. Its 95 % interval is Wilson's "
     "for the effective number of independent answers, because answers share participants and questions. The "
@@ -53,90 +53,66 @@ def prepared(answers: pd.DataFrame) -> pd.DataFrame:
     return counted.fillna({"condition": "all", "model": ALL})
 
 
-def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
+@analysis
+def accuracy(answers: pd.DataFrame) -> Iterator[Finding]:
     """Accuracy by condition and moment, accuracy with the chatbot by model, and the change by model.
 
-    `answers` has the columns of ChatBench's user_answers. Names:
-    `chatbench.accuracy_by_condition.<condition>.<moment>`, `chatbench.accuracy_by_model.<model>`,
-    `chatbench.change.<model>`. Empty without answers.
+    `answers` has the columns of ChatBench's user_answers.
     """
-    counted = prepared(answers)
+    known = prepared(answers)
     checks = int((answers["dataset"] == ATTENTION).sum())
     note = (
         f"{checks:,} answers to attention checks are left out; participants who failed one are not." if checks else ""
     )
-    with_ai = counted[counted["moment"] == "with_AI"]
-    found = (
-        Finding(
-            "chatbench.accuracy_by_condition", "Accuracy by condition", "answers", SHARE, (0, 1),
-            tuple(_by_condition(counted)), METHOD, _code("accuracy"),
-            note=f"{BEFORE} {note}".strip(), columns=("moment",),
-        ),
-        Finding(
-            "chatbench.accuracy_by_model", "Accuracy with the chatbot, by model", "answers", SHARE, (0, 1),
-            tuple(_by_model(with_ai)), METHOD, _code("accuracy"), note=note,
-        ),
-        Finding(
-            "chatbench.change", "Change of accuracy with the chatbot", "pairs of answers", POINTS, (-1, 1),
-            tuple(_changes(counted)), CHANGE, _code("accuracy"), reference=0.0,
-            note="Only answer-first, where the same participant gives both answers.",
-        ),
+    title = "Accuracy by condition"
+    yield share_finding(
+        "chatbench.accuracy_by_condition", title, "answers", _by_condition(known), METHOD,
+        note=f"{BEFORE} {note}".strip(), columns=("moment",),
     )  # fmt: skip
-    return tuple(finding for finding in found if finding.estimates)
+    by_model = (
+        _share(f"chatbench.accuracy_by_model.{slug(model)}", str(model), {"model": str(model), "moment": "with_AI"},
+               f"{with_model(model)}, participants answered {{}} of questions correctly", rows)
+        for model, rows in known[known["moment"] == "with_AI"].groupby("model", sort=True)
+    )  # fmt: skip
+    title = "Accuracy with the chatbot, by model"
+    yield share_finding("chatbench.accuracy_by_model", title, "answers", by_model, METHOD, note=note)
+    yield Finding(
+        "chatbench.change", "Change of accuracy with the chatbot", "pairs of answers", POINTS, (-1, 1),
+        tuple(_changes(known)), CHANGE, reference=0.0, note=ANSWER_FIRST,
+    )  # fmt: skip
 
 
-def _code(function: str) -> str:
-    return f'{function}(frame(database, study, "{TABLE}", origin))'
-
-
-def _by_condition(counted: pd.DataFrame) -> Iterator[Estimate]:
-    for condition, of_condition in counted.groupby("condition", sort=True):
+def _by_condition(known: pd.DataFrame) -> Iterator[Estimate]:
+    for condition, of_condition in known.groupby("condition", sort=True):
+        where = "" if condition == "all" else f" in {condition}"
         for moment, words in MOMENTS.items():
             rows = of_condition[of_condition["moment"] == moment]
             if not rows.empty:
+                name = f"chatbench.accuracy_by_condition.{slug(condition)}.{moment}"
                 groups = {"condition": str(condition), "moment": moment}
-                where = "" if condition == "all" else f" in {condition}"
-                group = _group(
-                    f"chatbench.accuracy_by_condition.{slug(condition)}.{moment}", f"{condition}: {words}", rows, groups
-                )
                 said = f"Participants{where} answered {{}} of questions correctly {words}"
-                yield estimate(group, _share(rows), said, SHARE, "answers")
+                yield _share(name, f"{condition}: {words}", groups, said, rows)
 
 
-def _by_model(with_ai: pd.DataFrame) -> Iterator[Estimate]:
-    for model, rows in with_ai.groupby("model", sort=True):
-        groups = {"model": str(model), "moment": "with_AI"}
-        group = _group(f"chatbench.accuracy_by_model.{slug(model)}", str(model), rows, groups)
-        said = f"{_with(str(model))}, participants answered {{}} of questions correctly"
-        yield estimate(group, _share(rows), said, SHARE, "answers")
+def _share(name: str, label: str, groups: dict[str, str], said: str, rows: pd.DataFrame) -> Estimate:
+    clusters = rows["worker_id"], rows["question_id"]
+    return share_estimate(name, label, groups, said, rows["acc"], *clusters, counts="answers")
 
 
-def _changes(counted: pd.DataFrame) -> Iterator[Estimate]:
+def _changes(known: pd.DataFrame) -> Iterator[Estimate]:
     """By model, and over all models where there are several."""
     key = ["worker_id", "question_id", "model"]
-    before, after = (counted[counted["moment"] == moment] for moment in ("before", "with_AI"))
+    before, after = (known[known["moment"] == moment] for moment in ("before", "with_AI"))
     pairs = before[[*key, "acc"]].merge(after[[*key, "acc"]], on=key, suffixes=("_before", "_after"))
     pairs["change"] = pairs["acc_after"] - pairs["acc_before"]
     by_model = {str(model): rows for model, rows in pairs.groupby("model", sort=True)}
     every = {ALL: pairs} if len(by_model) > 1 else {}
-    for model, rows in (every | by_model | every).items():
-        found = mean_of(rows["change"].to_numpy(), *_clusters(rows), scale=(-1, 1))
-        group = _group(f"chatbench.change.{slug(model)}", model, rows, {"model": model})
-        said = f"{_with(model)}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
-        yield estimate(group, found, said, POINTS, "pairs of answers")
+    for model, rows in (every | by_model).items():
+        said = f"{with_model(model)}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
+        figure = (f"chatbench.change.{slug(model)}", model, {"model": model}, said, rows["change"])
+        clusters = rows["worker_id"], rows["question_id"]
+        yield mean_estimate(*figure, *clusters, counts="pairs of answers", unit=POINTS, scale=(-1, 1))
 
 
-def _with(model: str) -> str:
-    return f"With {model}" if model != ALL else "Over all models"
-
-
-def _share(rows: pd.DataFrame) -> Interval:
-    return share_of(rows["acc"].to_numpy(), *_clusters(rows))
-
-
-def _clusters(rows: pd.DataFrame) -> tuple[Codes, Codes]:
-    return codes(rows["worker_id"]), codes(rows["question_id"])
-
-
-def _group(name: str, label: str, rows: pd.DataFrame, groups: dict[str, str]) -> EstimateGroup:
-    return EstimateGroup(name, label, len(rows), number_of(codes(rows["worker_id"])), groups)
+def with_model(model: object) -> str:
+    return "Over all models" if model == ALL else f"With {model}"

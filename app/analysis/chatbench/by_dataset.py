@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from app.analysis.base import Tables
+from app.analysis.base import analysis
 from app.analysis.chatbench.over_questions import OverQuestions, of_models, of_people
-from app.analysis.chatbench.preregistered_filter import ALONE, SAME, counted_of
-from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
+from app.analysis.chatbench.preregistered_filter import SAME
+from app.analysis.estimates import SHARE, Estimate, Finding, estimate, share_finding, slug
 from app.analysis.intervals import codes, number_of
 
 WITH_AI = "user-AI"
@@ -29,10 +29,6 @@ ALONE_COLUMNS = (
 CELL = ("dataset", "model", "answer_type")
 TABLE = (*CELL, "accuracy", "low", "high", "standard_error", "n", "participants", "questions")
 """The columns of a table of accuracies; gaps need only the first four and `standard_error`."""
-CODE = (
-    'accuracy_by_dataset(counted(frame(database, study, "user_answers", origin), '
-    'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin))'
-)
 METHOD = (
     "Accuracy is the unweighted mean over questions of each question's share of correct answers, among the answers "
     "that ChatBench's filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
@@ -44,19 +40,16 @@ Found = tuple[tuple[str, str, str], OverQuestions, int, int]
 """A cell with its mean, its number of answers and of participants."""
 
 
-def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
-    """Accuracy by dataset, model and answer type; for people with the chatbot also by condition.
+@analysis
+def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
+    """Accuracy by dataset, model and answer type (a method of models alone); with the chatbot also by condition.
 
     `answers` are those that `counted` returns, `alone` has the columns of ai_alone_answers. The standard errors of the
-    paper and of its code are in `further`. Names: `chatbench.accuracy.<dataset>.<model>.<answer_type>`, where the type
-    is `user-alone`, `user-AI`, `user-AI.<condition>` or a method of models alone.
+    paper and of its code are in `further`.
     """
-    estimates = tuple(_estimate(*one) for one in _cells(answers, alone))
-    if not estimates:
-        return ()
-    title = "Accuracy by dataset and model, over questions"
-    columns = ("answer_type", "condition")
-    return (Finding("chatbench.accuracy", title, "answers", SHARE, (0, 1), estimates, METHOD, CODE, columns=columns),)
+    estimates = (_estimate(*one) for one in _cells(answers, alone))
+    title, columns = "Accuracy by dataset and model, over questions", ("answer_type", "condition")
+    yield share_finding("chatbench.accuracy", title, "answers", estimates, METHOD, columns=columns)
 
 
 def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:
@@ -74,10 +67,6 @@ def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:
     ]  # fmt: skip
     kinds = dict.fromkeys(("accuracy", "low", "high", "standard_error"), "float64")
     return pd.DataFrame(rows, columns=list(TABLE)).astype(kinds)
-
-
-def by_dataset(tables: Tables) -> tuple[Finding, ...]:
-    return accuracy_by_dataset(counted_of(tables), tables[ALONE])
 
 
 def _cells(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Found]:
@@ -122,13 +111,11 @@ def alone_by_method(alone: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def _estimate(cell: tuple[str, str, str], found: OverQuestions, n: int, participants: int) -> Estimate:
     dataset, model, kind = cell
     way, _, condition = kind.partition(".")
-    name = ".".join(
-        ["chatbench.accuracy", *map(slug, (dataset, model, way)), *([slug(condition)] if condition else [])]
-    )
+    name = ".".join(["chatbench.accuracy", *map(slug, (dataset, model, way, *([condition] if condition else [])))])
     groups = {"dataset": dataset, "model": model, "answer_type": way} | ({"condition": condition} if condition else {})
-    group = EstimateGroup(name, f"{dataset}, {model}: {kind.replace('.', ', ')}", n, participants, groups)
     where = f" ({condition})" if condition else ""
     who = f"Participants with {model}" if participants else f"{model} alone ({way})"
     how = {USER_ALONE: ", answering alone,", WITH_AI: f", answering with the chatbot{where},"}.get(way, "")
     said = f"{who}{how} gave {{}} correct answers to a question of {dataset} on average"
-    return estimate(group, found.interval, said, SHARE, "answers", further=found.further)
+    figure = (name, f"{dataset}, {model}: {kind.replace('.', ', ')}", groups, (n, participants), found.interval)
+    return estimate(*figure, said, SHARE, "answers", further=found.further)

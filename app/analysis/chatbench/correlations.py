@@ -14,16 +14,25 @@ expected r if people were exactly as accurate as free text: Binomial(n_q, p_q)/n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from app.analysis.base import Tables
-from app.analysis.bootstrap import central
+from app.analysis.base import analysis, each
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI, alone_by_method
-from app.analysis.chatbench.preregistered_filter import ALONE, counted_of
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import Interval, Values, codes, number_of
+from app.analysis.estimates import (
+    NUMBER,
+    SHARE,
+    Estimate,
+    Finding,
+    Scatter,
+    ScatterPoint,
+    estimate,
+    share_finding,
+    slug,
+)
+from app.analysis.intervals import Interval, Values, central, codes, number_of, share_of
 
 DRAWS = 100
 """How often the noise ceiling is drawn. (The paper's.)"""
@@ -34,14 +43,15 @@ ENOUGH = 0.9
 CEILING = "free_text"
 KEY = ["question_id", "model"]
 QUESTIONS = "An interval needs more questions with different accuracies."
-CODE = (
-    'correlations(counted(frame(database, study, "user_answers", origin), '
-    'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin))'
-)
 METHOD = (
     "Pearson's correlation of two accuracies over questions (each with each model); for the linear model, the "
     f"correlation of fitted and observed values. The 95 % interval is the middle 95 % of {SAMPLES:,} bootstrap samples "
     f"of the questions. The noise ceiling is the mean of {DRAWS} draws, with the middle 95 % as its interval."
+)
+ABOVE = (
+    "The share of points (a question with a model) at which people with the model are more accurate than the model "
+    "alone. The 95 % interval is Wilson's for the effective number of independent points, because both models answer "
+    "the same questions (cluster jackknife over questions)."
 )
 Statistic = Callable[[Values, Values], Values]
 """A statistic of columns of numbers under several weightings of the rows."""
@@ -93,7 +103,6 @@ def _r(mean: Values, square: Values, a: int, b: int) -> Values:
 
 
 def resampled(columns: Values, questions: Values, statistic: Statistic) -> Interval | None:
-    """A statistic with its bootstrap interval over questions; None if it is not defined."""
     whole = statistic(columns, np.ones((1, len(columns))))[0]
     if np.isnan(whole):
         return None
@@ -119,33 +128,30 @@ def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval 
     return Interval(float(found.mean()), *central(found))
 
 
-def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
-    """Correlations over questions of models alone with people, by method and condition.
+@analysis
+def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
+    """Correlations over questions of models alone with people, by method and condition; undefined ones are left out.
 
     r = cov(x, y)/(sd(x) sd(y)) over questions with each model, no unit; ChatBench, ACL 2025.
-    `answers` are those that `counted` returns. Names: `chatbench.correlation.<method>.<condition>`,
-    `chatbench.correlation_improvement...`, `chatbench.linear_fit...`, `chatbench.noise_ceiling.<condition>`. Undefined
-    correlations are left out.
+    `answers` are those that `counted` returns.
     """
     made: dict[str, list[Estimate]] = {name: [] for name in TITLES}
+    for method, condition, rows in _by_method(answers, alone):
+        for kind, found, used in _correlated(rows):
+            made[kind].append(_estimate(kind, [method, condition], found, used))
+        ceiling = noise_ceiling(rows["ai"].to_numpy(), rows["n"].to_numpy()) if method == CEILING else None
+        if ceiling:
+            made["noise_ceiling"].append(_estimate("noise_ceiling", [condition], ceiling, rows))
+    for kind, some in made.items():
+        title = TITLES[kind][0]
+        yield Finding(f"chatbench.{kind}", title, "points", NUMBER, (-1, 1), tuple(some), METHOD, reference=0.0)
+
+
+def _by_method(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     conditions = sorted(answers.loc[answers["answer_type"] == WITH_AI, "condition"].unique())
     for method, _ in alone_by_method(alone):
         for condition in conditions:
-            rows = points(answers, alone, method, condition)
-            for kind, found, used in _of(rows):
-                made[kind].append(_estimate(kind, [method, condition], found, used))
-            ceiling = noise_ceiling(rows["ai"].to_numpy(), rows["n"].to_numpy()) if method == CEILING else None
-            if ceiling:
-                made["noise_ceiling"].append(_estimate("noise_ceiling", [condition], ceiling, rows))
-    return tuple(
-        Finding(f"chatbench.{kind}", TITLES[kind][0], "points", NUMBER, (-1, 1), tuple(some), METHOD, CODE, 0.0)
-        for kind, some in made.items()
-        if some
-    )
-
-
-def correlations_of(tables: Tables) -> tuple[Finding, ...]:
-    return correlations(counted_of(tables), tables[ALONE])
+            yield method, condition, points(answers, alone, method, condition)
 
 
 TITLES: Mapping[str, tuple[str, str]] = {
@@ -169,7 +175,7 @@ TITLES: Mapping[str, tuple[str, str]] = {
 """The title of each figure, and the text of its sentences."""
 
 
-def _of(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:
+def _correlated(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:
     if len(rows) < 2:
         return
     both = rows[rows["user_alone"].notna()]
@@ -187,9 +193,45 @@ def _of(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:
 
 
 def _estimate(kind: str, of: list[str], found: Interval, rows: pd.DataFrame) -> Estimate:
-    names = dict(zip(("method", "condition")[-len(of) :], of, strict=True))
-    group = EstimateGroup(".".join([f"chatbench.{kind}", *map(slug, of)]), ", ".join(of), len(rows), 0, names)
-    words = TITLES[kind][1].replace("{}", ", ".join(of))
-    said = f"Over questions, {words}: r = {{}}"
-    further = {"questions": float(rows["question_id"].nunique())}
-    return estimate(group, found, said, NUMBER, "points", further=further)
+    groups, label = dict(zip(("method", "condition")[-len(of) :], of, strict=True)), ", ".join(of)
+    figure = (".".join([f"chatbench.{kind}", *map(slug, of)]), label, groups, (len(rows), 0), found)
+    said = f"Over questions, {TITLES[kind][1].replace('{}', label)}: r = {{}}"
+    return estimate(*figure, said, NUMBER, "points", further={"questions": float(rows["question_id"].nunique())})
+
+
+@analysis
+def questions(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
+    """The share of questions at which people with a model are more accurate than it is alone, and all points.
+
+    `answers` are those that `counted` returns. How often they are `equal`, and the number of `questions`, are in
+    `further`. The plot has the points of free text (or else of the first method), a panel for each condition.
+    """
+    found = {(method, condition): rows for method, condition, rows in _by_method(answers, alone) if len(rows)}
+    if not found:
+        return
+    drawn = CEILING if any(method == CEILING for method, _ in found) else next(iter(found))[0]
+    marks = tuple(
+        ScatterPoint(row.ai, row.with_ai, int(row.n), str(row.question_id), str(row.model), condition)
+        for (method, condition), rows in found.items() if method == drawn for row in each(rows)
+    )  # fmt: skip
+    yield share_finding(
+        "chatbench.above_model", "Question by question: models alone against people with them", "points",
+        (_above(*of, rows) for of, rows in found.items()), ABOVE, columns=("condition",),
+        note=f"The plot has a point for each question and model; models alone answered by {drawn}.",
+        scatter=Scatter(f"accuracy of the model alone ({drawn})", "accuracy of people with it", (0, 1), marks),
+    )  # fmt: skip
+
+
+def _above(method: str, condition: str, rows: pd.DataFrame) -> Estimate:
+    above = np.asarray(rows["with_ai"] > rows["ai"], dtype=np.float64)
+    asked = codes(rows["question_id"])
+    found = share_of(above, asked)
+    found = replace(found, why=found.why.replace("participants", "questions"))
+    groups = {"method": method, "condition": condition}
+    name = f"chatbench.above_model.{slug(method)}.{slug(condition)}"
+    said = (
+        f"People with the model ({condition}) were more accurate than the model alone ({method}) on {{}} of questions"
+    )
+    further = {"equal": float((rows["with_ai"] == rows["ai"]).mean()), "questions": float(number_of(asked))}
+    size = (len(rows), 0)
+    return estimate(name, f"{method}, {condition}", groups, size, found, said, SHARE, "points", further=further)

@@ -22,21 +22,11 @@ from typing import Any
 
 import pandas as pd
 
-from app.analysis.base import Tables, each
-from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
-from app.analysis.chatbench.preregistered_filter import ALONE, counted_of
-from app.analysis.estimates import (
-    NUMBER,
-    POINTS,
-    Estimate,
-    EstimateGroup,
-    Finding,
-    format_interval,
-    format_p,
-    format_value,
-    slug,
-)
+from app.analysis.base import analysis, each
+from app.analysis.chatbench.by_dataset import METHODS, WITH_AI
+from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, format_interval, format_p, format_value, slug
 from app.analysis.intervals import LEVEL
+from storage.datasets.describe.markdown import count
 
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"
@@ -45,10 +35,6 @@ SIZES = ("n", "participants")
 """The number of answers that an accuracy is based on, and of participants who gave them."""
 NOISE = "Chance alone makes absolute differences larger than zero, so an interval around them would mislead."
 UNSURE = "A standard error is not known, because there are too few answers or all are equal."
-CODE = (
-    'gaps(accuracy_table(counted(frame(database, study, "user_answers", origin), '
-    'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin)))'
-)
 METHOD = (
     "Gaps are differences between accuracies (means over questions), in percentage points. Intervals and two-sided p "
     "are those of the z-test with the root of the sum of the squared corrected standard errors. The mean absolute gap "
@@ -137,43 +123,22 @@ def _sized(accuracies: pd.DataFrame) -> pd.DataFrame:
     return accuracies.assign(**{name: 0 for name in SIZES if name not in accuracies.columns})
 
 
-def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
-    """Gaps between models alone and people with them, and between models, of a table of accuracies.
-
-    Names: `chatbench.gap.<dataset>.<model>.<method>.<condition>`, `chatbench.mean_gap.<method>.<condition>`,
-    `chatbench.model_gap.<model>.<other>.<answer_type>`.
-    """
+@analysis
+def gaps(accuracies: pd.DataFrame) -> Iterator[Finding]:
     accuracies = accuracies.sort_values("answer_type", key=lambda kinds: kinds.map(_place), kind="stable")
-    each = gap_table(accuracies)
-    by = ("method", "condition")
-    found = (
-        ("chatbench.gap", "Models alone minus people with them", (-1.0, 1.0), tuple(_gaps(each)), 0.0, by),
-        (
-            "chatbench.mean_gap",
-            "Mean absolute gap by method",
-            (0.0, 1.0),
-            tuple(_mean_gaps(each)),
-            None,
-            ("condition",),
-        ),
-        (
-            "chatbench.model_gap",
-            "Gap between models: the first minus the second",
-            (-1.0, 1.0),
-            tuple(_model_gaps(accuracies)),
-            0.0,
-            ("answer_type",),
-        ),
-    )
-    return tuple(
-        Finding(name, title, "answers", POINTS, axis, estimates, METHOD, CODE, reference=reference, columns=columns)
-        for name, title, axis, estimates, reference, columns in found
-        if estimates
-    )
-
-
-def gaps_of(tables: Tables) -> tuple[Finding, ...]:
-    return gaps(accuracy_table(counted_of(tables), tables[ALONE]))
+    alone = gap_table(accuracies)
+    yield Finding(
+        "chatbench.gap", "Models alone minus people with them", "answers", POINTS, (-1.0, 1.0), tuple(_gaps(alone)),
+        METHOD, reference=0.0, columns=("method", "condition"),
+    )  # fmt: skip
+    yield Finding(
+        "chatbench.mean_gap", "Mean absolute gap by method", "answers", POINTS, (0.0, 1.0), tuple(_mean_gaps(alone)),
+        METHOD, columns=("condition",),
+    )  # fmt: skip
+    yield Finding(
+        "chatbench.model_gap", "Gap between models: the first minus the second", "answers", POINTS, (-1.0, 1.0),
+        tuple(_model_gaps(accuracies)), METHOD, reference=0.0, columns=("answer_type",),
+    )  # fmt: skip
 
 
 def _place(kind: str) -> int:
@@ -182,52 +147,54 @@ def _place(kind: str) -> int:
 
 def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
     for row in each(table):
-        name = f"chatbench.gap.{slug(row.dataset)}.{slug(row.model)}.{slug(row.method)}.{slug(row.condition)}"
+        groups = {"dataset": row.dataset, "model": row.model, "method": row.method, "condition": row.condition}
+        name = ".".join(["chatbench.gap", *map(slug, groups.values())])
         label = f"{row.dataset}, {row.model}: {row.method}, {row.condition}"
         said = f"On {row.dataset}, {row.model} alone ({row.method}) minus participants with it ({row.condition}): {{}}"
-        groups = {"dataset": row.dataset, "model": row.model, "method": row.method, "condition": row.condition}
-        group = EstimateGroup(name, label, int(row.n_alone + row.n_people), int(row.participants), groups)
+        n = int(row.n_alone + row.n_people)
         of = f"n = {row.n_alone:,} answers of the model and {row.n_people:,} of {row.participants:,} participants"
-        sides = {"n_alone": float(row.n_alone), "n_people": float(row.n_people)}
-        yield _difference(group, said, row, of, sides if group.n else {})
+        sides = {"n_alone": float(row.n_alone), "n_people": float(row.n_people)} if n else {}
+        yield _difference((name, label, groups, (n, int(row.participants))), said, row, of, sides)
 
 
 def _mean_gaps(table: pd.DataFrame) -> Iterator[Estimate]:
     for row in each(mean_gaps(table)):
-        name = f"chatbench.mean_gap.{slug(row.method)}.{slug(row.condition)}"
-        groups = {"method": row.method, "condition": row.condition}
+        groups, label = {"method": row.method, "condition": row.condition}, f"{row.method}, {row.condition}"
         of = f" (n = {row.n:,} answers)" if row.n else ""
-        size = f"{format_value(row.mean_gap, POINTS)} on average over {row.cells} groups{of}"
         sentence = (
-            f"Accuracy of models alone ({row.method}) and of participants with them ({row.condition}) differed by"
+            f"Accuracy of models alone ({row.method}) and of participants with them ({row.condition}) differed by "
+            f"{format_value(row.mean_gap, POINTS)} on average over {row.cells} groups{of}."
         )
+        name = f"chatbench.mean_gap.{slug(row.method)}.{slug(row.condition)}"
         values = (row.mean_gap, None, None, int(row.n), 0)
-        further = {"groups": float(row.cells)}
-        label = f"{row.method}, {row.condition}"
-        yield Estimate(name, label, *values, groups, f"{sentence} {size}.", NOISE, further)
+        yield Estimate(name, label, *values, groups, sentence, NOISE, {"groups": float(row.cells)})
 
 
 def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
     for row in each(model_gaps(accuracies)):
-        way, *condition = row.answer_type.split(".")
-        name = ".".join(["chatbench.model_gap", *map(slug, (row.model, row.other, way, *condition))])
-        label = f"{row.model} minus {row.other}: {', '.join((way, *condition))}"
-        over = "1 dataset" if row.datasets == 1 else f"{row.datasets} datasets"
-        said = f"{row.model} minus {row.other} ({', '.join((way, *condition))}), on average over {over}: {{}}"
+        way = row.answer_type.split(".")
+        name = ".".join(["chatbench.model_gap", *map(slug, (row.model, row.other, *way))])
+        label = f"{row.model} minus {row.other}: {', '.join(way)}"
+        over = count(row.datasets, "dataset")
+        said = f"{row.model} minus {row.other} ({', '.join(way)}), on average over {over}: {{}}"
         groups = {"model": row.model, "other": row.other, "answer_type": row.answer_type}
-        group = EstimateGroup(name, label, int(row.n), 0, groups)
-        yield _difference(group, said, row, f"n = {row.n:,} answers", {"datasets": float(row.datasets)})
+        sizes = {"datasets": float(row.datasets)}
+        yield _difference((name, label, groups, (int(row.n), 0)), said, row, f"n = {row.n:,} answers", sizes)
 
 
-def _difference(group: EstimateGroup, said: str, row: Any, size: str, sizes: Mapping[str, float]) -> Estimate:
+def _difference(
+    figure: tuple[str, str, Mapping[str, str], tuple[int, int]], said: str, row: Any, size: str,
+    sizes: Mapping[str, float],
+) -> Estimate:  # fmt: skip
+    """`figure` has the name, the label, the groups, and n with the number of participants."""
+    name, label, groups, (n, participants) = figure
     known = isfinite(row.standard_error)
     half = Z * row.standard_error
     low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
     tested = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
     details = [f"95 % interval {format_interval(low, high, POINTS)}"] if known else []
-    details += [size] if group.n else []
+    details += [size] if n else []
     details += [f"z = {format_value(row.z, NUMBER)}, {format_p(tested, words=True)}"] if known else []
     sentence = said.replace("{}", format_value(row.gap, POINTS)) + (f" ({'; '.join(details)})." if details else ".")
-    sizes_of = (group.n, group.participants, group.groups)
-    why = "" if known else UNSURE
-    return Estimate(group.name, group.label, row.gap, low, high, *sizes_of, sentence, why, {**tested, **sizes})
+    values, why = (row.gap, low, high, n, participants), "" if known else UNSURE
+    return Estimate(name, label, *values, groups, sentence, why, {**tested, **sizes})

@@ -24,10 +24,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.analysis.base import Tables
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.analysis.chatbench.preregistered_filter import counted_of
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
+from app.analysis.estimates import NUMBER, Estimate, Finding, estimate, slug
 from app.analysis.intervals import LEVEL, Interval, Values, codes, number_of
 from app.errors import SettingsError
 from problems.errors import install_line
@@ -42,10 +40,6 @@ ENDS = {"maxiter": 2000, "maxfun": 4000}
 """Limits of the optimiser; the library's default takes many minutes for a thousand random effects."""
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 TITLE = "Effects on the odds of a correct answer"
-CODE = (
-    'odds(counted(frame(database, study, "user_answers", origin), '
-    'frame(database, study, "user_answers_filtered", origin)))'
-)
 METHOD = (
     "Mixed-effects logistic regression of correct answers on answer type (alone; with the chatbot, by condition), "
     "model and dataset, with normal random intercepts for participants and questions: variational Bayes by "
@@ -133,7 +127,6 @@ def _design(factors: Mapping[str, pd.Series]) -> tuple[Values, list[tuple[str, s
 
 
 def _indicators(people: Any, questions: Any) -> Any:
-    """The participant and the question of each answer, as a sparse indicator matrix."""
     from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
     rows = np.arange(people.size)
@@ -143,7 +136,6 @@ def _indicators(people: Any, questions: Any) -> Any:
 
 
 def _errors(fixed: Values, random: Any, spreads: Values, logit: Values) -> Values:
-    """Standard errors of the fixed effects from the curvature of the joint posterior."""
     weight = 1 / (2 + np.exp(logit) + np.exp(-logit))
     weighted = fixed * weight[:, None]
     own = fixed.T @ weighted + np.eye(fixed.shape[1]) / FIXED_SD**2
@@ -154,24 +146,21 @@ def _errors(fixed: Values, random: Any, spreads: Values, logit: Values) -> Value
 
 
 def odds(answers: pd.DataFrame) -> tuple[Finding, ...]:
-    """The effects of the mixed model; only a note if statsmodels is not installed; empty if it cannot be fitted.
+    """The effects of the mixed model, in logarithms of the odds; only a note if statsmodels is not installed; empty if
+    it cannot be fitted.
 
-    `answers` are those that `counted` returns. Names: `chatbench.odds.<factor>.<level>`, in logarithms of the odds; the
-    `odds_ratio`, `p` and the random effects' standard deviations are in `further`.
+    `answers` are those that `counted` returns. The `odds_ratio`, `p` and the random effects' standard deviations are in
+    `further`.
     """
     try:
         found = mixed_model(answers)
     except SettingsError as error:
-        return (Finding("chatbench.odds", TITLE, "answers", NUMBER, (-1, 1), (), METHOD, CODE, note=f"{error}"),)
+        return (Finding("chatbench.odds", TITLE, "answers", NUMBER, (-1, 1), (), METHOD, note=f"{error}"),)
     if found is None or not found.effects:
         return ()
     estimates = tuple(_estimates(found, answers))
     most = max(1.0, *(max(abs(one.low or 0), abs(one.high or 0)) for one in estimates))
-    return (Finding("chatbench.odds", TITLE, "answers", NUMBER, (-most, most), estimates, METHOD, CODE, 0.0),)
-
-
-def odds_of(tables: Tables) -> tuple[Finding, ...]:
-    return odds(counted_of(tables))
+    return (Finding("chatbench.odds", TITLE, "answers", NUMBER, (-most, most), estimates, METHOD, reference=0.0),)
 
 
 def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
@@ -181,7 +170,6 @@ def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
         way, *condition = one.level.split(".") if one.factor == "way" else (one.level,)
         name = ".".join(["chatbench.odds", one.factor, *map(slug, (way, *condition))])
         groups = {one.factor: one.level, "against": one.against}
-        group = EstimateGroup(name, f"{one.level} against {one.against}", len(answers), people, groups)
         further = {
             "odds_ratio": exp(one.value), "standard_error": one.standard_error, "sd_library": one.sd_library,
             "p": 2 * NormalDist().cdf(-abs(one.value) / one.standard_error),
@@ -190,4 +178,5 @@ def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
         times = f"{further['odds_ratio']:.2f} times as large with {one.level} as with {one.against}"
         said = f"The odds of a correct answer were {times}: the log-odds differed by {{}}"
         interval = Interval(one.value, one.value - half, one.value + half)
-        yield estimate(group, interval, said, NUMBER, "answers", further=further)
+        figure = (name, f"{one.level} against {one.against}", groups, (len(answers), people), interval)
+        yield estimate(*figure, said, NUMBER, "answers", further=further)

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from app.analysis.base import Tables, each
+from app.analysis.base import analysis, each
 from app.analysis.chatbench.accuracy import ATTENTION
-from app.analysis.estimates import COUNT, Estimate, Finding
+from app.analysis.estimates import COUNT, Estimate, Finding, count_estimate
 
 ANSWERS, FILTERED, ALONE = "user_answers", "user_answers_filtered", "ai_alone_answers"
 ASSIGNMENT = ("subject", "batch", "model", "condition")
@@ -32,16 +32,11 @@ STEPS: Mapping[str, str] = {
     "one_answer": "one answer of each type to a question",
 }
 KINDS: Mapping[str, str] = {"user-alone": "Answers alone", "user-AI": "Answers with the chatbot"}
-CODE = (
-    'filter_counts(frame(database, study, "user_answers", origin), '
-    'frame(database, study, "user_answers_filtered", origin), frame(database, study, "ai_alone_answers", origin))'
-)
 METHOD = (
     "Answers were counted after each step of ChatBench's filter: the attention check was removed, then "
     "participants who failed it; then only each participant's first assignment was kept, and the first answer of each "
     "type to a question."
 )
-NO_INTERVAL = "A count."
 
 
 def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -60,13 +55,11 @@ def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _first(answers: pd.DataFrame) -> pd.Series:
-    """Which answers belong to the participant's first assignment."""
     assignment = answers.groupby(list(ASSIGNMENT), dropna=False, sort=False).ngroup()
     return assignment == assignment.groupby(answers["worker_id"]).transform("first")
 
 
 def filtered(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers left after the whole filter."""
     *_, (_, kept) = filter_steps(answers)
     return kept
 
@@ -83,11 +76,6 @@ def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.D
     return kept.fillna({"condition": "all", "model": "all models"})
 
 
-def counted_of(tables: Tables) -> pd.DataFrame:
-    """The answers included in the analysis, from the tables of an analysis step."""
-    return counted(tables[ANSWERS], tables[FILTERED])
-
-
 def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
     """What is left after each step: columns `step`, `participants`, `answers`; the last row is the filtered file's."""
     left = list(filter_steps(answers))
@@ -97,18 +85,17 @@ def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) ->
     return pd.DataFrame(rows, columns=["step", "participants", "answers"])
 
 
-def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
-    """The number of answers after each step, and of answers included in the analysis by type.
-
-    Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Empty without answers, and
-    without steps if none of them leaves an answer out.
-    """
+@analysis
+def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
+    """The number of answers after each step, unless none leaves an answer out, and of those analysed by type."""
     words = {**STEPS, "released": "in the filtered file"}
     steps = [
         _count(f"chatbench.filter.{row.step}", words[row.step], row.answers, row.participants)
         for row in each(filter_table(answers, released))
         if row.answers
     ]
+    if len({one.n for one in steps}) > 1:
+        yield _counts("chatbench.filter", "Answers left by ChatBench's filter", steps)
     kept = counted(answers, released)
     of_kind = {kind: kept[kept["answer_type"] == kind] for kind in KINDS}
     kinds = [
@@ -116,33 +103,20 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
         for kind, rows in of_kind.items()
         if len(rows)
     ]
-    asked = _total_count(alone)
-    kinds += [_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0)] if asked else []
-    found = (
-        ("chatbench.filter", "Answers left by ChatBench's filter", steps if len({one.n for one in steps}) > 1 else []),
-        ("chatbench.count", "Answers included in the analysis", kinds),
-    )
-    return tuple(
-        Finding(
-            name, title, "answers", COUNT, (0.0, float(max(one.n for one in some))), tuple(some), METHOD, CODE,
-            note="These rows do not show who completed the study; the filtered file, if there is one, considers it.",
-        )
-        for name, title, some in found if some
-    )  # fmt: skip
-
-
-def counts_of(tables: Tables) -> tuple[Finding, ...]:
-    return filter_counts(tables[ANSWERS], tables[FILTERED], tables[ALONE])
-
-
-def _total_count(alone: pd.DataFrame) -> int:
     counts = alone[[name for name in alone.columns if name.endswith("_count")]].astype("float64")
-    return int(np.nansum(counts.to_numpy()))
+    if asked := int(np.nansum(counts.to_numpy())):
+        kinds.append(_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0))
+    if kinds:
+        yield _counts("chatbench.count", "Answers included in the analysis", kinds)
+
+
+def _counts(name: str, title: str, some: list[Estimate]) -> Finding:
+    note = "These rows do not show who completed the study; the filtered file, if there is one, considers it."
+    axis = (0.0, float(max(one.n for one in some)))
+    return Finding(name, title, "answers", COUNT, axis, tuple(some), METHOD, note=note)
 
 
 def _count(name: str, label: str, number: int, participants: int) -> Estimate:
     of = f" of {participants:,} participants" if participants else ""
     sentence = f"{label[0].upper()}{label[1:]}: {number:,} answers{of}."
-    return Estimate(
-        name, label, float(number), None, None, number, participants, {"group": label}, sentence, NO_INTERVAL
-    )
+    return count_estimate(name, label, {"group": label}, number, participants, sentence)

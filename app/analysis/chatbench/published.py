@@ -48,8 +48,6 @@ _ACCURACIES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A published figure."""
-
     value: float
     standard_error: float | None
     source: str

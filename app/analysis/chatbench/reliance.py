@@ -1,4 +1,5 @@
-"""Reliance on the chatbot in answer-first: own answer, the chatbot's (advice), and the answer with it.
+"""What people make of the chatbot in answer-first: transitions (how many wrong answers become correct with it, and how
+many correct ones wrong), and reliance, from their own answer, the chatbot's (advice), and the answer with it.
 
 The advice is what the annotator `answer` found in the conversation; conversations in which the chatbot gave no option
 are left out. The measures, each a share of answers:
@@ -19,12 +20,11 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from app.analysis.base import Tables
-from app.analysis.chatbench.accuracy import ALL
+from app.analysis.base import analysis
+from app.analysis.chatbench.accuracy import ALL, ANSWER_FIRST, with_model
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.analysis.chatbench.preregistered_filter import ASSIGNMENT, counted_of
-from app.analysis.estimates import POINTS, SHARE, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import codes, mean_of, number_of, share_of
+from app.analysis.chatbench.preregistered_filter import ASSIGNMENT
+from app.analysis.estimates import POINTS, Estimate, Finding, mean_estimate, share_estimate, share_finding, slug
 
 TALKS, QUESTIONS = "conversations", "questions"
 KEY = ("worker_id", *ASSIGNMENT, "question_id")
@@ -47,11 +47,6 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "harmful": ("harmful changes", "{} of answers were right alone and wrong in the end"),
 }
 """By name: the label, and the text of the sentence."""
-CODE = (
-    'reliance(counted(frame(database, study, "user_answers", origin), '
-    'frame(database, study, "user_answers_filtered", origin)), '
-    'frame(database, study, "conversations", origin), frame(database, study, "questions", origin))'
-)
 METHOD = (
     "Answer-first only: a participant's own answer, the option that the chatbot gave in the conversation (annotator "
     "`answer`), and the answer with it. Relative AI reliance and relative self-reliance follow Schemmer et al. (2023), "
@@ -63,6 +58,16 @@ BETTER = (
     "Accuracy with the chatbot minus that of the better of both alone (the participants, or the chatbot's advice), on "
     "the same answers (Bansal et al. 2021). 95 % intervals are mean ± t standard errors by the two-way cluster "
     "jackknife (participants and questions); which of both is better is taken as known."
+)
+TRANSITIONS = {
+    "corrected": (0, 1, "wrong answers corrected with the chatbot", "got wrong alone, {} were correct"),
+    "lost": (1, 0, "correct answers lost with the chatbot", "got right alone, {} were wrong"),
+}
+"""By name: the score alone and with the chatbot, the label, and the text of the sentence."""
+TRANSITION = (
+    "Of the questions that a participant answered wrongly (correctly) alone and then again with the chatbot, the share "
+    "answered correctly (wrongly) with it. 95 % intervals are Wilson's for the effective number of independent answers "
+    "by the two-way cluster jackknife (participants and questions)."
 )
 NOTE = "Conversations in which the chatbot gave none of the options are left out."
 
@@ -94,32 +99,20 @@ def advised(answers: pd.DataFrame, talks: pd.DataFrame, questions: pd.DataFrame)
     )
 
 
-def reliance(answers: pd.DataFrame, talks: pd.DataFrame, questions: pd.DataFrame) -> tuple[Finding, ...]:
-    """The measures of the module's docstring, over all models and by model; empty without advice.
-
-    The arguments are those of `advised`. Names: `chatbench.reliance.<measure>.<model>` (shares from 0 to 1) and
-    `chatbench.complementary.<model>` (a difference of shares).
-    """
+@analysis
+def reliance(answers: pd.DataFrame, talks: pd.DataFrame, questions: pd.DataFrame) -> Iterator[Finding]:
+    """The measures of the module's docstring, over all models and by model. The arguments are those of `advised`."""
     rows = advised(answers, talks, questions)
     if rows.empty:
-        return ()
+        return
     models = {ALL: rows} | {str(model): some for model, some in rows.groupby("model", sort=True)}
-    shares = tuple(found for measure in MEASURES for found in _shares(measure, models))
-    better = tuple(_better(model, some) for model, some in models.items())
-    return (
-        Finding(
-            "chatbench.reliance", "Reliance on the chatbot's advice", "answers", SHARE, (0, 1), shares, METHOD, CODE,
-            note=NOTE, columns=("model",),
-        ),
-        Finding(
-            "chatbench.complementary", "People with the chatbot against the better of both alone", "answers", POINTS,
-            (-1, 1), better, BETTER, CODE, reference=0.0, note=NOTE,
-        ),
+    shares = (found for measure in MEASURES for found in _shares(measure, models))
+    title = "Reliance on the chatbot's advice"
+    yield share_finding("chatbench.reliance", title, "answers", shares, METHOD, note=NOTE, columns=("model",))
+    yield Finding(
+        "chatbench.complementary", "People with the chatbot against the better of both alone", "answers", POINTS,
+        (-1, 1), tuple(_better(model, some) for model, some in models.items()), BETTER, reference=0.0, note=NOTE,
     )  # fmt: skip
-
-
-def reliance_of(tables: Tables) -> tuple[Finding, ...]:
-    return reliance(counted_of(tables), tables[TALKS], tables[QUESTIONS])
 
 
 def hits(rows: pd.DataFrame, measure: str) -> pd.Series:
@@ -143,35 +136,45 @@ def _shares(measure: str, models: Mapping[str, pd.DataFrame]) -> Iterator[Estima
     label, words = MEASURES[measure]
     for model, rows in models.items():
         values = hits(rows, measure)
-        if values.empty:
-            continue
-        of = rows.loc[values.index]
-        people, questions = codes(of["worker_id"]), codes(of["question_id"])
-        found = share_of(values.to_numpy(), people, questions)
-        name = f"chatbench.reliance.{measure}.{slug(model)}"
-        groups = {"measure": label, "model": model}
-        group = EstimateGroup(name, f"{model}: {label}", len(of), number_of(people), groups)
-        yield estimate(group, found, f"{_where(model)}, {words}", SHARE, "answers")
+        if not values.empty:
+            of, name = rows.loc[values.index], f"chatbench.reliance.{measure}.{slug(model)}"
+            groups, said = {"measure": label, "model": model}, f"{with_model(model)}, {words}"
+            figure = (name, f"{model}: {label}", groups, said, values)
+            yield share_estimate(*figure, of["worker_id"], of["question_id"], counts="answers")
 
 
 def _better(model: str, rows: pd.DataFrame) -> Estimate:
-    alone, advice = rows["before"].mean(), rows["advice"].mean()
-    best = "before" if alone >= advice else "advice"
-    people = codes(rows["worker_id"])
-    values = (rows["after"] - rows[best]).to_numpy(dtype="float64")
-    found = mean_of(values, people, codes(rows["question_id"]), scale=(-1, 1))
-    group = EstimateGroup(
-        f"chatbench.complementary.{slug(model)}", model, len(rows), number_of(people), {"model": model}
+    alone, advice = float(rows["before"].mean()), float(rows["advice"].mean())
+    best, who = ("before", "the participants alone") if alone >= advice else ("advice", "the chatbot's advice")
+    said = f"{with_model(model)}, accuracy with the chatbot was {{}} above that of the better of both alone ({who})"
+    further = {"accuracy_alone": alone, "accuracy_advice": advice, "accuracy": float(rows["after"].mean())}
+    return mean_estimate(
+        f"chatbench.complementary.{slug(model)}", model, {"model": model}, said, rows["after"] - rows[best],
+        rows["worker_id"], rows["question_id"], counts="answers", unit=POINTS, scale=(-1, 1), further=further,
+    )  # fmt: skip
+
+
+@analysis
+def transitions(answers: pd.DataFrame) -> Iterator[Finding]:
+    """The shares of wrong answers corrected and of correct answers lost, overall and by model. ChatBench, ACL 2025.
+
+    corrected = (wrong alone, correct with the chatbot)/(wrong alone), and lost vice versa: shares from 0 to 1.
+    `answers` are those that `counted` returns.
+    """
+    kinds, key = answers["answer_type"], ["worker_id", "question_id", "model"]
+    before, after = (answers.loc[kinds == kind, [*key, "acc"]] for kind in (USER_ALONE, WITH_AI))
+    both = before.merge(after, on=key, suffixes=("_before", "_after"))
+    models = {ALL: both} | {str(model): rows for model, rows in both.groupby("model", sort=True)}
+    shares = []
+    for kind, (start, end, label, words) in TRANSITIONS.items():
+        for model, rows in models.items():
+            of = rows[rows["acc_before"] == start]
+            if not of.empty:
+                name, groups = f"chatbench.transition.{kind}.{slug(model)}", {"kind": kind, "model": model}
+                said = f"{with_model(model)}, of the answers that participants {words} with the chatbot"
+                figure = (name, f"{model}: {label}", groups, said, of["acc_after"] == end)
+                shares.append(share_estimate(*figure, of["worker_id"], of["question_id"], counts="answers"))
+    title = "Answers corrected and lost with the chatbot"
+    yield share_finding(
+        "chatbench.transition", title, "answers", shares, TRANSITION, note=ANSWER_FIRST, columns=("kind",)
     )
-    who = "the participants alone" if best == "before" else "the chatbot's advice"
-    said = f"{_where(model)}, accuracy with the chatbot was {{}} above that of the better of both alone ({who})"
-    further = {
-        "accuracy_alone": float(alone),
-        "accuracy_advice": float(advice),
-        "accuracy": float(rows["after"].mean()),
-    }
-    return estimate(group, found, said, POINTS, "answers", further=further)
-
-
-def _where(model: str) -> str:
-    return "Over all models" if model == ALL else f"With {model}"

@@ -1,10 +1,14 @@
-"""Participants' work: the table that ChatBench's authors used to check data quality, and its means.
+"""Participants' work and time on steps: the table that ChatBench's authors used to check data quality, and its means.
 
 The columns are theirs: `num_questions`, `passed_att_check` (NaN without a check), `num_correct` (questions with at
 least one correct answer, including the check; it determines the bonus), `user_acc` of `user_n` answers alone and
 `user_ai_acc` of `user_ai_n` answers with the chatbot (both without the check), `avg_chat_length` (messages in a
 conversation, of both sides), `avg_utt_length` (characters in a participant's message) and
 `prop_first_prompt_too_short` (the share of conversations whose first message has fewer than five characters).
+
+Times on steps are the screen times of a study's own sessions, measured by the server from the event that showed a
+screen to the event that left it. Times over ten minutes are left out, as in ChatBench's plots. Released files have no
+times.
 """
 
 from __future__ import annotations
@@ -16,12 +20,11 @@ from typing import Any
 import orjson
 import pandas as pd
 
-from app.analysis.base import Tables
+from app.analysis.base import analysis
 from app.analysis.chatbench.accuracy import ATTENTION
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.analysis.chatbench.preregistered_filter import ANSWERS
-from app.analysis.estimates import NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate
-from app.analysis.intervals import codes, mean_of
+from app.analysis.data_frames import SESSION
+from app.analysis.estimates import NUMBER, SHARE, Estimate, Finding, Unit, mean_estimate
 
 TALKS = "conversations"
 TALK_COLUMNS = ("worker_id", "chat_history")
@@ -39,12 +42,17 @@ MEASURES: Mapping[str, tuple[Unit, str, tuple[float, float]]] = {
     "prop_first_prompt_too_short": (SHARE, f"conversations whose first message is under {SHORT} characters", (0, 1)),
 }
 """The measures with a mean in the report: unit, label and scale."""
-CODE = (
-    'quality_of_work(frame(database, study, "user_answers", origin), frame(database, study, "conversations", origin))'
-)
 METHOD = (
     "Means over all participants analysed (no filter); each participant counts once. 95 % intervals are mean ± t "
     "standard errors."
+)
+LONGEST_S = 600.0
+"""Longer times mean that the participant was away."""
+TIME_COLUMNS = ("path", "seconds")
+DURATIONS = (
+    f"The mean number of seconds on a step, over all its screens that were left within {LONGEST_S / 60:.0f} minutes. "
+    "95 % intervals are mean ± t standard errors by the cluster jackknife (participants). JSON and csv reports have "
+    "the median too."
 )
 
 
@@ -85,7 +93,6 @@ def messages(history: Any) -> list[Mapping[str, str]]:
 
 
 def _lengths(chats: list[list[Mapping[str, str]]]) -> dict[str, float]:
-    """The measures of one participant's conversations; those without data are left out."""
     own = [[one["content"] for one in chat if one["role"] in PERSON] for chat in chats]
     texts = [text for some in own for text in some]
     first = [some[0] for some in own if some]
@@ -94,25 +101,36 @@ def _lengths(chats: list[list[Mapping[str, str]]]) -> dict[str, float]:
     return found | ({"prop_first_prompt_too_short": fmean(len(text) < SHORT for text in first)} if first else {})
 
 
-def quality_of_work(answers: pd.DataFrame, talks: pd.DataFrame) -> tuple[Finding, ...]:
-    """The means over participants of `worker_table`. Names: `chatbench.work.<measure>`, after the columns."""
-    table = worker_table(answers, talks)
+@analysis
+def quality_of_work(answers: pd.DataFrame, talks: pd.DataFrame) -> Iterator[Finding]:
+    known = worker_table(answers, talks)
     found: dict[Unit, list[Estimate]] = {}
     for name, (unit, label, scale) in MEASURES.items():
-        values = table[name].dropna()
+        values = known[name].dropna()
         if not values.empty:
-            interval = mean_of(values.to_numpy(dtype="float64"), codes(values.index), scale=scale)
-            group = EstimateGroup(f"chatbench.work.{name}", label, len(values), len(values), {"measure": name})
             said = f"The mean over participants ({label}) is {{}}"
-            found.setdefault(unit, []).append(estimate(group, interval, said, unit, "participants"))
-    return tuple(
-        Finding(
-            f"chatbench.work.{unit}s", f"How participants worked: {unit}s", "participants", unit,
-            (0, 1 if unit == SHARE else max(one.high or one.value for one in some) or 1), tuple(some), METHOD, CODE,
-        )
-        for unit, some in found.items()
-    )  # fmt: skip
+            figure = (f"chatbench.work.{name}", label, {"measure": name}, said, values, values.index)
+            found.setdefault(unit, []).append(mean_estimate(*figure, counts="participants", unit=unit, scale=scale))
+    for unit, some in found.items():
+        most = 1 if unit == SHARE else max(one.high or one.value for one in some) or 1
+        known_as = (f"chatbench.work.{unit}s", f"How participants worked: {unit}s")
+        yield Finding(*known_as, "participants", unit, (0, most), tuple(some), METHOD)
 
 
-def work_of(tables: Tables) -> tuple[Finding, ...]:
-    return quality_of_work(tables[ANSWERS], tables[TALKS])
+@analysis
+def durations(times: pd.DataFrame) -> Iterator[Finding]:
+    """Mean seconds on each step, with the `median` in `further`; `times` has `path` (turns of loops as one), `seconds`
+    and `_session`."""
+    left = times[times["seconds"].notna()]
+    within = left[left["seconds"] <= LONGEST_S]
+    found = []
+    for path, rows in within.groupby("path", sort=False):
+        name = "".join(sign if sign.isalnum() or sign in "_-" else "-" if sign == "/" else "" for sign in str(path))
+        said, further = f"Participants were on {path} for {{}} s", {"median": float(rows["seconds"].median())}
+        figure = (f"chatbench.duration.{name}", str(path), {"path": str(path)}, said, rows["seconds"], rows[SESSION])
+        found.append(mean_estimate(*figure, counts="screens", scale=(0, LONGEST_S), further=further))
+    axis = (0.0, max([*(one.high or one.value for one in found), 1.0]))
+    long = len(left) - len(within)
+    note = f"{long:,} times over {LONGEST_S / 60:.0f} minutes are left out." if long else ""
+    title = "Seconds on each step"
+    yield Finding("chatbench.duration", title, "screens", NUMBER, axis, tuple(found), DURATIONS, note=note)

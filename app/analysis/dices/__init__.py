@@ -1,16 +1,14 @@
 """The analysis of DICES's tables, for both editions. Aroyo et al., NeurIPS 2023."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 
-from app.analysis.base import AnalysisStep, of_one
+from app.analysis.base import AnalysisStep, call, table
 from app.analysis.dices.agreement import agreement, dichotomy
-from app.analysis.dices.answer_shares import answered, experts
+from app.analysis.dices.answer_shares import HARM_COLUMNS, answered, experts, reasons, unsafe
 from app.analysis.dices.grasp import groups, kept_groups
 from app.analysis.dices.rater_pool import PROFILE
-from app.analysis.dices.rater_profiles import TIME, rater_profiles
-from app.analysis.dices.raters import filtered
-from app.analysis.dices.unsafe import HARM_COLUMNS, reasons, unsafe
+from app.analysis.dices.raters import TIME, filtered, rater_profiles
+from app.analysis.estimates import Finding
 from experiments.instruments.dices_safety import columns as reason_columns
 from storage.schemas.dices import OVERALL
 
@@ -52,30 +50,26 @@ NAMES: Mapping[str, str] = {
 
 
 def parts(edition: str) -> tuple[AnalysisStep, ...]:
-    """The parts for `dices-350` or `dices-990`."""
     columns = tuple(reversed(OVERALL[edition]))
-    table = edition.replace("-", "_")
+    name = edition.replace("-", "_")
     first = edition == "dices-350"
     asked = ("rater_id", "item_id", "Q_overall")
-    profile = (*asked, *(name for name in PROFILE if not (first and name == "rater_locale")))
+    profile = (*asked, *(one for one in PROFILE if not (first and one == "rater_locale")))
     timed = (*asked, TIME) if first else asked
-    alphas = partial(agreement, columns=columns, edition=edition)
-    yes = partial(dichotomy, columns=columns[:1], edition=edition)
-    golden = (of_one("Experts", table, (*asked, "safety_gold"), partial(experts, edition=edition)),) if first else ()
+
+    def step(title: str, function: Callable[..., tuple[Finding, ...]], *columns: str) -> AnalysisStep:
+        return AnalysisStep(title, call(function, table(name, columns), edition))
+
+    alphas, yes = table(name, ("rater_id", "item_id", *columns)), table(name, asked)
     return (
-        of_one("Agreement", table, ("rater_id", "item_id", *columns), alphas, quick=True),
-        of_one("Agreement on Yes", table, asked, yes),
-        of_one("Answers", table, asked, partial(answered, edition=edition)),
-        *golden,
-        of_one("Who says unsafe", table, (*profile, *HARM_COLUMNS), partial(unsafe, edition=edition)),
-        of_one("Reasons", table, ("rater_id", "item_id", *reason_columns(edition)), partial(reasons, edition=edition)),
-        of_one(
-            "Profiles of raters",
-            table,
-            (*profile, *((TIME,) if first else ())),
-            partial(rater_profiles, edition=edition),
-        ),
-        of_one("Raters", table, timed, partial(filtered, edition=edition)),
-        of_one("Groups of raters", table, profile, partial(groups, edition=edition)),
-        of_one("Groups of raters kept", table, profile, partial(kept_groups, edition=edition)),
+        AnalysisStep("Agreement", call(agreement, alphas, columns, edition), quick=True),
+        AnalysisStep("Agreement on Yes", call(dichotomy, yes, columns[:1], edition)),
+        step("Answers", answered, *asked),
+        *([step("Experts", experts, *asked, "safety_gold")] if first else []),
+        step("Who says unsafe", unsafe, *profile, *HARM_COLUMNS),
+        step("Reasons", reasons, "rater_id", "item_id", *reason_columns(edition)),
+        step("Profiles of raters", rater_profiles, *profile, *([TIME] if first else [])),
+        step("Raters", filtered, *timed),
+        step("Groups of raters", groups, *profile),
+        step("Groups of raters kept", kept_groups, *profile),
     )

@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.analysis.dices.coincidence_matrix import Metric, Sums, alphas, pairs
+from app.analysis.dices.coincidence_matrix import Metric, alphas, pairs
 from app.analysis.dices.jackknife import jackknife, leave_each_out, without_each_rater
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
+from app.analysis.estimates import NUMBER, Estimate, Finding, estimate
 from app.analysis.intervals import FEWEST, Interval
+from storage.datasets.describe.markdown import count
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 """How many raters gave each value (columns) to each conversation (rows)."""
@@ -54,7 +55,7 @@ def alpha(counts: Counts, metric: Metric = "nominal") -> float:
     that of all pairs of ratings; two values disagree by 1 (nominal), or by the square of how many ratings lie between
     them (ordinal), or of how many places they are apart (interval). No unit. Krippendorff: Content Analysis, 2018.
     """
-    return float(alphas(pairs(_planes(counts)).sum(axis=-1), metric))
+    return float(alphas(pairs(counts.T.astype(np.float64)).sum(axis=-1), metric))
 
 
 def marks_of(
@@ -95,15 +96,12 @@ def alpha_interval(marks: Marks, metric: Metric, *, raters_vary: bool = True) ->
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
-    """Nominal and ordinal alpha of columns (`Q_overall`, ...) of a DICES table; a note lists columns without an alpha.
-
-    Names: `dices.alpha_nominal.<column>`, `dices.alpha_ordinal.<column>`.
-    """
+    """Nominal and ordinal alpha of columns (`Q_overall`, ...) of a DICES table; a note has those without an alpha."""
     return _findings(ratings, columns, edition, ("nominal", "ordinal"))
 
 
 def dichotomy(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
-    """Alpha of `Yes` against the rest (No and Unsure alike). Names: `dices.alpha_yes.<column>`."""
+    """Alpha of `Yes` against the rest (No and Unsure alike)."""
     return _findings(ratings, columns, edition, ("yes",))
 
 
@@ -122,15 +120,13 @@ def marked(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Marks
 def _findings(
     ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, methods: tuple[str, ...]
 ) -> tuple[Finding, ...]:
-    function = "dichotomy" if "yes" in methods else "agreement"
-    code = f'{function}(frame(database, study, "{edition.replace("-", "_")}", origin), {columns!r}, "{edition}")'
     found = [
         Finding(
             f"dices.alpha_{method}", f"Agreement: Krippendorff's alpha, {TITLES[method]} ({edition})", "ratings",
             NUMBER, (-0.2, 1), tuple(_estimates(ratings, columns, edition, method)),
             f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 is agreement by chance. The number of "
             f"raters may differ between conversations. {BOTH}",
-            code, reference=0.0, note=_without(ratings, columns, method),
+            reference=0.0, note=_without(ratings, columns, method),
         )
         for method in methods
     ]  # fmt: skip
@@ -138,7 +134,6 @@ def _findings(
 
 
 def _without(ratings: pd.DataFrame, columns: tuple[str, ...], method: str) -> str:
-    """Which columns with ratings have no alpha, and why."""
     alone: list[str] = []
     equal: list[str] = []
     for column in columns:
@@ -159,11 +154,7 @@ def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, me
         if np.isnan(found.value):
             continue
         groups = {"column": column, "edition": edition, "conversations": f"{len(counts)}"}
-        raters = given["rater_id"].nunique()
-        group = EstimateGroup(f"dices.alpha_{method}.{column}", column, len(given), raters, groups)
-        said = f"Raters agreed on {column} with an alpha ({TITLES[method]}) of {{}} over {len(counts):,} conversations"
-        yield estimate(group, found, said, NUMBER, "ratings")
-
-
-def _planes(counts: Counts) -> Sums:
-    return counts.T.astype(np.float64)
+        over = count(len(counts), "conversation")
+        said = f"Raters agreed on {column} with an alpha ({TITLES[method]}) of {{}} over {over}"
+        size = (len(given), given["rater_id"].nunique())
+        yield estimate(f"dices.alpha_{method}.{column}", column, groups, size, found, said, NUMBER, "ratings")

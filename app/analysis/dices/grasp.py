@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from app.analysis.bootstrap import SEED
 from app.analysis.dices.cohesion import normalised_xrr, xrr
 from app.analysis.dices.coincidence_matrix import Sums
 from app.analysis.dices.grasp_measures import DSI, PERMUTATIONS, MeasureResult, family, own, sides
 from app.analysis.dices.rater_pool import LEAST, Axis, RaterPool, axes, pool
 from app.analysis.dices.raters import REMOVED, without
-from app.analysis.estimates import NUMBER, RANDOM, Estimate, EstimateGroup, Finding, estimate, slug
+from app.analysis.estimates import NUMBER, RANDOM, Estimate, Finding, estimate, slug
+from app.analysis.intervals import SEED
 
 COLUMN = "Q_overall"
 TITLES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
@@ -67,8 +67,6 @@ REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """A large group: its raters and ratings, and the counts by conversation of the group and of all others."""
-
     raters: int
     ratings: int
     group: Sums
@@ -81,10 +79,8 @@ def groups(
     """The GRASP family of `Q_overall` by rater group; `further` has `p`, `p_adjusted` and `random_groups`.
 
     p is two-sided and compares with the median of random groups of the same size, `random_groups`; an interval of GAI
-    or DSI holds 1 exactly where its p is not below 0.05.
-
-    Names: `dices.<measure>.<axis>.<group>` for irr, plurality, negentropy, xrr, voting_agreement and gai, and
-    `dices.dsi.<axis>`. Groups of fewer than 2 raters, or with fewer than 2 others, are left out and named in the note.
+    or DSI holds 1 exactly where its p is not below 0.05. Groups of fewer than 2 raters, or with fewer than 2 others,
+    are left out and named in the note.
     """
     return _findings(ratings, edition, "dices", permutations, seed)
 
@@ -103,15 +99,13 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
     known = axes(raters)
     outcomes = family(raters, known, permutations, seed)
     sizes = {key: size for axis in known for key, size in _sizes(raters, axis)}
-    function = "groups" if prefix == "dices" else "kept_groups"
-    code = f'{function}(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
     raters_label = edition if prefix == "dices" else f"{edition}, raters kept by the release"
     found = [
         Finding(
             f"{prefix}.{measure}", f"{title} ({raters_label})", "ratings", NUMBER, scale,
             tuple(_estimates(outcomes, measure, sizes, (prefix, said))),
-            f"{FORMULAS[measure]} {_method(measure, permutations, seed)}", code,
-            REFERENCES.get(measure), _left_out(known, outcomes, measure),
+            f"{FORMULAS[measure]} {_method(measure, permutations, seed)}",
+            reference=REFERENCES.get(measure), note=_left_out(known, outcomes, measure),
         )
         for measure, (title, said, scale) in TITLES.items()
     ]  # fmt: skip
@@ -134,7 +128,6 @@ def _method(measure: str, permutations: int, seed: int) -> str:
 
 
 def _sizes(pool: RaterPool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]], GroupCounts]]:
-    """The counts of the large groups, and of the whole axis as one group."""
     one, others = (side[:, :, 0] for side in sides(pool, axis, own(pool)))
     sizes = axis.sizes()
     for place, number in enumerate(axis.large()):
@@ -161,9 +154,9 @@ def _estimates(
         group_label = ", ".join(outcome.group)
         name = f"{prefix}.{measure}.{outcome.axis}" + (f".{slug('_x_'.join(outcome.group))}" if outcome.group else "")
         columns = {"axis": outcome.axis, **({"group": group_label} if group_label else {})}
-        group = EstimateGroup(name, group_label or outcome.axis, size.ratings, size.raters, columns)
         who = f"Raters who are {group_label}" if group_label else f"By {outcome.axis.replace('_x_', ' and ')}, raters"
-        yield estimate(group, outcome.found, f"{who} {said}", NUMBER, "ratings", further=_further(outcome, size))
+        figure = (name, group_label or outcome.axis, columns, (size.ratings, size.raters), outcome.found)
+        yield estimate(*figure, f"{who} {said}", NUMBER, "ratings", further=_further(outcome, size))
 
 
 def _further(outcome: MeasureResult, size: GroupCounts) -> Mapping[str, float]:

@@ -45,7 +45,6 @@ def leave_each_out(sums: Sums) -> Sums:
 
 
 def variance(without: Sums) -> float:
-    """The jackknife variance of a statistic, from its values without each cluster."""
     return float((without.size - 1) / without.size * np.sum((without - without.mean()) ** 2))
 
 

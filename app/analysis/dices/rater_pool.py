@@ -44,8 +44,6 @@ class RaterPool:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A way to divide raters into groups."""
-
     name: str
     """`race`, `race_x_gender`."""
     groups: tuple[tuple[str, ...], ...]
@@ -58,7 +56,6 @@ class Axis:
         return np.asarray(np.arange(len(self.groups))[:, None] == self.codes, dtype=np.float32)
 
     def sizes(self) -> Codes:
-        """How many raters each group has."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.groups))
 
     def large(self) -> Codes:
@@ -71,9 +68,13 @@ def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> RaterPool:
     """The raters of a DICES table and their answers in a column; rows without an answer are left out."""
     given = ratings[ratings[column].isin(ORDER)]
     marks, ids, _ = marks_of(given["item_id"], given["rater_id"], given[column])
-    columns = given[[name for name in PROFILE if name in given.columns]].astype(object)
-    profiles = columns.where(columns.notna() & (columns != ""), None).groupby(given["rater_id"].astype(str)).first()
-    return RaterPool(marks, profiles.reindex(ids).rename_axis("rater_id"))
+    return RaterPool(marks, profiles_of(given, given["rater_id"].astype(str)).reindex(ids).rename_axis("rater_id"))
+
+
+def profiles_of(ratings: pd.DataFrame, raters: pd.Series) -> pd.DataFrame:
+    """A row for each rater: the columns of the profile, from the first row that has them; None if not known."""
+    columns = ratings[[name for name in PROFILE if name in ratings]].astype(object)
+    return columns.where(columns.notna() & (columns != ""), None).groupby(raters).first()
 
 
 def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
-from app.analysis.base import AnalysisStep, of_one
+from app.analysis.base import AnalysisStep, call, table
 from app.analysis.data_frames import INSTRUMENTS
 from app.analysis.instruments import reliability, scores
 
+_FRAME = "instrument_frame(database, study, origin)"
+_SCORES, _ITEMS = table(INSTRUMENTS, scores.COLUMNS, _FRAME), table(INSTRUMENTS, reliability.COLUMNS, _FRAME)
 PARTS: tuple[AnalysisStep, ...] = (
-    of_one("Scores of instruments", INSTRUMENTS, scores.COLUMNS, scores.instrument_scores, quick=True),
-    of_one("Reliability of instruments", INSTRUMENTS, reliability.COLUMNS, reliability.reliabilities),
+    AnalysisStep("Scores of instruments", call(scores.instrument_scores, _SCORES), quick=True),
+    AnalysisStep("Reliability of instruments", call(reliability.reliabilities, _ITEMS)),
 )
 _AT = "for an instrument that several surveys ask, by the path of the survey"
 NAMES: Mapping[str, str] = {

@@ -17,18 +17,18 @@ there is no omega. Two items determine no model of one factor.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.analysis.bootstrap import DRAWN, draws, middle
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
+from app.analysis.base import analysis
+from app.analysis.estimates import NUMBER, Estimate, Finding, estimate
 from app.analysis.instruments.scores import by_score, figure_name, full_title, of_newest_form
-from app.analysis.intervals import Interval, Values
+from app.analysis.intervals import DRAWN, Values, draws, middle
 
 COLUMNS = ("path", "instrument", "title", "score", "score_title", "low", "high", "items")
-"""The columns that are needed."""
 LEAST_ITEMS_OMEGA = 3
 MOST_TURNS, CLOSE_ENOUGH, LEAST_UNIQUE = 500, 1e-11, 1e-4
 """When Newton's method ends: after so many steps, with a step so small, or at a unique variance so small."""
@@ -38,7 +38,6 @@ METHOD = (
     "that of a model of one factor, fitted by maximum likelihood. It needs at least three items, and there is none "
     f"where the model has no proper solution. The 95 % intervals are those of {DRAWN}."
 )
-CODE = "reliabilities(instrument_frame(database, study, origin))"
 Matrices = npt.NDArray[np.float64]
 
 
@@ -92,21 +91,12 @@ def one_factor(correlations: Matrices) -> tuple[Values, Values]:
     return loadings, unique
 
 
-def reliabilities(frame: pd.DataFrame) -> tuple[Finding, ...]:
-    """Alpha of each score of at least two items, and omega of each of at least three; empty without any.
-
-    Names: `instrument.alpha.<instrument>.<score>` and `instrument.omega.<instrument>.<score>`; with `_at` and the path
-    if several surveys ask the instrument.
-    """
+@analysis
+def reliabilities(frame: pd.DataFrame) -> Iterator[Finding]:
+    """Alpha of each score of at least two items, and omega of each of at least three."""
     estimates = tuple(one for rows, name, place in by_score(frame) for one in _of_score(rows, name, place))
-    if not estimates:
-        return ()
-    return (
-        Finding(
-            "instrument.reliability", "Reliability of the scores", "participants", NUMBER, (0, 1), estimates, METHOD,
-            CODE, columns=("coefficient",),
-        ),
-    )  # fmt: skip
+    title, columns = "Reliability of the scores", ("coefficient",)
+    yield Finding("instrument.reliability", title, "participants", NUMBER, (0, 1), estimates, METHOD, columns=columns)
 
 
 def _of_score(every: pd.DataFrame, name: str, place: str) -> Iterator[Estimate]:
@@ -126,11 +116,9 @@ def _of_score(every: pd.DataFrame, name: str, place: str) -> Iterator[Estimate]:
         if np.isnan(value):
             continue
         found = middle(value, compute(drawn), people)
-        group = EstimateGroup(
-            figure_name(kind, name, place), f"{title}: {words}", people, people,
-            {"score": title, "coefficient": words},
-        )  # fmt: skip
-        yield estimate(group, _cut(found), f"{words} of {title} was {{}}", NUMBER, "participants")
+        found = replace(found, high=None if found.high is None else min(found.high, 1.0))
+        figure = (figure_name(kind, name, place), f"{title}: {words}", {"score": title, "coefficient": words})
+        yield estimate(*figure, (people, people), found, f"{words} of {title} was {{}}", NUMBER, "participants")
 
 
 def _drawn(answers: Values) -> Matrices:
@@ -141,8 +129,3 @@ def _drawn(answers: Values) -> Matrices:
     means = weights @ answers / people
     squares = np.tensordot(weights, products, axes=1) / people
     return np.asarray((squares - means[:, :, None] * means[:, None, :]) * people / (people - 1))
-
-
-def _cut(found: Interval) -> Interval:
-    """The interval, which cannot exceed 1."""
-    return Interval(found.value, found.low, None if found.high is None else min(found.high, 1.0), found.why)

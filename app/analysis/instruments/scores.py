@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from app.analysis.arms import by_arm
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import codes, mean_of, number_of
+from app.analysis.estimates import NUMBER, Estimate, Finding, mean_estimate, slug
 
 COLUMNS = ("path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms")
-"""The columns that are needed."""
 METHOD = (
     "Scores follow the rules of each instrument's file: reverse items are turned, and there is no score where more "
     "items are unanswered than the rule allows. The 95 % interval of a mean is mean ± t standard errors, by leaving "
     "out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023), which for one score a "
     "participant is the usual s/√n; t has one degree of freedom less than there are participants."
 )
-CODE = "instrument_scores(instrument_frame(database, study, origin))"
 
 
 def instrument_scores(frame: pd.DataFrame) -> tuple[Finding, ...]:
-    """The mean of each score, and by condition; the standard deviation (n - 1) is in `further` as `sd`.
-
-    Names: `instrument.mean.<instrument>.<score>` and `instrument.mean_by_arm.<instrument>.<score>.<factor>.<value>`;
-    with `_at` and the path if several surveys ask the instrument.
-    """
+    """The mean of each score, and by condition; the standard deviation (n - 1) is in `further` as `sd`."""
     return tuple(_finding(rows, name, place) for rows, name, place in by_score(frame))
 
 
@@ -72,28 +65,16 @@ def _finding(every: pd.DataFrame, name: str, place: str) -> Finding:
     others = len(every) - len(rows)
     note = f"{unscored:,} of {len(rows):,} without a score, as too many items were not answered. " if unscored else ""
     note += f"{others:,} of another form of the instrument, in an earlier version, are left out." if others else ""
-    estimates = tuple(_estimates(known, name, place, title, axis))
-    return Finding(
-        figure_name("mean", name, place), title, "scores", NUMBER, axis, estimates, METHOD, CODE, note=note.strip()
-    )
+    name, estimates = figure_name("mean", name, place), tuple(_means(known, name, place, title, axis))
+    return Finding(name, title, "scores", NUMBER, axis, estimates, METHOD, note=note.strip())
 
 
-def _estimates(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
-    if known.empty:
-        return
-    for arm, rows in by_arm(known):
+def _means(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
+    for arm, rows in by_arm(known) if len(known) else ():
+        values = rows["value"].to_numpy("float64")
+        sd = {"sd": float(np.std(values, ddof=1))} if values.size > 1 else {}
+        said = f"{title} ({arm.label})" if arm.value else title
+        said = f"{said}: the mean was {{}}" + (f", with a standard deviation of {sd['sd']:.2f}" if sd else "")
         which = figure_name("mean_by_arm" if arm.value else "mean", name, place, *arm.value)
-        yield _mean(rows, which, arm.label, arm.groups, f"{title} ({arm.label})" if arm.value else title, axis)
-
-
-def _mean(
-    rows: pd.DataFrame, name: str, label: str, groups: Mapping[str, str], title: str, axis: tuple[float, float]
-) -> Estimate:
-    values = rows["value"].to_numpy("float64")
-    people = codes(rows["_session"])
-    found = mean_of(values, people, scale=axis)
-    sd = float(np.std(values, ddof=1)) if values.size > 1 else None
-    spread = f", with a standard deviation of {sd:.2f}" if sd is not None else ""
-    group = EstimateGroup(name, label, values.size, number_of(people), groups)
-    further = {} if sd is None else {"sd": sd}
-    return estimate(group, found, f"{title}: the mean was {{}}{spread}", NUMBER, "scores", further=further)
+        figure = (which, arm.label, arm.groups, said, values, rows["_session"])
+        yield mean_estimate(*figure, counts="scores", scale=axis, further=sd)

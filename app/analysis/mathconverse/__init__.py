@@ -2,48 +2,61 @@
 
 from collections.abc import Mapping
 
-from app.analysis.base import AnalysisStep, of_one
-from app.analysis.mathconverse.backgrounds import BACKGROUND_COLUMNS, backgrounds
-from app.analysis.mathconverse.correlation import CORRELATED, rating_correlations
-from app.analysis.mathconverse.distribution import distribution
-from app.analysis.mathconverse.divergence import divergence
-from app.analysis.mathconverse.groups import (
-    CONFIDENCE_COLUMNS,
-    EXPERTISE_COLUMNS,
+from app.analysis.base import AnalysisStep, call, table
+from app.analysis.mathconverse.correlation import CORRELATED, rating_correlations, rating_trend
+from app.analysis.mathconverse.participants import BACKGROUND_COLUMNS, LENGTH_COLUMNS, backgrounds, conversation_lengths
+from app.analysis.mathconverse.preference import (
+    COMPLETE_COLUMNS,
+    PREDICTED_COLUMNS,
+    RANK_COLUMNS,
+    best_alone,
+    complete_ranks,
+    preference_predicted,
+    preferred,
+    ranks,
+)
+from app.analysis.mathconverse.queries import CONVERSATION_COLUMNS, QUERIES, QUERY_COLUMNS, query_labels, query_types
+from app.analysis.mathconverse.ratings import (
+    COLUMNS,
+    HELPFUL,
+    RIGHT,
+    TABLE,
+    UNHELPFUL,
+    WRONG,
+    distribution,
+    divergence,
+    ratings,
     ratings_by_confidence,
     ratings_by_expertise,
     ratings_by_turn,
+    ratings_overall,
 )
-from app.analysis.mathconverse.lengths import LENGTH_COLUMNS, conversation_lengths
-from app.analysis.mathconverse.pairs import PREDICTED_COLUMNS, preference_predicted, preferred
-from app.analysis.mathconverse.preference import COMPLETE_COLUMNS, RANK_COLUMNS, RANKS, complete_ranks, ranks
-from app.analysis.mathconverse.query_types import CONVERSATION_COLUMNS, query_types_of
-from app.analysis.mathconverse.ratings import COLUMNS, TABLE, ratings, ratings_overall
-from app.analysis.mathconverse.taxonomy import QUERIES, QUERY_COLUMNS, query_labels
-from app.analysis.mathconverse.ties import best_alone
-from app.analysis.mathconverse.trend import rating_trend
 
+_RATED, _RANKED = table(TABLE, COLUMNS), table(TABLE, RANK_COLUMNS)
+_EXPERTISE, _CONFIDENCE = table(TABLE, (*COLUMNS, "mth_bkgrd")), table(TABLE, (*COLUMNS, "solo_solve"))
+_COMPLETE = table(TABLE, COMPLETE_COLUMNS)
+_QUERIES = table(QUERIES, QUERY_COLUMNS)
 PARTS: tuple[AnalysisStep, ...] = (
-    of_one("Ratings", TABLE, COLUMNS, ratings, quick=True),
-    of_one("Distribution of ratings", TABLE, COLUMNS, distribution),
-    of_one("Ratings over all models", TABLE, COLUMNS, ratings_overall),
-    of_one("Ratings by turn", TABLE, COLUMNS, ratings_by_turn),
-    of_one("Change of ratings", TABLE, COLUMNS, rating_trend),
-    of_one("Ratings by expertise", TABLE, EXPERTISE_COLUMNS, ratings_by_expertise),
-    of_one("Ratings by confidence", TABLE, CONFIDENCE_COLUMNS, ratings_by_confidence),
-    of_one("Correlations of ratings", TABLE, CORRELATED, rating_correlations),
-    of_one("Divergence of ratings", TABLE, COLUMNS, divergence),
-    of_one("Preference", RANKS, RANK_COLUMNS, ranks, quick=True),
-    of_one("Preference in complete sets", RANKS, COMPLETE_COLUMNS, complete_ranks),
-    of_one("Best alone, and ties", RANKS, COMPLETE_COLUMNS, best_alone),
-    of_one("Preference between two", RANKS, RANK_COLUMNS, preferred),
-    of_one("Preference predicted by ratings", RANKS, PREDICTED_COLUMNS, preference_predicted),
-    of_one("Lengths of conversations", TABLE, LENGTH_COLUMNS, conversation_lengths),
-    of_one("Backgrounds", TABLE, BACKGROUND_COLUMNS, backgrounds),
+    AnalysisStep("Ratings", call(ratings, _RATED), quick=True),
+    AnalysisStep("Distribution of ratings", call(distribution, _RATED)),
+    AnalysisStep("Ratings over all models", call(ratings_overall, _RATED)),
+    AnalysisStep("Ratings by turn", call(ratings_by_turn, _RATED)),
+    AnalysisStep("Change of ratings", call(rating_trend, _RATED)),
+    AnalysisStep("Ratings by expertise", call(ratings_by_expertise, _EXPERTISE)),
+    AnalysisStep("Ratings by confidence", call(ratings_by_confidence, _CONFIDENCE)),
+    AnalysisStep("Correlations of ratings", call(rating_correlations, table(TABLE, CORRELATED))),
+    AnalysisStep("Divergence of ratings", call(divergence, _RATED)),
+    AnalysisStep("Preference", call(ranks, _RANKED), quick=True),
+    AnalysisStep("Preference in complete sets", call(complete_ranks, _COMPLETE)),
+    AnalysisStep("Best alone, and ties", call(best_alone, _COMPLETE)),
+    AnalysisStep("Preference between two", call(preferred, _RANKED)),
+    AnalysisStep("Preference predicted by ratings", call(preference_predicted, table(TABLE, PREDICTED_COLUMNS))),
+    AnalysisStep("Lengths of conversations", call(conversation_lengths, table(TABLE, LENGTH_COLUMNS))),
+    AnalysisStep("Backgrounds", call(backgrounds, table(TABLE, BACKGROUND_COLUMNS))),
 )
 TAXONOMY: tuple[AnalysisStep, ...] = (
-    of_one("Labels of queries", QUERIES, QUERY_COLUMNS, query_labels),
-    AnalysisStep("Kinds of queries", {QUERIES: QUERY_COLUMNS, TABLE: CONVERSATION_COLUMNS}, query_types_of),
+    AnalysisStep("Labels of queries", call(query_labels, _QUERIES)),
+    AnalysisStep("Kinds of queries", call(query_types, _QUERIES, table(TABLE, CONVERSATION_COLUMNS))),
 )
 """The parts for `taxonomy`."""
 NAMES: Mapping[str, str] = {
@@ -61,7 +74,10 @@ NAMES: Mapping[str, str] = {
     "mathconverse.by_confidence.correctness.<confidence>": "mean correctness by confidence to solve it alone, 0 to 6",
     "mathconverse.pearson.<ratings>": "Pearson's correlation of two ratings; `..._without_0`: without correctness 0",
     "mathconverse.spearman.<ratings>": "Spearman's correlation of two ratings; `..._without_0`: without correctness 0",
-    "mathconverse.divergence.<cell>": "share of replies that are `right_unhelpful` or `helpful_wrong`",
+    "mathconverse.divergence.<cell>": (
+        f"share of replies that are `right_unhelpful` (correctness {RIGHT}, helpfulness at most {UNHELPFUL}) or "
+        f"`helpful_wrong` (helpfulness at least {HELPFUL}, correctness 1 to {WRONG}; 0 means no mathematics, not wrong)"
+    ),
     "mathconverse.mean_rank.<model>": "mean rank of the model; 1 is the best",
     "mathconverse.best_or_tied.<model>": "share of sets in which the model was ranked best, alone or tied",
     "mathconverse.mean_rank_complete.<model>": "mean rank in complete sets (a conversation with each ranked model)",

@@ -1,4 +1,5 @@
-"""Helpfulness and correctness by model, in MathConverse's `mathconverse_interactions`.
+"""Helpfulness and correctness in MathConverse's `mathconverse_interactions`: by model and other groups, how often each
+rating was given, and how both diverge.
 
 Each rated reply counts once, on the scales from 0 to 6 (Collins et al.: Evaluating language models for mathematics
 through interactions. PNAS 2024). A correctness of 0 means that the reply contains no mathematics. The paper's means
@@ -7,18 +8,28 @@ include it as a number, so means with and without it are computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 
 import orjson
 import pandas as pd
 
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import codes, mean_of
+from app.analysis.base import analysis, each
+from app.analysis.estimates import (
+    NUMBER,
+    Estimate,
+    Finding,
+    Scatter,
+    ScatterPoint,
+    mean_estimate,
+    share_estimate,
+    share_finding,
+    slug,
+)
+from app.analysis.mathconverse.participants import SHORT
+from storage.schemas.mathconverse import EXPERTISE, MISSING
 
 TABLE = "mathconverse_interactions"
 COLUMNS = ("model", "uid", "helpfulness_ratings", "correctness_ratings")
-"""The columns that are needed."""
 SCALES = ("helpfulness", "correctness")
 SCALE = (0, 6)
 METHOD = (
@@ -28,7 +39,22 @@ METHOD = (
 )
 WITHOUT = "Replies of correctness 0, which contain no mathematics, are left out; the published means count them as 0."
 WITHOUT_TOO = "Without correctness 0: without replies that contain no mathematics."
-CODE = f'ratings(frame(database, study, "{TABLE}", origin))'
+FEWER = "Later turns come only from longer conversations; satisfied participants may stop early."
+CONFIDENCE = tuple(map(str, range(7)))
+"""`solo_solve`, from (0) Definitely could not solve on my own to (6) Definitely can solve on my own."""
+DISTRIBUTED = (
+    "The share of rated replies with each rating. The 95 % interval is Wilson's for the effective number of "
+    "independent ratings, because replies share participants (cluster jackknife); Student's t has one degree of "
+    "freedom less than there are participants."
+)
+RIGHT, UNHELPFUL, HELPFUL, WRONG = 6, 3, 5, 2
+DIVERGED = (
+    "The share of replies that are rated on both scales. Correct but unhelpful means a correctness of "
+    f"{RIGHT} and a helpfulness of at most {UNHELPFUL}; helpful but wrong a helpfulness of at least {HELPFUL} and a "
+    f"correctness of 1 to {WRONG}; correctness 0 (no mathematics) does not count as wrong. The 95 % interval is "
+    "Wilson's for the effective number of independent replies, because replies share participants (cluster jackknife); "
+    "Student's t has one degree of freedom less than there are participants."
+)
 
 
 def turns(interactions: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -47,59 +73,10 @@ def turns(interactions: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFram
     return rows.astype({"helpfulness": "float64", "correctness": "float64", "turn": "int64"})
 
 
-def ratings(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean helpfulness and correctness by model; empty if no reply is rated.
-
-    Names: `mathconverse.mean.helpfulness.<model>`, `mathconverse.mean.correctness.<model>`,
-    `mathconverse.mean.correctness_without_0.<model>`.
-    """
-    rated_turns = turns(interactions)
-    without = mathematical(rated_turns)
-    found = (
-        _finding(rated_turns, "helpfulness", "helpfulness", "Helpfulness by model"),
-        _finding(rated_turns, "correctness", "correctness", "Correctness by model"),
-        _finding(without, "correctness", "correctness_without_0", "Correctness by model, without 0", WITHOUT),
-    )
-    return tuple(finding for finding in found if finding.estimates)
-
-
-def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean helpfulness and correctness over all models; by model, helpfulness of replies that contain mathematics.
-
-    Names: `mathconverse.mean.helpfulness.all`, `mathconverse.mean.correctness.all`, both also as `..._without_0.all`;
-    `mathconverse.mean.helpfulness_without_0.<model>`.
-    """
-    rated_turns = turns(interactions)
-    code = f'ratings_overall(frame(database, study, "{TABLE}", origin))'
-    found = (
-        Finding(
-            "mathconverse.mean_of_all", "Helpfulness and correctness over all models", "ratings", NUMBER, SCALE,
-            tuple(_of_all(rated_turns)), METHOD, code, note=WITHOUT_TOO,
-        ),
-        replace(
-            _finding(
-                mathematical(rated_turns), "helpfulness", "helpfulness_without_0",
-                "Helpfulness by model, without replies of correctness 0", WITHOUT_TOO,
-            ),
-            code=code,
-        ),
-    )  # fmt: skip
-    return tuple(finding for finding in found if finding.estimates)
-
-
-def _of_all(rated_turns: pd.DataFrame) -> Iterator[Estimate]:
-    for end, some, but in (
-        ("", rated_turns, ""),
-        ("_without_0", mathematical(rated_turns), " if they contain mathematics"),
-    ):
-        for scale in SCALES:
-            rows = some[some[scale].notna()]
-            label = f"{scale}, without correctness 0" if end else scale
-            if len(rows):
-                group = grouped(f"mathconverse.mean.{scale}{end}.all", label, rows, {"model": "all"})
-                yield mean_rating(
-                    group, rows, scale, f"Over all models, replies had a mean {scale} of {{}} (of 6){but}"
-                )
+def listed(cell: str) -> list[int | None]:
+    """Parse a cell of ratings, a Python list of numbers and None: JSON except for None instead of null."""
+    found: list[int | None] = orjson.loads(cell.replace("None", "null"))
+    return found
 
 
 def mathematical(rated_turns: pd.DataFrame) -> pd.DataFrame:
@@ -107,32 +84,158 @@ def mathematical(rated_turns: pd.DataFrame) -> pd.DataFrame:
     return rated_turns[rated_turns["correctness"] > 0]
 
 
-def mean_rating(group: EstimateGroup, rows: pd.DataFrame, column: str, said: str) -> Estimate:
-    """The mean of some replies' ratings, with its interval by participants."""
-    found = mean_of(rows[column].to_numpy(), codes(rows["uid"]), scale=SCALE)
-    return estimate(group, found, said, NUMBER, "ratings")
+@analysis
+def ratings(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """Mean helpfulness and correctness by model, and correctness of replies that contain mathematics."""
+    rated_turns = turns(interactions)
+    yield _by_model(rated_turns, "helpfulness", "helpfulness", "Helpfulness by model", "")
+    yield _by_model(rated_turns, "correctness", "correctness", "Correctness by model", "")
+    without = mathematical(rated_turns)
+    yield _by_model(without, "correctness", "correctness_without_0", "Correctness by model, without 0", WITHOUT)
 
 
-def grouped(name: str, label: str, rows: pd.DataFrame, groups: Mapping[str, str]) -> EstimateGroup:
-    """The group that rows of participants (`uid`) make."""
-    return EstimateGroup(name, label, len(rows), rows["uid"].nunique(), groups)
+@analysis
+def ratings_overall(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """Mean helpfulness and correctness over all models; by model, helpfulness of replies that contain mathematics."""
+    rated_turns = turns(interactions)
+    without = mathematical(rated_turns)
+    means = []
+    for end, some, but in (("", rated_turns, ""), ("_without_0", without, " if they contain mathematics")):
+        for scale in SCALES:
+            rows = some[some[scale].notna()]
+            if len(rows):
+                label = f"{scale}, without correctness 0" if end else scale
+                name, said = f"mathconverse.mean.{scale}{end}.all", "Over all models, replies"
+                means.append(_mean(name, label, {"model": "all"}, rows, scale, said, but))
+    title = "Helpfulness and correctness over all models"
+    yield _finding("mathconverse.mean_of_all", title, tuple(means), WITHOUT_TOO)
+    title = "Helpfulness by model, without replies of correctness 0"
+    yield _by_model(without, "helpfulness", "helpfulness_without_0", title, WITHOUT_TOO)
 
 
-def listed(cell: str) -> list[int | None]:
-    """Parse a cell of ratings, a Python list of numbers and None: JSON except for None instead of null."""
-    found: list[int | None] = orjson.loads(cell.replace("None", "null"))
-    return found
+def _by_model(rated_turns: pd.DataFrame, scale: str, name: str, title: str, note: str) -> Finding:
+    but = " where they hold mathematics" if name.endswith("_0") else ""
+    means = tuple(
+        _mean(f"mathconverse.mean.{name}.{slug(model)}", str(model), {"model": str(model)}, rows, scale,
+              f"Replies of {model}", but)
+        for model, rows in rated_turns[rated_turns[scale].notna()].groupby("model", sort=True)
+    )  # fmt: skip
+    return _finding(f"mathconverse.mean.{name}", title, means, note)
 
 
-def _finding(rated_turns: pd.DataFrame, column: str, name: str, title: str, note: str = "") -> Finding:
-    rated = rated_turns[rated_turns[column].notna()]
-    estimates = tuple(_by_model(rated, column, name))
-    return Finding(f"mathconverse.mean.{name}", title, "ratings", NUMBER, SCALE, estimates, METHOD, CODE, note=note)
+def _finding(name: str, title: str, means: tuple[Estimate, ...], note: str) -> Finding:
+    return Finding(name, title, "ratings", NUMBER, SCALE, means, METHOD, note=note)
 
 
-def _by_model(rated: pd.DataFrame, column: str, name: str) -> Iterator[Estimate]:
-    for model, rows in rated.groupby("model", sort=True):
-        group = grouped(f"mathconverse.mean.{name}.{slug(model)}", str(model), rows, {"model": str(model)})
-        but = " where they hold mathematics" if name.endswith("_0") else ""
-        said = f"Replies of {model} had a mean {column} of {{}} (of 6){but}"
-        yield mean_rating(group, rows, column, said)
+def _mean(
+    name: str, label: str, groups: dict[str, str], rows: pd.DataFrame, scale: str, said: str, but: str = ""
+) -> Estimate:
+    said = f"{said} had a mean {scale} of {{}} (of 6){but}"
+    return mean_estimate(name, label, groups, said, rows[scale], rows["uid"], counts="ratings", scale=SCALE)
+
+
+@analysis
+def ratings_by_expertise(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """Mean helpfulness and correctness by the participants' experience with mathematics (`mth_bkgrd`)."""
+
+    def words(value: str) -> tuple[str, str]:
+        label = "not said" if value == MISSING else value
+        return label, f"Replies to participants with the experience “{label}”"
+
+    yield from _by(turns(interactions, ("mth_bkgrd",)), "expertise", "mth_bkgrd", (*EXPERTISE, MISSING), words)
+
+
+@analysis
+def ratings_by_confidence(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """Mean helpfulness and correctness by confidence to solve the problem alone (`solo_solve`, 0 to 6)."""
+    rated_turns = turns(interactions, ("solo_solve",))
+    rated_turns = rated_turns.assign(solo_solve=rated_turns["solo_solve"].astype(str))
+
+    def words(value: str) -> tuple[str, str]:
+        label = "not said" if value == MISSING else f"{value} of 6"
+        return label, f"Where the confidence to solve the problem alone was {label}, replies"
+
+    yield from _by(rated_turns, "confidence", "solo_solve", (*CONFIDENCE, MISSING), words)
+
+
+@analysis
+def ratings_by_turn(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """Mean helpfulness and correctness of the first reply of a conversation, of the second, and so on."""
+    rated_turns = turns(interactions)
+    values = [str(turn) for turn in range(1, int(rated_turns["turn"].max()) + 1)] if len(rated_turns) else []
+    rated_turns = rated_turns.assign(turn=rated_turns["turn"].astype(str))
+    yield from _by(rated_turns, "turn", "turn", values, lambda turn: (f"turn {turn}", f"Replies of turn {turn}"), FEWER)
+
+
+def _by(
+    rated_turns: pd.DataFrame, by: str, column: str, values: Sequence[str], words: Callable[[str], tuple[str, str]],
+    note: str = "",
+) -> Iterator[Finding]:  # fmt: skip
+    """A finding for each scale; `words` gives a value's label, and the beginning of its sentence."""
+    for scale in SCALES:
+        name, means = f"mathconverse.by_{by}.{scale}", []
+        rated = rated_turns[rated_turns[scale].notna()]
+        for value in values:
+            rows = rated[rated[column] == value]
+            if len(rows):
+                label, said = words(value)
+                one = f"{name}.{slug(SHORT.get(value, value))}"
+                means.append(_mean(one, label, {column: value}, rows, scale, said))
+        yield _finding(name, f"{scale.capitalize()} by {by}", tuple(means), note)
+
+
+@analysis
+def distribution(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """The share of each rating from 0 to 6, on both scales, and how often each pair of ratings was given."""
+    rated_turns = turns(interactions)
+    shares = []
+    for scale in SCALES:
+        rated = rated_turns[rated_turns[scale].notna()]
+        for value in range(SCALE[0], SCALE[1] + 1) if len(rated) else ():
+            name, groups = f"mathconverse.distribution.{scale}.{value}", {"value": f"{value}", "rating": scale}
+            said = f"{{}} of replies ({{count}}) had a {scale} of {value} (of 6)"
+            found = _share(name, f"{scale} {value}", groups, said, rated[scale] == value, rated)
+            shares.append(found)
+    both = rated_turns.dropna(subset=list(SCALES)).groupby(list(SCALES)).size().rename("n").reset_index()
+    points = tuple(
+        ScatterPoint(row.correctness, row.helpfulness, int(row.n),
+                     f"helpfulness {row.helpfulness:.0f}, correctness {row.correctness:.0f}")
+        for row in each(both)
+    )  # fmt: skip
+    title = "Helpfulness against correctness, and the distributions of both"
+    yield share_finding(
+        "mathconverse.distribution", title, "ratings", shares, DISTRIBUTED, columns=("rating",),
+        note="Correctness 0 means that the reply contains no mathematics.",
+        scatter=Scatter(SCALES[1], SCALES[0], SCALE, points, margins=True),
+    )  # fmt: skip
+
+
+@analysis
+def divergence(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """The shares of replies that are correct but unhelpful, or helpful but wrong.
+
+    CheckMate asks for "clear discrepancies" between helpfulness and correctness (questions_to_ask.txt).
+    """
+    rated = turns(interactions).dropna(subset=list(SCALES))
+    helpful, correct = rated["helpfulness"], rated["correctness"]
+    cells = {
+        "right_unhelpful": (
+            f"correctness {RIGHT}, helpfulness at most {UNHELPFUL}", (correct == RIGHT) & (helpful <= UNHELPFUL),
+        ),
+        "helpful_wrong": (
+            f"helpfulness at least {HELPFUL}, correctness 1 to {WRONG}",
+            (helpful >= HELPFUL) & correct.between(1, WRONG),
+        ),
+    }  # fmt: skip
+    shares = (
+        _share(f"mathconverse.divergence.{name}", label, {"cell": name},
+               f"{{}} of replies ({{count}}) had {label}", hits, rated)
+        for name, (label, hits) in cells.items()
+        if len(rated)
+    )  # fmt: skip
+    title = "Replies with different helpfulness and correctness"
+    yield share_finding("mathconverse.divergence", title, "ratings", shares, DIVERGED)
+
+
+def _share(name: str, label: str, groups: dict[str, str], said: str, hits: pd.Series, rated: pd.DataFrame) -> Estimate:
+    return share_estimate(name, label, groups, said, hits, rated["uid"], counts="ratings", counted=True)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from app.analysis.report.build import FactorArm, Report, VersionUsed, build_report
-from app.analysis.report.csv_table import as_csv
+from app.analysis.report.data_formats import as_csv, as_json
 from app.analysis.report.document import markdown
 from app.analysis.report.html_page import html
-from app.analysis.report.json_data import as_json
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
@@ -17,14 +16,4 @@ FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
 """How a report is written, by the ending of its file."""
 
 
-__all__ = [
-    "FORMATS",
-    "FactorArm",
-    "Report",
-    "VersionUsed",
-    "as_csv",
-    "as_json",
-    "build_report",
-    "html",
-    "markdown",
-]
+__all__ = ["FORMATS", "FactorArm", "Report", "VersionUsed", "as_csv", "as_json", "build_report", "html", "markdown"]

@@ -23,7 +23,7 @@ from app.analysis.estimates import (
     format_interval,
     format_value,
 )
-from app.analysis.report.grid import grid_places
+from app.analysis.report.arrangement import grid_places
 from app.analysis.report.published_comparison import FigureComparison
 from app.analysis.trial.power import PowerPoint
 from app.errors import SettingsError

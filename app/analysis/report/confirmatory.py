@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from app.analysis.estimates import NUMBER, Finding, Unit, format_interval, format_level, format_p_value, format_value
 from app.analysis.report.blocks import Block, BulletList, Heading, Paragraph, TextTable
 from app.analysis.report.wording import when
-from app.analysis.trial.arm_flow import ArmFlow
 from app.analysis.trial.checklists import Checklist, checklists
 from app.analysis.trial.hypothesis_tests import sides
+from app.analysis.trial.populations import ArmFlow
 from app.analysis.trial.results import HypothesisResult, raw_means, unit_of
 from app.analysis.trial.trial_report import TrialReport
 from experiments.study.sections.plan import STEP

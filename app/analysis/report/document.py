@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.analysis.estimates import COUNT, Estimate, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
-from app.analysis.report.arrangement import sections
+from app.analysis.report.arrangement import Grid, grid, sections
 from app.analysis.report.blocks import (
     Block,
     BulletList,
@@ -18,16 +18,8 @@ from app.analysis.report.blocks import (
     TextTable,
     as_markdown,
 )
-from app.analysis.report.build import Report
-from app.analysis.report.confirmatory import (
-    CONFIRMATORY,
-    EXPLORATORY,
-    EXPLORED,
-    confirmatory,
-    filled_checklists,
-)
-from app.analysis.report.consort_flow import flow_stages
-from app.analysis.report.grid import Grid, grid
+from app.analysis.report.build import Report, flow_stages
+from app.analysis.report.confirmatory import CONFIRMATORY, EXPLORATORY, EXPLORED, confirmatory, filled_checklists
 from app.analysis.report.quality_and_costs import money
 
 WIDTH = 62

@@ -11,11 +11,9 @@ from markupsafe import Markup, escape
 
 from app.analysis.estimates import Finding, format_interval, format_p, format_value
 from app.analysis.report import charts, confirmatory, wording
-from app.analysis.report.arrangement import sections
-from app.analysis.report.build import Report
-from app.analysis.report.consort_flow import flow_stages
+from app.analysis.report.arrangement import grid, sections
+from app.analysis.report.build import Report, flow_stages
 from app.analysis.report.document import MANY
-from app.analysis.report.grid import grid
 from app.analysis.report.quality_and_costs import money
 from app.errors import SettingsError
 

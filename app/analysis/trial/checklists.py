@@ -23,8 +23,6 @@ NOT_ANSWERED = "not answered"
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """An item with where it is answered; NOT_ANSWERED if it is not."""
-
     number: str
     item: str
     answer: str
@@ -36,8 +34,6 @@ class ChecklistItem:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """A guideline with its items."""
-
     title: str
     source: str
     items: tuple[ChecklistItem, ...]

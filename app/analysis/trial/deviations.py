@@ -25,8 +25,6 @@ INTEGRITY = "integrity"
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A deviation: a stable name, when (microseconds UTC), what happened, and why; empty if no reason was given."""
-
     name: str
     at_us: int
     what: str
@@ -89,7 +87,6 @@ def what_changed(before: Study, after: Study) -> str:
 
 
 def _change(key: str, old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """A key of the plan that differs; with both numbers if it is that of participants."""
     if key != "participants":
         return key
     before, after = (plan.get(key) or "none given" for plan in (old, new))

@@ -22,8 +22,6 @@ from experiments.study.sections.plan import Correction, Direction
 
 @dataclass(frozen=True, slots=True)
 class HypothesisTest:
-    """A test of a difference."""
-
     p: float
     alpha: float
     low: float
@@ -35,7 +33,6 @@ class HypothesisTest:
 def evaluate(
     found: Difference, direction: Direction, alpha: float = 0.05, margin: float | None = None
 ) -> HypothesisTest:
-    """The test that a plan's hypothesis asks for, by its direction."""
     if direction == "equivalent":
         return equivalence(found, margin or 0.0, alpha)
     if direction == "not_worse":
@@ -63,7 +60,6 @@ def shown(low: float, high: float, direction: Direction, margin: float | None = 
 def superiority(
     found: Difference, direction: Direction = "different", alpha: float = 0.05, null: float = 0.0
 ) -> HypothesisTest:
-    """Whether the difference is greater than, less than or different from `null`."""
     above, below = found.p_above(null), found.p_below(null)
     if direction == "different":
         return _result(found, min(1.0, 2 * min(above, below)), alpha, 1 - alpha)
@@ -77,7 +73,6 @@ def non_inferiority(found: Difference, margin: float, alpha: float = 0.05) -> Hy
 
 
 def equivalence(found: Difference, margin: float, alpha: float = 0.05) -> HypothesisTest:
-    """Whether the difference lies within minus and plus the margin."""
     _positive(margin, "The margin")
     return _result(found, max(found.p_above(-margin), found.p_below(margin)), alpha, 1 - 2 * alpha)
 

@@ -38,8 +38,6 @@ AGAIN = ", again"
 
 @dataclass(frozen=True, slots=True)
 class PlannedLook:
-    """A planned look: its number from 1, and how many participants must have completed."""
-
     number: int
     needs: int
 
@@ -88,7 +86,6 @@ def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
 
 
 def look_is_due(database: Database, study: str) -> bool:
-    """Whether enough participants have completed for the next planned look."""
     lock = outcome_lock(database, study)
     return lock is not None and lock.next is not None and lock.complete >= lock.next.needs
 
@@ -234,7 +231,6 @@ def _monitor(plan: Plan, hypothesis: Hypothesis, shares: tuple[float, ...]) -> t
 
 
 def _planned(database: Database, study: str, recorded: PlanEvents) -> Study | None:
-    """The study as it was preregistered; None if it was not."""
     counts = plan_in_force(database, study, recorded)
     return None if counts is None else Studies(database).get(counts.hash)
 

@@ -85,8 +85,6 @@ class TrialSession:
 
 @dataclass(frozen=True)
 class TrialData:
-    """The sessions of a trial of one origin, and the values of its hypotheses' outcomes."""
-
     plan: Plan
     sessions: tuple[TrialSession, ...]
     values: Mapping[str, tuple[TrialValue, ...]]
@@ -178,8 +176,6 @@ def read_trial(database: Database, study: str, origin: str, plan: Plan) -> Trial
 
 
 class _Record:
-    """A stored session with its places, and its rows in the tidy tables."""
-
     def __init__(self, record: TidySession, layout: Layout) -> None:
         self.record, self.layout = record, layout
         self.places = {place.path: place for place in visited(record.study, record.state)}
@@ -204,7 +200,6 @@ class _Record:
         )
 
     def values(self, outcome: str) -> Iterator[TrialValue]:
-        """The values of an outcome, in the order in which they were given."""
         if outcome == "seconds":
             if self.record.state.outcome == COMPLETE:
                 yield TrialValue(self.summary["session"], "", {}, "", 0, self.summary["seconds"])
@@ -229,7 +224,6 @@ class _Record:
                 yield row
 
     def _covariates(self, plan: Plan) -> Iterator[tuple[str, float]]:
-        """The first answer to each."""
         for name in plan.covariates:
             given = (row["number"] for row in self._answers(name) if row.get("step") == "survey")
             if (first := next(given, None)) is not None:

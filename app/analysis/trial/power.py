@@ -31,8 +31,6 @@ FEWEST = 8
 
 @dataclass(frozen=True, slots=True)
 class GridPoint:
-    """What is simulated for one point of a grid."""
-
     design: Design
     assumed: Assumptions
     participants: int
@@ -51,8 +49,6 @@ class GridPoint:
 
 @dataclass(frozen=True, slots=True)
 class PowerPoint:
-    """The result of a point."""
-
     participants: int
     effect: float
     runs: int
@@ -63,18 +59,15 @@ class PowerPoint:
 
     @property
     def power(self) -> float:
-        """The share of trials that showed the hypothesis."""
         return self.shown / self.runs
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's interval of the power, for the number of runs."""
         found = wilson(self.power, self.power * (1 - self.power) / self.runs, self.runs - 1, self.runs)
         return (found.low or 0.0), (1.0 if found.high is None else found.high)
 
 
 def run_point(point: GridPoint) -> PowerPoint:
-    """Simulate the trials of a point."""
     random = np.random.default_rng(np.random.SeedSequence(point.seed, spawn_key=(int(point.key, 16),)))
     judge = monitor_of(point.design, point.participants)
     ends = [
@@ -161,11 +154,9 @@ def approximate_participants(design: Design, assumed: Assumptions, effect: float
     rest = 1 - r_u - r_v
     q = assumed.covariate_r2 if design.covariates else 0.0
     p = design.treated
-    each = {
-        "between": (r_u - q + rest / m) / (p * (1 - p)),
-        "within": 4 * rest / m,
-        "paired": 2 * rest / m,
-    }[design.contrast]
+    each = {"between": (r_u - q + rest / m) / (p * (1 - p)), "within": 4 * rest / m, "paired": 2 * rest / m}[
+        design.contrast
+    ]
     edge = design.margin or 0.0
     distance = {"equivalent": edge - abs(effect), "not_worse": edge + effect}.get(design.direction, abs(effect))
     if design.missing == "worst-case":  # the effect of those who leave before their first answer is 0
@@ -179,15 +170,12 @@ def approximate_participants(design: Design, assumed: Assumptions, effect: float
 
 
 def sizes_around(participants: int) -> tuple[int, ...]:
-    """A grid of sizes around a number, rounded to two digits."""
     step = 10 ** max(0, len(str(participants)) - 2)
     return tuple(sorted({max(FEWEST, round(share * participants / step) * step) for share in AROUND}))
 
 
 @dataclass(frozen=True, slots=True)
 class ParticipantsNeeded:
-    """The number of participants for a power; None if no simulated number reaches it."""
-
     participants: int | None
     at_most: bool = False
     """Whether it is only known that so many are enough: it is the smallest number that was simulated."""

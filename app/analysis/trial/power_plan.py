@@ -1,18 +1,34 @@
-"""What `parley trial power` simulates for a plan: each hypothesis with its design, its assumptions and its grid."""
+"""What `parley trial power` simulates for a plan: each hypothesis with its design (arms by the weights of the study's
+cells, answers and questions as asked), its assumptions and its grid.
+
+Assumptions are taken from a pilot or a release. With the residuals r of answers from the mean of their arm, the
+intraclass correlation of participants is
+
+    sum over pairs of r r' of one participant and different questions / number of such pairs / mean of r^2
+
+and that of questions the same for pairs of one question and different participants: pairwise moment estimates, with
+equal weights of pairs (such estimates are compared in Biometrics 1995, 51:276). Below 0 they count as 0.
+
+Covariates explain the share R2 of the variance of participants' mean residuals, adjusted for their number k as 1 - (1 -
+R2) (G - 1)/(G - k - 1) with G participants; times that variance over mean of r^2, it is their share of the variance of
+answers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import sqrt
 from statistics import median
 
+import numpy as np
 import pandas as pd
 
 from app.analysis.chatbench.accuracy import COLUMNS, TABLE, prepared
 from app.analysis.data_frames import frame
-from app.analysis.trial.estimator import CONTROL, TREATMENT
+from app.analysis.intervals import Codes, Values, codes, number_of
+from app.analysis.trial.estimator import BEFORE, CONTROL, TREATMENT
 from app.analysis.trial.outcomes import TrialData
-from app.analysis.trial.planned_design import BINARY, planned_design, wanted_effect
 from app.analysis.trial.power import (
     GridPoint,
     ParticipantsNeeded,
@@ -22,14 +38,167 @@ from app.analysis.trial.power import (
     participants_for,
     sizes_around,
 )
-from app.analysis.trial.simulation import Assumptions, Design
-from app.analysis.trial.variance import Observed, observe
+from app.analysis.trial.simulation import Assumptions, Contrast, Design
 from app.errors import TrialError
+from experiments.study.cells import cells
 from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import ORIGINS, Origin
 from storage.reports.analysis_data import origins_of
+
+BINARY = "correct"
+"""The outcome whose values are 0 or 1."""
+
+
+def contrast_of(study: Study, hypothesis: Hypothesis) -> Contrast:
+    if hypothesis.contrast.factor == STEP:
+        return "paired"
+    return "between" if hypothesis.contrast.factor in study.factors else "within"
+
+
+def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> Design:
+    """The design of a hypothesis; answers and questions are those of `rows`, of simulated or real participants.
+
+    Its alpha is that which the hypothesis needs whatever the others show: over the number of its family, if that is
+    corrected (Holm's first step, and Benjamini and Hochberg's); with planned looks, over the number of primary ones.
+    Raises TrialError where nobody can be compared.
+    """
+    plan = plan_of(study)
+    contrast = contrast_of(study, hypothesis)
+    among = hypothesis.contrast
+    shares = [1.0, 1.0]
+    if contrast == "between":
+        every = cells(study.factors, study.pools)
+        shares = [
+            sum(cell.weight for cell in every if cell.values.get(among.factor) == value)
+            for value in (among.treatment, among.control)
+        ]
+    if not all(shares):
+        raise TrialError(f"{hypothesis.id}: nobody is assigned to one of {among.treatment} and {among.control}.")
+    if rows.empty:
+        raise TrialError(f"{hypothesis.id}: no participant has a value of {hypothesis.outcome}.")
+    groups = ["participant", "moment"] if "moment" in rows else ["participant"]
+    looks = plan.looks if hypothesis.role == "primary" else None
+    corrected = len(plan.corrected(hypothesis.family)) if plan.correction(hypothesis.family) != "none" else 1
+    share = len(plan.primary) if looks is not None else corrected
+    return Design(
+        contrast,
+        hypothesis.direction,
+        hypothesis.alpha / share,
+        hypothesis.margin,
+        treated=shares[0] / sum(shares) if contrast == "between" else 0.5,
+        compared=sum(shares) if contrast == "between" else 1.0,
+        answers=round(float(rows.groupby(groups, observed=True).size().median())),
+        questions=int(rows["question"].nunique()) if "question" in rows else 1,
+        looks=looks,
+        covariates=0 if contrast == "paired" else len(plan.covariates),
+        missing=plan.missing,
+    )
+
+
+def plan_of(study: Study) -> Plan:
+    if study.file.plan is None:
+        raise TrialError(f"The study {study.name} has no `plan:`, so there is no hypothesis. See docs/trials.md.")
+    return study.file.plan
+
+
+def chosen_hypotheses(plan: Plan, names: Sequence[str]) -> tuple[Hypothesis, ...]:
+    known = {one.id: one for one in plan.hypotheses}
+    for name in names:
+        if name not in known:
+            raise TrialError(f"The plan has no hypothesis {name!r}; it has {', '.join(known)}.")
+    return tuple(known[name] for name in names) if names else plan.primary
+
+
+def wanted_effect(hypothesis: Hypothesis) -> float | None:
+    """The effect for which power is computed: the smallest one of interest with its sign; 0 where the claim is that
+    there is none. None if the plan has none."""
+    if hypothesis.direction in ("equivalent", "not_worse"):
+        return 0.0
+    if hypothesis.smallest_effect is None:
+        return None
+    return -hypothesis.smallest_effect if hypothesis.direction == "less" else hypothesis.smallest_effect
+
+
+FEWEST = 10
+"""The fewest participants from whom variances are estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    baseline: float
+    sd: float
+    icc_participant: float
+    icc_question: float
+    participants: int
+    answers: int
+    covariate_r2: float | None = None
+    """None without covariates."""
+
+
+def observe(rows: pd.DataFrame, covariates: Sequence[str] = ()) -> Observed:
+    """What rows of a trial show; columns as of `estimator.difference` or `paired`, and the covariates.
+
+    The baseline is the control's mean. Raises TrialError for too few participants, or without a control.
+    """
+    there = rows.dropna(subset=["value"])
+    group = there["arm"] if "arm" in there else there["moment"]
+    people = codes(there["participant"])
+    if number_of(people) < FEWEST:
+        raise TrialError(
+            f"{number_of(people)} participants have a value there; variances need {FEWEST}. Give the assumptions as "
+            "options: --assume baseline=..., sd, icc_participant, icc_question."
+        )
+    control = there["value"][group.isin([CONTROL, BEFORE])]
+    if control.empty:
+        raise TrialError("Nobody has a value of the control there, so there is no baseline: give --baseline.")
+    means = there.groupby(group.astype(str))["value"].transform("mean")
+    left = (there["value"] - means).to_numpy(float)
+    variance = float(left @ left) / left.size
+    if variance <= 0:
+        raise TrialError("All values there are equal, so how much they vary is not known.")
+    asked = codes(there["question"]) if "question" in there else None
+    both = codes(people * number_of(asked) + asked) if asked is not None else None
+    of_people = max(0.0, _pairs(left, people, both) / variance)
+    of_questions = max(0.0, _pairs(left, asked, both) / variance) if asked is not None else 0.0
+    found = Observed(float(control.mean()), sqrt(variance), of_people, of_questions, number_of(people), left.size)
+    if not covariates:
+        return found
+    share = _explained(there.assign(left=left), covariates) / variance
+    several = left.size > number_of(people)
+    return replace(found, covariate_r2=min(share, of_people) if several else min(share, 1.0))
+
+
+def _explained(rows: pd.DataFrame, covariates: Sequence[str]) -> float:
+    """The variance of participants' mean residuals that covariates explain; raises TrialError for too few."""
+    means = rows.dropna(subset=list(covariates)).groupby("participant")[["left", *covariates]].mean()
+    free = len(means) - len(covariates) - 1
+    if free < FEWEST:
+        raise TrialError(
+            f"{len(means)} participants have a value and the covariates there, too few to say what the covariates "
+            "explain: give --assume covariate_r2=..."
+        )
+    y = (means["left"] - means["left"].mean()).to_numpy(float)
+    x = (means[list(covariates)] - means[list(covariates)].mean()).to_numpy(float)
+    rest = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return max(0.0, float(y @ y / (len(y) - 1) - rest @ rest / free))
+
+
+def _pairs(left: Values, clusters: Codes, apart: Codes | None) -> float:
+    """The mean product of pairs of a cluster, without the pairs that share `apart` too; 0 without pairs."""
+    products, count = _sums(left, clusters)
+    if apart is not None:
+        less = _sums(left, apart)
+        products, count = products - less[0], count - less[1]
+    return products / count if count else 0.0
+
+
+def _sums(left: Values, clusters: Codes) -> tuple[float, float]:
+    """The sum of products over ordered pairs of a cluster, and how many there are."""
+    sums, sizes = np.bincount(clusters, weights=left), np.bincount(clusters)
+    return float(sums @ sums - left @ left), float(sizes @ sizes - left.size)
+
 
 POWERS = (0.8, 0.9)
 """The powers for which a number of participants is given."""
@@ -53,8 +222,6 @@ class PowerOptions:
 
 @dataclass(frozen=True, slots=True)
 class HypothesisPower:
-    """A hypothesis, what is simulated of it, and the results."""
-
     hypothesis: Hypothesis
     design: Design
     assumed: Assumptions
@@ -64,7 +231,6 @@ class HypothesisPower:
     points: tuple[PowerPoint, ...] = ()
 
     def needed(self) -> Iterator[tuple[float, float, ParticipantsNeeded]]:
-        """For each effect but the null's, and each power: the number of participants."""
         for effect in self.effects[1:]:
             own = [point for point in self.points if point.effect == effect]
             for power in POWERS:
@@ -95,7 +261,6 @@ class Pilot:
 
     @property
     def minutes(self) -> float | None:
-        """The median time of complete sessions; None without any."""
         times = [one.seconds / 60 for one in self.sessions.sessions if one.complete] if self.sessions else []
         return median(times) if times else None
 
@@ -166,7 +331,6 @@ def _assumptions(hypothesis: Hypothesis, design: Design, known: Mapping[str, flo
 
 
 def _default_effects(hypothesis: Hypothesis, assumed: Assumptions) -> tuple[float, ...]:
-    """The wanted effect, and a larger one if there can be such a share."""
     wanted = wanted_effect(hypothesis)
     if wanted is None:
         raise TrialError(f"{hypothesis.id} has no `smallest_effect` in the plan: write one, or give --effect.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.analysis.trial.planned_design import plan_of
+from app.analysis.trial.power_plan import plan_of
 from app.analysis.trial.wording import (
     ESTIMATOR,
     PAIRED,
@@ -51,16 +51,12 @@ for finding in trial_findings(database, Studies(database).get(HASH), "person"):
 
 @dataclass(frozen=True, slots=True)
 class ExistingData:
-    """How many sessions there are when the plan is preregistered, by origin."""
-
     people: int
     pilots: int
 
 
 @dataclass(frozen=True, slots=True)
 class FormAnswer:
-    """A question of a form, with its answer in Markdown."""
-
     section: str
     question: str
     answer: str
@@ -114,7 +110,6 @@ def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[Fo
 
 
 def aspredicted(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[FormAnswer, ...]:
-    """AsPredicted's questions (aspredicted.org, version 2)."""
     plan = plan_of(study)
     answers = {
         "1) Have any data been collected for this study already?": f"{_existing(data)} {_pilots(data)}",
@@ -139,7 +134,6 @@ def aspredicted(study: Study, data: ExistingData, files: Sequence[str] = ()) -> 
 
 
 def markdown(title: str, form: Sequence[FormAnswer]) -> str:
-    """A form as a Markdown page, to copy answer by answer."""
     lines, section = [f"# {title}"], ""
     for one in form:
         if one.section != section:
@@ -164,7 +158,6 @@ def _pilots(data: ExistingData) -> str:
 
 
 def _design(study: Study) -> str:
-    """The steps, in their order, with the number of problems in each loop."""
     return f"The steps, in their order: {', '.join(_steps(study.flow))}."
 
 

@@ -12,29 +12,13 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from types import MappingProxyType
 
-from app.analysis.estimates import (
-    NUMBER,
-    POINTS,
-    SHARE,
-    Estimate,
-    EstimateGroup,
-    Finding,
-    Unit,
-    estimate,
-    format_value,
-)
+from app.analysis.estimates import NUMBER, POINTS, SHARE, Estimate, Finding, Unit, estimate, format_value
 from app.analysis.intervals import Interval
 from app.analysis.trial.estimator import Difference
 from app.analysis.trial.hypothesis_tests import adjusted, evaluate, sides
 from app.analysis.trial.looks import nominal_alpha
 from app.analysis.trial.outcomes import TrialData, estimated, read_trial
-from app.analysis.trial.populations import (
-    RULES,
-    Population,
-    excluded_otherwise,
-    intention_to_treat,
-    per_protocol,
-)
+from app.analysis.trial.populations import RULES, Population, excluded_otherwise, intention_to_treat, per_protocol
 from app.analysis.trial.wording import ESTIMATOR, PAIRED, outcome_words
 from app.errors import TrialError
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan
@@ -86,12 +70,10 @@ class HypothesisResult:
 
     @property
     def too_few(self) -> bool:
-        """Whether a group has so few participants that nothing is concluded."""
         return self.found is not None and self.found.fewest < FEWEST_IN_A_GROUP
 
 
 def trial_findings(database: Database, study: Study, origin: str) -> tuple[Finding, ...]:
-    """The findings of a study's plan, from its sessions of one origin; none without a plan."""
     if study.file.plan is None:
         return ()
     data = read_trial(database, study.name, origin, study.file.plan)
@@ -133,7 +115,6 @@ def _tested(data: TrialData, one: Hypothesis, population: Population) -> _Tested
 
 
 def _adjusted(plan: Plan, tested: Sequence[_Tested]) -> Iterator[tuple[str, float]]:
-    """The corrected p of each hypothesis that is corrected, by its id."""
     for family in dict.fromkeys(one.hypothesis.family for one in tested):
         together = plan.corrected(family)
         members = [one for one in tested if one.hypothesis in together]
@@ -160,7 +141,6 @@ def _whole(
 
 
 def _decision(result: HypothesisResult) -> str:
-    """What the test allows to conclude, in a sentence or two."""
     one, contrast = result.hypothesis, result.hypothesis.contrast
     if result.found is None:
         return f"There is no estimate, so nothing can be concluded. {result.why}"
@@ -248,7 +228,6 @@ def raw_means(result: HypothesisResult) -> tuple[str, str]:
 
 
 def raw_words(result: HypothesisResult) -> str:
-    """The same in a sentence that names the groups; empty without an estimate."""
     contrast, (means, difference) = result.hypothesis.contrast, raw_means(result)
     if result.found is None:
         return ""
@@ -256,7 +235,6 @@ def raw_words(result: HypothesisResult) -> str:
 
 
 def _others(data: TrialData, one: Hypothesis, level: float) -> Iterator[Estimate]:
-    """The per-protocol estimate, and that without each exclusion rule; none where there is no estimate."""
     for name, label, population in _populations(data, one):
         try:
             found, people = estimated(data, one, population.sessions)
@@ -280,7 +258,6 @@ def _populations(data: TrialData, one: Hypothesis) -> Iterator[tuple[str, str, P
 
 
 def _axis(every: Sequence[Estimate]) -> tuple[float, float]:
-    """From the lowest to the highest end of an interval, with 0 among them."""
     ends = [0.0, *(end for one in every for end in (one.low, one.high) if end is not None)]
     edge = (max(ends) - min(ends)) / 20
     return min(ends) - edge, max(ends) + edge
@@ -289,10 +266,9 @@ def _axis(every: Sequence[Estimate]) -> tuple[float, float]:
 def _estimate(
     one: Hypothesis, name: str, label: str, found: Difference, people: int, level: float, further: Mapping[str, float]
 ) -> Estimate:
-    """An estimate with the interval that belongs to the test, so that its p and its interval say the same."""
-    group = EstimateGroup(name, label, found.n, people, {"population": label})
     low, high = found.interval(level)
     known = isfinite(low)
     interval = Interval(found.estimate, low, high, level=level) if known else Interval(found.estimate, why=SPENT)
     said = f"{label}: {outcome_words(one.outcome)}, {one.contrast.treatment} minus {one.contrast.control}: {{}}"
-    return estimate(group, interval, said, unit_of(one), _counts(one), further=further)
+    figure = (name, label, {"population": label}, (found.n, people), interval)
+    return estimate(*figure, said, unit_of(one), _counts(one), further=further)

@@ -39,8 +39,6 @@ _tail = np.vectorize(lambda z: 0.5 * erfc(z / sqrt(2)), otypes=[float])
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """The boundaries of the looks, first to last."""
-
     fractions: tuple[float, ...]
     """The share of the information that there is at each look, rising to 1."""
     alpha: float
@@ -53,14 +51,12 @@ class Boundaries:
     """Each look's p: cross where p, with as many sides, is at most this."""
 
     def crossed(self, p: float, look: int) -> bool:
-        """Whether a look's p crosses; `look` counts from 0."""
         return p <= self.nominal[look]
 
 
 def boundaries(
     fractions: Sequence[float], alpha: float = 0.05, spending: Spending = "obrien-fleming", sides: Sides = 2
 ) -> Boundaries:
-    """The boundaries of looks at these information fractions; the last must be 1."""
     times = _checked(fractions, alpha)
     apart = _apart(times)
     spent = tuple(spend(t, alpha, spending, sides) for t in apart)
@@ -86,20 +82,6 @@ def spend(t: float, alpha: float, spending: Spending, sides: Sides = 2) -> float
     if spending == "pocock":
         return sides * side * log(1 + (e - 1) * t)
     return sides * 2 * float(_tail(NORMAL.inv_cdf(1 - side / 2) / sqrt(t)))
-
-
-def crossing(
-    critical: Sequence[float], fractions: Sequence[float], drift: float = 0.0, sides: Sides = 2
-) -> tuple[float, ...]:
-    """The probability to cross first at each look; the statistic's mean at the last is `drift` (0 under the null).
-
-    With two sides, crossing either boundary counts.
-    """
-    state, found = _Continuation(), []
-    for z, t in zip(critical, _apart(fractions), strict=True):
-        found.append(state.upper(t, z, drift) + (state.lower(t, z, drift) if sides == 2 else 0.0))
-        state = state.after(t, z, sides, drift)
-    return tuple(found)
 
 
 def repeated_interval(found: Difference, bounds: Boundaries, look: int) -> tuple[float, float]:
@@ -159,7 +141,6 @@ class Monitor:
 
 
 def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:
-    """The monitor of a plan's looks; without any, of one look at the end, whose interval is the usual one."""
     fractions = looks.at if looks is not None else (1.0,)
     spending = looks.spending if looks is not None else "obrien-fleming"
     bounds = None if spending == "always-valid" else boundaries(fractions, alpha, spending, sides)
@@ -175,34 +156,23 @@ class _Continuation:
     masses: Values = field(default_factory=lambda: np.ones(1))
     """Density times the quadrature's weight."""
 
-    def upper(self, t: float, z: float, drift: float = 0.0) -> float:
+    def upper(self, t: float, z: float) -> float:
         """The probability to go on until t and be at or above z there."""
-        return self._beyond(z * sqrt(t), t, drift, 1)
+        return float(self.masses @ _tail((z * sqrt(t) - self.nodes) / sqrt(t - self.t)))
 
-    def lower(self, t: float, z: float, drift: float = 0.0) -> float:
-        """The probability to go on until t and be at or below -z there."""
-        return self._beyond(-z * sqrt(t), t, drift, -1)
-
-    def _beyond(self, edge: float, t: float, drift: float, sign: int) -> float:
-        if abs(edge) == inf:
-            return 0.0
-        step = t - self.t
-        return float(self.masses @ _tail(sign * (edge - self.nodes - drift * step) / sqrt(step)))
-
-    def after(self, t: float, z: float, sides: Sides, drift: float = 0.0) -> _Continuation:
+    def after(self, t: float, z: float, sides: Sides) -> _Continuation:
         """Those who go on past a look at t: Z < z, and with two sides also Z > -z."""
         far = FAR * sqrt(t)
-        high = min(z * sqrt(t), drift * t + far)
-        low = max(-z * sqrt(t), drift * t - far) if sides == 2 else drift * t - far
+        high = min(z * sqrt(t), far)
+        low = max(-z * sqrt(t), -far) if sides == 2 else -far
         nodes = (high - low) / 2 * NODES + (high + low) / 2
         step = t - self.t
-        moved = nodes[:, None] - self.nodes[None, :] - drift * step
+        moved = nodes[:, None] - self.nodes[None, :]
         kernel = np.exp(-(moved**2) / (2 * step)) / sqrt(2 * pi * step)
         return _Continuation(t, nodes, (high - low) / 2 * WEIGHTS * (kernel @ self.masses))
 
 
 def _solve(state: _Continuation, t: float, wanted: float, sides: Sides) -> float:
-    """The z beyond which, on one side, lies the wanted probability."""
     if wanted <= 1e-15:
         return inf
     low, high = -FAR if sides == 1 else 0.0, FAR

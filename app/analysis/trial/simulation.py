@@ -77,7 +77,6 @@ class Assumptions:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the control's answers."""
         return self.sd if self.sd is not None else sqrt(self.baseline * (1 - self.baseline))
 
     def treated(self, effect: float) -> float:
@@ -91,7 +90,6 @@ class Assumptions:
         return mean
 
     def latent(self) -> tuple[float, float]:
-        """The latent correlations r_u and r_v."""
         if self.sd is not None:
             return self.icc_participant, self.icc_question
         found = tuple(latent_correlation(icc, self.baseline) for icc in (self.icc_participant, self.icc_question))
@@ -125,8 +123,6 @@ class Assumptions:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What is simulated of a study and of one hypothesis of its plan."""
-
     contrast: Contrast
     direction: Direction
     alpha: float
@@ -145,14 +141,11 @@ class Design:
     missing: Missing = "complete-cases"
 
     def people(self, participants: int) -> int:
-        """How many of all participants are compared."""
         return round(participants * self.compared)
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTrial:
-    """How a simulated trial ended."""
-
     rejected: bool
     """Whether the hypothesis was shown, at any look."""
     participants: int
@@ -166,7 +159,6 @@ class SimulatedTrial:
 def simulate(
     random: np.random.Generator, assumed: Assumptions, design: Design, participants: int, effect: float
 ) -> SimulatedTrial:
-    """One trial with so many participants in the whole study, stopped at the first look that shows the hypothesis."""
     return simulate_with(random, assumed, design, participants, effect, monitor_of(design, participants))
 
 
@@ -219,7 +211,6 @@ class SimulatedAnswers:
     """The arm of each participant who began; without meaning for other contrasts than between."""
 
     def until(self, people: int) -> SimulatedAnswers:
-        """The answers of the first participants."""
         end = int(np.searchsorted(self.people, people))
         asked = None if self.questions is None else self.questions[:end]
         began = self.covariates[:people], self.arms[:people]
@@ -247,7 +238,6 @@ class SimulatedAnswers:
 
 
 def _means(values: Values, groups: Codes, count: int) -> Values:
-    """The mean of each group, 0 where it has no value."""
     sums = np.bincount(groups, weights=values, minlength=count)
     means: Values = sums / np.maximum(1, np.bincount(groups, minlength=count))
     return means
@@ -256,7 +246,6 @@ def _means(values: Values, groups: Codes, count: int) -> Values:
 def draw(
     random: np.random.Generator, assumed: Assumptions, design: Design, people: int, effect: float
 ) -> SimulatedAnswers:
-    """The answers of a trial with so many participants in the comparison."""
     answers = design.answers
     person = np.repeat(np.arange(people), answers)
     order = np.tile(np.arange(answers), people)

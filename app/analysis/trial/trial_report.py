@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.analysis.estimates import Finding
-from app.analysis.trial.arm_flow import ArmFlow, arm_flows
 from app.analysis.trial.deviations import Deviation, deviations
 from app.analysis.trial.looks import outcome_lock
 from app.analysis.trial.outcomes import TrialData, read_trial
+from app.analysis.trial.populations import ArmFlow, arm_flows
 from app.analysis.trial.results import HypothesisResult, findings, raw_words, trial_results
 from app.analysis.trial.wording import (
     ESTIMATOR,
@@ -57,12 +57,10 @@ class TrialReport:
 
     @property
     def planned_looks(self) -> tuple[RecordedLook, ...]:
-        """The interim looks that were planned and taken."""
         return tuple(one for one in self.events.looks if one.number is not None)
 
     @property
     def unplanned_looks(self) -> tuple[RecordedLook, ...]:
-        """The looks at outcomes before the end that the plan does not have."""
         return tuple(one for one in self.events.looks if one.number is None)
 
     @property
@@ -97,13 +95,11 @@ def trial_report(database: Database, study: str, origin: str) -> TrialReport | N
 
 
 def _newest_with_plan(database: Database, study: str, origin: str) -> Study | None:
-    """The newest version with sessions that has a plan; None if there is none."""
     taken = Studies(database).with_sessions(study, origin)
     return next((one for one in reversed(taken) if one.file.plan is not None), None)
 
 
 def _over(database: Database, study: str, data: TrialData, events: PlanEvents) -> bool:
-    """Whether the planned participants have completed, or the study was closed."""
     if events.preregistrations:
         return outcome_lock(database, study) is None
     wanted = data.plan.participants

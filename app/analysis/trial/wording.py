@@ -101,7 +101,6 @@ def hypothesis_words(hypothesis: Hypothesis) -> str:
 
 
 def inference_words(plan: Plan) -> Iterator[str]:
-    """How each family is decided; with looks, how the primary hypotheses are."""
     if plan.looks:
         names, many = ", ".join(one.id for one in plan.primary), len(plan.primary)
         levels = ", ".join(dict.fromkeys(f"{one.alpha / many:.3g}" for one in plan.primary))
@@ -130,14 +129,12 @@ def inference_words(plan: Plan) -> Iterator[str]:
 
 
 def sample_words(plan: Plan) -> str:
-    """How many participants, and when collection stops."""
     if plan.participants is None:
         return f"as many as give each primary hypothesis a power of {plan.power:g} (see `parley trial power`)"
     return f"{plan.participants:,} participants, of all groups together"
 
 
 def looks_words(plan: Plan) -> str:
-    """When outcomes are looked at."""
     if plan.looks is None:
         return "Outcomes are analysed once, when all participants have completed. There is no interim look."
     shares = ", ".join(f"{share:.0%}" for share in plan.looks.at)
@@ -146,7 +143,6 @@ def looks_words(plan: Plan) -> str:
 
 
 def exclusion_words(plan: Plan) -> str:
-    """Who is left out of the per-protocol analysis."""
     named = [EXCLUSIONS[rule].format(seconds=plan.fastest_seconds or 0) for rule in plan.exclude]
     rules = f" The per-protocol analysis leaves out {'; '.join(named)}." if named else ""
     return (
@@ -156,7 +152,6 @@ def exclusion_words(plan: Plan) -> str:
 
 
 def missing_words(plan: Plan) -> str:
-    """What becomes of participants without an outcome."""
     if plan.missing == "worst-case":
         return (
             "Participants are compared by their share of right answers, of those that they gave; a participant without "
@@ -166,7 +161,6 @@ def missing_words(plan: Plan) -> str:
 
 
 def factor_words(study: Study) -> Iterator[str]:
-    """The manipulated variables: factors between participants, and what varies within them."""
     found: dict[str, dict[str, float]] = {name: {} for name in study.factors}
     for cell in cells(study.factors, study.pools):
         for name, value in cell.values.items():
@@ -181,7 +175,6 @@ def factor_words(study: Study) -> Iterator[str]:
 
 
 def loops(nodes: tuple[object, ...]) -> Iterator[Loop]:
-    """All loops of a flow, outer ones first."""
     for node in nodes:
         if isinstance(node, Loop):
             yield node

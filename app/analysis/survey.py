@@ -12,9 +12,22 @@ import numpy as np
 import pandas as pd
 
 from app.analysis.arms import ComparedArm, by_arm, compared_factors
-from app.analysis.data_frames import SESSION
-from app.analysis.estimates import COUNT, NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate, slug
-from app.analysis.intervals import NO_SCALE, Interval, codes, mean_of, number_of, share_of
+from app.analysis.base import AnalysisStep, call, table
+from app.analysis.data_frames import SESSION, SURVEYS
+from app.analysis.estimates import (
+    COUNT,
+    NO_INTERVAL,
+    NUMBER,
+    SHARE,
+    Estimate,
+    Finding,
+    Unit,
+    estimate,
+    mean_estimate,
+    share_estimate,
+    slug,
+)
+from app.analysis.intervals import NO_SCALE, Interval
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
 from experiments.study.instrument import ItemOnPoints
 
@@ -26,14 +39,12 @@ UNITS: Mapping[str, Unit] = {PASSED_CHECK: SHARE, CHOICE: SHARE, AVERAGED: NUMBE
 TICKED = {"ticked": "Ticked"}
 LONGEST = 160
 """The most characters of a question or an option in a report."""
-NO_INTERVAL = "A count."
 METHOD = (
     "Only answers that were sent count; n does not include questions that were left unanswered. The 95 % interval of a "
     "share is Wilson's with t in place of z, and that of a mean is mean ± t standard errors. Where participants were "
     "asked several times, both have the variance of the cluster jackknife, by leaving out one participant at a time "
     "(MacKinnon, Nielsen and Webb 2023). Free texts are only counted."
 )
-CODE = "survey_results(survey_frame(database, study, origin))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +98,8 @@ def summary_kind(field: Field | None) -> str:
 
 
 def survey_results(frame: pd.DataFrame) -> tuple[Finding, ...]:
-    """The answers to each question, overall and by condition; empty without any.
-
-    Names: `survey.share.<question>.<option>`, `survey.mean.<question>` (with the standard deviation, n - 1, as `sd` in
-    `further`), `survey.answers.<question>` and `survey.passed.<check>`, with `.<factor>.<value>` by condition. A name
-    that several steps ask begins with the path of the step.
-    """
+    """The answers to each question, overall and by condition. A name that several steps ask begins with the path of the
+    step."""
     asked = tuple(_questions(frame))
     figures = [[one for one in asked if one.kind == PASSED_CHECK]]
     middle = [one for one in asked if one.kind in (CHOICE, AVERAGED)]
@@ -148,7 +155,7 @@ def _finding(some: Sequence[Question]) -> Finding:
     name = f"survey.{kind}" if kind in (PASSED_CHECK, COUNTED) else f"survey.{kind}.{first.name}"
     arms = dict.fromkeys(factor for one in some for factor in compared_factors(one.answered))
     return Finding(
-        name, _title(some), "answers", UNITS[kind], _axis(first, estimates), estimates, METHOD, CODE, note=_note(some),
+        name, _title(some), "answers", UNITS[kind], _axis(first, estimates), estimates, METHOD, note=_note(some),
         columns=tuple(arms),
     )  # fmt: skip
 
@@ -204,11 +211,10 @@ def _estimates(question: Question, label: str) -> Iterator[Estimate]:
 
 
 def _share(question: Question, rows: pd.DataFrame, arm: ComparedArm, option: str, label: str) -> Estimate:
-    hits = np.array([_chosen(given, option) for given in rows["value"]], dtype="float64")
-    group = _group(question, rows, arm, {"option": label}, slug(option))
+    hits = [_chosen(given, option) for given in rows["value"]]
     said = "ticked it" if isinstance(question.field, Checkbox) else f'chose "{label}"'.replace("{}", "…")
-    found = share_of(hits, codes(rows[SESSION]))
-    return estimate(group, found, f"{_about(question, arm)}: {{}} {said}", SHARE, "answers")
+    known = _figure_of(question, arm, {"option": label}, slug(option))
+    return share_estimate(*known, f"{_about(question, arm)}: {{}} {said}", hits, rows[SESSION], counts="answers")
 
 
 def _chosen(given: Any, option: str) -> bool:
@@ -219,27 +225,26 @@ def _chosen(given: Any, option: str) -> bool:
 
 
 def _summary(question: Question, rows: pd.DataFrame, arm: ComparedArm, label: str) -> Estimate:
-    group = _group(question, rows, arm, {"question": label})
-    about, people = _about(question, arm), codes(rows[SESSION])
+    known, about, people = _figure_of(question, arm, {"question": label}), _about(question, arm), rows[SESSION]
     if question.kind == COUNTED:
-        found, said = Interval(float(group.n), why=NO_INTERVAL), f"{about}: the number of free texts was {{}}"
-        return estimate(group, found, said, COUNT, "answers")
+        size, found = (len(rows), people.nunique()), Interval(float(len(rows)), why=NO_INTERVAL)
+        return estimate(*known, size, found, f"{about}: the number of free texts was {{}}", COUNT, "answers")
     values = rows["value"].to_numpy("float64")
     if question.kind == PASSED_CHECK:
-        return estimate(group, share_of(values, people), f"Check {about}: {{}} passed", SHARE, "answers")
+        return share_estimate(*known, f"Check {about}: {{}} passed", values, people, counts="answers")
     sd = {"sd": float(np.std(values, ddof=1))} if values.size > 1 else {}
-    spread = f", with a standard deviation of {sd['sd']:.2f}" if sd else ""
-    found = mean_of(values, people, scale=question.axis or NO_SCALE)
-    return estimate(group, found, f"{about}: the mean was {{}}{spread}", NUMBER, "answers", further=sd)
+    said = f"{about}: the mean was {{}}" + (f", with a standard deviation of {sd['sd']:.2f}" if sd else "")
+    scale = question.axis or NO_SCALE
+    return mean_estimate(*known, said, values, people, counts="answers", scale=scale, further=sd)
 
 
-def _group(
-    question: Question, rows: pd.DataFrame, arm: ComparedArm, own: Mapping[str, str], *parts: str
-) -> EstimateGroup:
+def _figure_of(
+    question: Question, arm: ComparedArm, own: Mapping[str, str], *parts: str
+) -> tuple[str, str, Mapping[str, str]]:
+    """The name, the label and the groups of a figure."""
     name = ".".join(["survey", question.kind, question.name, *parts, *map(slug, arm.value)])
     (label,) = own.values()
-    shown = f"{label} ({arm.label})" if arm.value else label
-    return EstimateGroup(name, shown, len(rows), number_of(codes(rows[SESSION])), {**own, **arm.groups})
+    return name, f"{label} ({arm.label})" if arm.value else label, {**own, **arm.groups}
 
 
 def _about(question: Question, arm: ComparedArm) -> str:
@@ -251,3 +256,17 @@ def _short(text: str) -> str:
     """A text in one line, cut if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+_ANSWERS = table(SURVEYS, COLUMNS, "survey_frame(database, study, origin)")
+PARTS: tuple[AnalysisStep, ...] = (AnalysisStep("Survey questions", call(survey_results, _ANSWERS), quick=True),)
+NAMES: Mapping[str, str] = {
+    f"survey.{what}{by}": f"{meaning}{', by condition' if by else ''}"
+    for what, meaning in {
+        "share.<question>.<option>": "share of answers that chose an option, or ticked a box (`ticked`)",
+        "mean.<question>": "mean of a number, a scale or a slider (`further` has its standard deviation)",
+        "answers.<question>": "number of answers to a question with a free text",
+        "passed.<check>": "share of the answers to a check that passed it",
+    }.items()
+    for by in ("", ".<factor>.<value>")
+}

@@ -1,10 +1,14 @@
-"""The report as JSON: every figure by its stable name, in full precision, with all its details.
+"""The report's figures as JSON and as CSV: by stable name, in full precision and with all details.
 
 json.load(open("report.json"))["figures"]["dices.alpha_nominal.Q_overall"]["value"]
+
+Cells of the CSV that a spreadsheet would run as formulas are escaped.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +24,7 @@ from app.analysis.trial.checklists import checklists
 from app.analysis.trial.hypothesis_tests import sides
 from app.analysis.trial.results import HypothesisResult
 from app.analysis.trial.trial_report import TrialReport
+from storage.datasets.describe.csv_injection import escaped
 from storage.registers.origins import SIMULATED, Origin
 
 SCHEMA = "parley-report/1"
@@ -132,3 +137,37 @@ def _against(report: Report) -> dict[str, Any] | None:
 
 def _costs(report: Report) -> dict[str, Any]:
     return {name: asdict(cost) for name, cost in report.costs.models.items()} if report.costs else {}
+
+
+PUBLISHED = ("value", "standard_error", "source")
+
+
+def as_csv(report: Report) -> str:
+    """The figures, in full precision and in the report's order; groups and further numbers are JSON."""
+    printed = {one.estimate.name: one.published for one in report.compared}
+    rows = [
+        {
+            "name": one.name,
+            **_flat(figure(finding, one, printed.get(one.name))),
+            "study": report.study,
+            "origin": report.origin,
+            "warning": report.warning,
+        }
+        for finding in report.findings
+        for one in finding.estimates
+    ]
+    head = list(dict.fromkeys(name for row in rows for name in row)) or ["name", "value", "low", "high", "n"]
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, head, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {name: escaped(cell) if isinstance(cell, str) else cell for name, cell in row.items()} for row in rows
+    )
+    return out.getvalue()
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """A figure's values in cells."""
+    published = values.pop("published", None)
+    cells = {name: orjson.dumps(value).decode() if isinstance(value, dict) else value for name, value in values.items()}
+    return cells | ({f"published_{name}": published[name] for name in PUBLISHED} if published else {})
