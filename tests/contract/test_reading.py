@@ -22,8 +22,7 @@ from app.analysis.report import build_report, markdown
 from app.analysis.report.charts import forest_chart
 from app.analysis.results import NAMES as NAMES_OF
 from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import Sessions, SessionService
+from app.session.service import Sessions
 from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
@@ -116,9 +115,7 @@ def test_surveys_are_of_the_sessions_that_are_analysed(own: Database) -> None:
 
 
 async def withdraw(database: Database, stream: str) -> None:
-    runtime = SessionService(database, Settings(), VirtualClock(10**16))
-    await Sessions(database, VirtualClock(10**16), runtime.log).withdraw(stream)
-    await runtime.close()
+    await Sessions(database, VirtualClock(10**16)).withdraw(stream)
 
 
 def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database, tmp_path: Path) -> None:

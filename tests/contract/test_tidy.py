@@ -243,9 +243,7 @@ def test_excluded_and_withdrawn_sessions_are_left_out(database: Database, tmp_pa
 
 
 async def _withdraw(database: Database, stream: str) -> None:
-    runtime = SessionService(database, Settings(), VirtualClock(10**16))
-    await Sessions(database, VirtualClock(10**16), runtime.log).withdraw(stream)
-    await runtime.close()
+    await Sessions(database, VirtualClock(10**16)).withdraw(stream)
 
 
 def test_nothing_in_it_identifies_anybody_and_every_id_leads_back(database: Database, tmp_path: Path) -> None:
@@ -266,7 +264,7 @@ async def _begin_and_note(database: Database, people: Participants) -> str:
     runtime.studies.register(study(name))
     identity = people.entry(study(name).name, ParticipantId("prolific", "5f3a0c6e-canary"))
     live = await runtime.enrol(study(name), origin="person", seed="a-seed", identity=identity)
-    await Sessions(database, VirtualClock(10), runtime.log).remark(live.stream, "noted", "She told me her name", "ada")
+    await Sessions(database, VirtualClock(10)).remark(live.stream, "noted", "She told me her name", "ada")
     await runtime.close()
     return str(live.stream)
 
