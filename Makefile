@@ -59,7 +59,7 @@ bench: $(VENV)/.stamp-dev tools  ## measure throughput and latency on this machi
 
 screenshots: $(VENV)/.stamp-dev tools  ## take the pictures of the README, the gallery and the tutorial again
 	$(BIN)/python -m docs.pictures
-	SCREENSHOTS=1 $(BIN)/python -m pytest -n 0 tests/browser/test_tutorial.py
+	SCREENSHOTS=1 $(BIN)/python -m pytest -n 0 tests/browser/app/web/console/test_page_tutorial.py
 
 soak: $(VENV)/.stamp-dev tools  ## the tests with long settings: hours rather than minutes
 	$(BIN)/python -m pytest -n 2 --soak
@@ -71,7 +71,7 @@ FOREIGN := build/foreign
 foreign-servers: $(VENV)/.stamp-dev  ## the backends against model servers that others wrote, in an environment of their own
 	test -x $(FOREIGN)/bin/pip || $(BIN)/python -m venv $(FOREIGN)
 	$(FOREIGN)/bin/python -m pip install -q 'litellm[proxy]>=1.108' 'llmock>=0.2.2'
-	$(BIN)/python -m pytest --foreign tests/contract/test_foreign_servers.py
+	$(BIN)/python -m pytest --foreign tests/contract/app/test_backends_foreign_servers.py
 
 READERS := .venv-readers
 readers: $(READERS)/.stamp  ## install readers of released data that others wrote, for the tests in tests/readers
@@ -151,8 +151,8 @@ tools:
 	  "on a Mac: brew install --cask google-chrome" >&2; fi
 	@if command -v firefox-esr || command -v firefox || [ -d /Applications/Firefox.app ]; then :; \
 	elif $(DEBIAN_ROOT); then $(APT_GET) firefox-esr >/dev/null; \
-	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Firefox for tests/browser/test_firefox.py" >&2; exit 1; \
-	else echo "make: no Firefox: tests/browser/test_firefox.py will be skipped. On Debian: apt-get install firefox-esr;" \
+	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Firefox for tests/browser/app/web/participant/test_page_firefox.py" >&2; exit 1; \
+	else echo "make: no Firefox: tests/browser/app/web/participant/test_page_firefox.py will be skipped. On Debian: apt-get install firefox-esr;" \
 	  "on a Mac: brew install --cask firefox" >&2; fi
 	@if PATH="$$PATH:/usr/sbin" command -v nginx; then :; \
 	elif $(DEBIAN_ROOT); then $(APT_GET) nginx-light >/dev/null; \

@@ -1,7 +1,7 @@
 """Every text that the author of a study shows to participants, with how the page shows it and where it stands.
 
 How a text is shown follows from its key. Keys that are in neither list are questions, options and labels of answers;
-tests/core/test_page_texts.py compares the lists with the pages themselves.
+tests/core/app/studies/test_page_texts.py compares the lists with the pages themselves.
 """
 
 from __future__ import annotations

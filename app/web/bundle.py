@@ -1,6 +1,6 @@
 """The page's own scripts and styles as one file each: on a slow line each request costs a round trip.
 
-The scripts stay the modules of app/web/static. They keep to two forms, which `tests/core/test_bundle.py` checks:
+The scripts stay the modules of app/web/static. They keep to two forms, which its test checks:
 `import { a, b } from "./name.js";` on a line of its own, and `export` before what cannot be assigned anew.
 """
 

@@ -2,8 +2,7 @@
 
 The page is mounted by Gradio's public `mount_gradio_app`. What Parley relies on beyond Gradio's documentation is listed
 here and nowhere else: the addresses that the page requests, the start of its HTML, and the selectors of its components
-in the browser. `tests/browser/test_gradio_page.py` and `test_console.py` check each of these with the installed Gradio,
-so a release that changes one fails there, by its name.
+in the browser. Its tests check each of these with the installed Gradio, so a release that changes one fails there.
 
 The application is meant to be mounted in another one. Starlette runs no lifespan of a mounted application, and the
 security middleware refuses `/gradio_api/startup-events`, so Gradio's queue is never started: no event of ours uses it,

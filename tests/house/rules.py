@@ -50,6 +50,7 @@ _MACHINE = re.compile(r"""(?<=["'`\s(=])/(?:work|Users|root/\.|home/(?!user\b|pa
 _INSTALLS = r"pip install|uv add|uvx|uv tool (?:install|run)|pipx (?:install|run)|--from|--with"
 _NOT_OURS = re.compile(rf"(?:{_INSTALLS})[ =](?:-\S+ +)*['\"]?parley(?![\w-])|(?<![\w-])parley\[[a-z]")
 _ABSOLUTE = re.compile(r"""(?:href|src|action)=["']/|(?:fetch|post|send|import)\(\s*[`"']/|from ["']/""")
+_TEST = re.compile(r"tests/(?P<place>(?:core|contract|wiring|browser)/(?P<module>(?:.*/)?test_\w+)\.py)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TICKED = re.compile(r"`([A-Za-z_]\w*(?:[./]\w+)*)(?:\(\))?`")
 _CODE = (".py", ".js", ".css", ".j2", ".html", ".yaml", ".yml", ".toml", ".txt", ".json", ".conf", ".lock", ".R")
@@ -176,6 +177,29 @@ def _timeouts(call: ast.Call) -> list[float]:
     return [number for number in numbers if isinstance(number, int | float)]
 
 
+def misplaced_tests(sources: Sources) -> list[str]:
+    """A test is found from its module, as tests/KIND/PACKAGE/test_MODULE[_ASPECT].py, or it is a promise's, directly in
+    tests/KIND and listed in docs/reference/promises.md."""
+    promises = sources.get("docs/reference/promises.md", "")
+    strays = []
+    for path in sources:
+        found = _TEST.fullmatch(path)
+        if found and not (
+            _is_of_module(sources, found["module"]) if "/" in found["module"] else found["place"] in promises
+        ):
+            strays.append(path)
+    return strays
+
+
+def _is_of_module(sources: Sources, module: str) -> bool:
+    folder, _, name = module.rpartition("/")
+    words = name.removeprefix("test_").split("_")
+    called = {f"{folder}/{'_'.join(words[:count])}" for count in range(1, len(words) + 1)}
+    return any(
+        path.removesuffix(".py") in called or path.startswith(tuple(f"{name}/" for name in called)) for path in sources
+    )
+
+
 def stale_names(sources: Sources) -> list[str]:
     """A name in backticks, in a docstring, a comment or a page written by hand, is in the code or somebody else's."""
     known = {*dir(builtins), *sys.stdlib_module_names, *FOREIGN}
@@ -213,7 +237,7 @@ RULES: Mapping[str, Rule] = {
     rule.__name__: rule
     for rule in (
         *(package_indexes, machine_paths, others_parley, absolute_addresses, blanket_excepts, changed_globals),
-        *(long_functions, ambiguous_classes, second_doors, hasty_tests, stale_names),
+        *(long_functions, ambiguous_classes, second_doors, hasty_tests, misplaced_tests, stale_names),
     )
 }
 PLANTED: Mapping[str, Sources] = {
@@ -227,5 +251,6 @@ PLANTED: Mapping[str, Sources] = {
     "ambiguous_classes": {"app/a.py": "class A: ...", "storage/b.py": "class A: ..."},
     "second_doors": {"app/bots/a.py": "from storage.log.write_requests import AppendWithCounts"},
     "hasty_tests": {"tests/core/test_a.py": "httpx2.Client()"},
+    "misplaced_tests": {"app/a.py": "", "tests/core/app/test_b.py": ""},
     "stale_names": {"app/a.py": '"""As `gone_function` says."""'},
 }

@@ -30,7 +30,7 @@ from tests.fakes.commanding import parley
 from tests.fakes.model_server import serve
 
 pytestmark = [pytest.mark.foreign, pytest.mark.timeout(600)]
-BIN = Path(__file__).parents[2] / "build" / "foreign" / "bin"
+BIN = Path(__file__).parents[3] / "build" / "foreign" / "bin"
 KEY = "sk-foreign-0123456789"
 CALM, SHORT = Patience(60, 60, 120), Patience(5, 5, 10)
 STARTS_S = 180

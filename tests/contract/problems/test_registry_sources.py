@@ -12,7 +12,7 @@ from problems.chatbench import COLUMNS
 from problems.pools import load_pool
 from problems.problem import Problem
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 DATA = Path(registry.__file__).parent / "data"
 SETS = [
     *((name, "sample") for name in registry.names()),

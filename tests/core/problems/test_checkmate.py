@@ -7,7 +7,7 @@ import pytest
 from problems.checkmate import load, to_delimiters
 from problems.errors import ProblemError
 
-REAL = Path(__file__).parents[2].parent / "shared/data/checkmate_problems"
+REAL = Path(__file__).parents[3].parent / "shared/data/checkmate_problems"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from problems.pools import load_pool
 from problems.text import UNFIT, texts_in
 from storage.datasets.exports.chatbench_filter import read_prolific
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STUDY = """\
 study: small
 title: Ein Café

@@ -128,7 +128,7 @@ def test_a_command_in_a_folder_without_a_database_makes_none(words: str, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-ITEMS = Path(__file__).parents[2] / "problems" / "data" / "items"
+ITEMS = Path(__file__).parents[3] / "problems" / "data" / "items"
 ALONE = ("demo", "--repeats", "1", "--max-problems", "1", "--method", "letter_only_zero_shot")
 AS_JSON = {
     "accounts list": (),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.fakes.served import SECRET
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STUDY = """
 study: hello
 title: Hello

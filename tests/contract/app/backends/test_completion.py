@@ -7,7 +7,7 @@ import pytest
 
 from app.backends.completion import complete
 from app.errors import BackendBroken, BackendError, BackendUnavailable
-from tests.contract.test_backend_faults import SOUND, TABLE
+from tests.contract.app.test_backends_faults import SOUND, TABLE
 from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply
 from tests.fakes.model_server import serve
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.errors import BackendDenied, BackendError, BackendUnavailable
 from tests.fakes.backends import PLAYS, Played, registered
-from tests.wiring.test_patience import Talk, models
+from tests.wiring.app.session.test_replies_patience import Talk, models
 
 pytestmark = pytest.mark.anyio
 FAILURES, PAUSE_S = 5, 30

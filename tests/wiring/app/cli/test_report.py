@@ -25,7 +25,7 @@ from tests.fakes.commanding import parley
 from tests.fakes.databases import fill
 
 pytestmark = pytest.mark.timeout(600)  # figures take long on a busy machine
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from storage.datasets.tidy.columns import NAME, file_of
 from storage.db.engine import open_database, writer
 from storage.log.telemetry import TelemetryBatch, write_telemetry
 from storage.registers.origins import Origin
-from tests.core.test_integrity import OTHER, STORY
+from tests.core.experiments.views.test_integrity import OTHER, STORY
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.console import console

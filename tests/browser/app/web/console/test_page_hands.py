@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Route, expect
 
 from app.web.console.event_validation import EVENTS
+from tests.browser.app.web.console.tabs.test_sessions import wait_for
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import AtConsole
-from tests.browser.test_console_sessions import wait_for
 from tests.fakes.accounts import GOOD
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]

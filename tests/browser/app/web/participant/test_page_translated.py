@@ -18,7 +18,7 @@ from tests.web.screens import SCREENS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
-TRANSLATOR = Path(__file__).with_name("translator.js").read_text(encoding="utf-8")
+TRANSLATOR = Path(__file__).parents[3].joinpath("translator.js").read_text(encoding="utf-8")
 BEGINS = "⟦"
 KEEP = """() => {
   for (const message of document.querySelectorAll("#chat .message .text")) {

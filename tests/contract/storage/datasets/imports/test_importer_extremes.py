@@ -22,7 +22,7 @@ from tests.fakes.databases import read_tables
 
 pytestmark = pytest.mark.nightly
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[5]
 HELD_MB = 256
 """What reading may hold at most beyond what the program holds anyway: some times MOST."""
 ANSWERS = (

@@ -18,7 +18,7 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.pictures import drawn
 from tests.fakes.researcher import Researcher, text, value
 from tests.fakes.served import serving
-from tests.wiring.test_items_tab import STUDY, columns, upload, write
+from tests.wiring.app.web.console.study_tab.test_items import STUDY, columns, upload, write
 
 pytestmark = pytest.mark.anyio
 CSV = "question,A,B,answer\nWhere does it go? ![A line](my%20line.png),up,down,B\n"
