@@ -28,6 +28,7 @@ from storage.log.seats import last_us
 from storage.migrations.migrate import TableContent, content, migrate, migration_status
 from storage.schemas.registry import schemas
 from storage.tables import attempts, metadata, seats, studies, usage
+from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.one_database import one_database
 from tests.fakes.served import settings_for
@@ -312,3 +313,16 @@ def test_a_database_with_a_study_that_cannot_be_read_is_left_as_it_is(database_u
     assert contents(database_url) == before
     assert migration_status(database_url).revision == "0001"
     assert not backup("0001").exists()
+
+
+def test_the_backup_is_named_whatever_fails_afterwards(tmp_path: Path) -> None:
+    make_first(url := f"sqlite:///{tmp_path}/parley.db")
+    engine = connect(url)
+    with writer(engine) as connection, connection.begin():
+        connection.exec_driver_sql("DROP TABLE attempt")
+    engine.dispose()
+    done = parley("db", "migrate", folder=tmp_path)
+    kept = list(tmp_path.glob("parley-revision-0001-*.db"))
+    assert (done.returncode, len(kept)) == (2, 1)
+    assert kept[0].name in "".join(done.stdout.split())
+    assert "nothing was migrated" in done.stderr

@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from app.cli import app
 from storage.db.engine import open_database
 from storage.payments.payment_files import PaymentRequest, run_payments
-from storage.payments.payments import Payee, payees
+from storage.payments.payments import Payee, Payment, payees, record
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
@@ -233,3 +233,18 @@ def _paid_at_last(url: str, folder: Path) -> bool:
     assert not list(folder.glob(".*")), "nothing with ids in it is left behind"
     assert not (run.moved and run.swept)
     return bool(paid)
+
+
+def test_a_raise_pays_the_difference_and_nothing_is_taken_back(pay: Pay, place: Path) -> None:
+    database = open_database("sqlite:///parley.db")
+    ann, bob, *_ = people("sqlite:///parley.db")
+    too_much = {"earned": Decimal("0.30")}, {"earned": Decimal("9.00")}
+    given = [Payment(_but(payee, **change), "by-hand.csv") for payee, change in zip((ann, bob), too_much, strict=True)]
+    record(database, given, "by-hand", at_us=0)
+    database.dispose()
+    pay()
+    assert found(place / "out")[BONUS] == f"{ANN},0.10\n".encode()
+
+
+def _but(payee: Payee, **change: Decimal) -> Payee:
+    return Payee(**{name: change.get(name, getattr(payee, name)) for name in Payee.__slots__})
