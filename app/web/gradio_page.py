@@ -110,8 +110,15 @@ def preloads() -> str:
     """The tags that begin to load at once what Gradio's page asks for step by step."""
     if gr.__version__ != _PRELOADED["gradio"]:
         return ""
-    kinds = {".js": 'rel="modulepreload"', ".css": 'rel="preload" as="style" fetchpriority="low"'}
-    return "".join(f'<link {kinds[Path(urlsplit(path).path).suffix]} href="{path}">' for path in _PRELOADED["paths"])
+    return "".join(f'<link {_kind(urlsplit(path).path)} href="{path}">' for path in _PRELOADED["paths"])
+
+
+def _kind(path: str) -> str:
+    """How a file is preloaded: as Gradio's scripts ask for it, or it is asked for twice."""
+    if path.endswith(".js"):
+        return 'rel="modulepreload"'
+    anonymous = " crossorigin" if "assets/" in path else ""
+    return f'rel="preload" as="style"{anonymous} fetchpriority="low"'
 
 
 class _Shell:

@@ -104,7 +104,10 @@ def test_no_style_finds_what_is_not_written_down() -> None:
 
 def test_what_gradio_asks_for_after_its_html_is_asked_for_at_once(fast: Process, new_context: NewContext) -> None:
     """If this fails after another Gradio was locked or the theme was changed: python -m tests.browser.preloaded"""
-    assert preloaded(new_context(own=True).new_page(), fast.url) == json.loads(FILE.read_text(encoding="utf-8"))
+    page, warned = new_context(own=True).new_page(), []
+    page.on("console", lambda message: warned.append(message.text))
+    assert preloaded(page, fast.url) == json.loads(FILE.read_text(encoding="utf-8"))
+    assert not [text for text in warned if "credentials mode" in text], "asked for in vain, and then once more"
 
 
 def test_the_page_says_that_it_loads_and_that_it_waits_for_the_connection(
