@@ -111,7 +111,7 @@ def check_origins(served: Served) -> None:
 def check_commands(served: Served, folder: Path) -> None:
     """What the commands show: participants unless the rehearsal is asked for."""
     for origin, number in ((), 1), (("--origin", "rehearsal"), PEOPLE):
-        status = json.loads(run(served, folder, "status", "short", *origin, "--json").stdout)
+        status = json.loads(run(served, folder, "show", "status", "short", *origin, "--json").stdout)
         assert sum(status["outcomes"].values()) == number
         pay = json.loads(run(served, folder, "payments", "short", "-o", "out", *origin, "--dry-run", "--json").stdout)
         assert len(pay["sessions"]) == number
