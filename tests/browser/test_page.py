@@ -101,7 +101,7 @@ def test_a_reply_can_be_stopped_and_the_next_outlives_a_reload(slow: Process, ne
     *_, replied = (event for event in newest_facts(slow) if event.kind == "replied")
     assert replied.data["finish_reason"] == "stopped"
     assert 0 < len(replied.data["text"]) < 300
-    assert replied.data["text"].replace("*", "").split()[-1] in visitor.reply
+    assert replied.data["text"].split()[0] in visitor.reply  # the last may be the number of a list, or half a formula
     assert count(slow, "stopped") == 1
 
     visitor.say("Why is that so?")
