@@ -215,7 +215,7 @@ async def post(url: str, text: str) -> str:
 
 
 def mail(settings: Settings, text: str) -> str:
-    """Hand a mail to the mail server; each address must be accepted. Without a text it only logs in."""
+    """Hand a mail to the mail server; each address must be accepted."""
     message = EmailMessage()
     message["From"], message["To"] = settings.alert_mail_from or settings.smtp_user, settings.alert_mail_to
     message["Subject"] = f"[Parley] {text.partition(chr(10))[0]}"
@@ -233,7 +233,7 @@ def mail(settings: Settings, text: str) -> str:
                 server.starttls(context=trusted())
             if settings.smtp_password is not None:
                 server.login(settings.smtp_user, settings.smtp_password.get_secret_value())
-            if text and (refused := server.send_message(message)):
+            if refused := server.send_message(message):
                 raise NotDelivered(f"it refused {', '.join(refused)}")
     except (smtplib.SMTPException, OSError) as error:
         raise NotDelivered(f"{type(error).__name__}: {error}"[:MOST_CHARS]) from None
