@@ -1,7 +1,7 @@
 """ChatBench's two-step users: one prompt for the first message, another for each further step.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5 and appendix B.4 (generate_conversations.py). What the model is
-asked is in experiments/study/sections/two_step_simulator.py, where fine-tuning examples take it from as well.
+asked is in experiments/study/sections/two_step_simulator.py.
 """
 
 from __future__ import annotations
