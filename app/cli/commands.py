@@ -64,7 +64,7 @@ PANELS = {
         "ai-alone": Entry("ai_alone", "Ask models a study's questions without participants."),
     },
     "Operate": {
-        "privacy": Entry("privacy", "Write a data-protection document, with pictures of the screens."),
+        "privacy": Entry("privacy", "Write a data-protection document and pictures of screens."),
         "doctor": Entry("doctor", "Look for what is wrong on this machine."),
         "accounts": Entry("accounts", "Manage the accounts of the console."),
         "db": Entry("database", "Maintain the database: back up, migrate, rebuild, verify."),
