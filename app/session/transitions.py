@@ -27,7 +27,7 @@ from storage.log.write_requests import Append, ClearedDraft, Enrolment
 from storage.registers.origins import QUOTAS_APPLY, Origin
 from storage.schemas.base import ReleasedRow
 
-COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
+COMPLETE = ("submitted", "voted", "expired", "finished", "withdrew", "annotated")
 """The kinds of events that complete, change or remove rows of released tables."""
 CLOSED = "Nobody new can begin {study} at the moment ({why})."
 Lookup = Callable[[PendingTask, State], Mapping[str, Any]]

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from experiments.events import NOTES, Event
 from experiments.session.conversation import turns
 from experiments.session.state import LASTING, NO_EVENTS, TRAIL, State, VisitedNode, visited, visited_path
+from experiments.study.fields import ANSWER
 from experiments.study.schema import Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -23,6 +24,8 @@ T = TypeVar("T")
 UNITS = "units"
 LASTING[UNITS] = LASTING[TRAIL]
 """Problem turns are cached across states like the visited path, because completed ones do not change."""
+
+ENDINGS = frozenset({"submitted", "expired", "finished"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,16 @@ class StepRecord:
     def submitted(self) -> Event | None:
         """The event `submitted` of the step; None if there is none."""
         return next((event for event in self.events if event.kind == "submitted"), None)
+
+    @property
+    def ended(self) -> Event | None:
+        """The event that ended the step: its answers, or the end of its time; None if it is open or was skipped."""
+        return next((event for event in self.events if event.kind in ENDINGS), None)
+
+    @property
+    def asks_answer(self) -> bool:
+        """Whether the problem is answered in the step."""
+        return any(field.name == ANSWER.name for field in self.node.questions_asked())
 
 
 @dataclass(frozen=True, slots=True)

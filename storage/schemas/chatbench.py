@@ -1,8 +1,9 @@
 """ChatBench's released schema (Chang, Anderson, Hofman: ACL 2025; dataset microsoft/ChatBench, CC BY 4.0).
 
 `user_answers` has a row for each answer to a question; `conversations` has a row for each answer given with a chatbot,
-with the conversation. Columns and order are those of the dataset card. Both answers to an answer-first question have
-the confidence that the participant stated before it. As in the release, `user_answers` includes the attention check.
+with the conversation, and one without an answer for each conversation whose time ran out. Columns and order are those
+of the dataset card. Both answers to an answer-first question have the confidence that the participant stated before it.
+As in the release, `user_answers` includes the attention check.
 """
 
 from __future__ import annotations
@@ -304,15 +305,17 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
 def _unit_rows(state: State, unit: ProblemTurn) -> list[ReleasedRow]:
     found: list[ReleasedRow] = []
     for step in unit.steps:
-        submitted = step.submitted if step.kind in ANSWER_TYPES else None
-        if submitted is None or submitted.data.get("answer") is None:
+        ended = step.ended if step.kind in ANSWER_TYPES and step.asks_answer else None
+        if ended is None:
             continue
-        values = _answer(state, unit, step.kind, submitted.data["answer"])
-        found.append(ReleasedRow(ANSWERS.name, submitted.seq, values, FULL_STUDY))
-        if step.kind == "chat":
+        values = _answer(state, unit, step.kind, ended.data.get("answer"))
+        answered = values["selected_answer"] is not None
+        if answered:
+            found.append(ReleasedRow(ANSWERS.name, ended.seq, values, FULL_STUDY))
+        if step.kind == "chat" and (answered or messages(step.events)):
             annotation = found_by(state.facts.get("", ()), ConversationRef(unit.prefix + step.id))
             talked = {**values, **_conversation(step, annotation)}
-            found.append(ReleasedRow(CONVERSATIONS.name, submitted.seq, talked, FULL_STUDY))
+            found.append(ReleasedRow(CONVERSATIONS.name, ended.seq, talked, FULL_STUDY))
     return found
 
 
@@ -332,7 +335,7 @@ def _answer(state: State, unit: ProblemTurn, kind: str, chosen: Any) -> dict[str
         "question_id": unit.problem.id,
         "confidence": unit.answered("confidence"),
         "selected_answer": chosen,
-        "acc": None if unit.problem.answer is None else int(chosen == unit.problem.answer),
+        "acc": None if chosen is None or unit.problem.answer is None else int(chosen == unit.problem.answer),
     }
 
 

@@ -1,6 +1,6 @@
 """MathConverse's released schema (Collins et al.: CheckMate. PNAS 2024; mathconverse_parsed_interactions.csv).
 
-One row for each problem with a conversation; it is complete when the conversation is rated. As in the released file,
+One row for each problem with a conversation; it is complete when the conversation is rated, or its time has run out. As in the released file,
 lists and dictionaries are Python's `repr`, `MISSING` marks values that the participant did not give, and the first
 column, which has no name, counts each participant's rows from 0. The preference of a set is written into its rows when
 the participant gives it.
@@ -14,6 +14,7 @@ from typing import Any
 
 from experiments.events import Event
 from experiments.instruments.scales import CORRECTNESS, HELPFULNESS, SOLO_SOLVE
+from experiments.session.conversation import messages
 from experiments.session.seeded_random import public_uuid
 from experiments.session.state import State
 from experiments.study.study import Study
@@ -189,9 +190,11 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
 def _completed(unit: ProblemTurn) -> Event | None:
     """The event that completes a rated conversation; None if it is incomplete or not a rated conversation."""
     chat, rating = unit.step("chat"), unit.step("rate_turns")
-    if chat is None or chat.submitted is None or "answer" in chat.submitted.data:
+    if chat is None or chat.ended is None or chat.asks_answer:
         return None
-    return rating.submitted if rating else chat.submitted
+    if chat.submitted is None and not messages(chat.events):
+        return None
+    return rating.ended if rating else chat.ended
 
 
 def _row(study: Study, state: State, unit: ProblemTurn, last: Event, known: dict[str, Any]) -> ReleasedRow:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from experiments.session.conversation import stopped_by_user
 from experiments.session.side_by_side import rounds
 from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
+from storage.schemas.chatbench import CONVERSATIONS, FULL_STUDY
+from storage.schemas.mathconverse import INTERACTIONS
 from tests.fakes import studies
 from tests.fakes.databases import export
 from tests.fakes.let_go import let_go
@@ -247,15 +250,20 @@ async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -
 async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
     tmp_path: Path, then: str, elsewhere: bool, database_url: str
 ) -> None:
-    talk = {"step": "chat", "model": "one", "time_limit": {"after_s": 60, "on_expiry": then}}
+    answered = then == "continue"
+    released = "chatbench" if answered else "mathconverse"
+    talk = {"step": "chat", "model": "one", "answer": answered, "time_limit": {"after_s": 60, "on_expiry": then}}
     raw = {
         "study": "timed",
         "title": "Timed",
+        "export_schemas": [released],
         "problems": {"pool": {"source": "jsonl", "path": "pool.jsonl"}},
         "models": {"one": {"backend": "stepping", "system": "", "options": {}}},
         "flow": [{"each": "item", "of": "pool", "take": 2, "flow": [talk]}, {"step": "finish"}],
     }
-    (tmp_path / "pool.jsonl").write_text('{"id": "a", "text": "?"}\n{"id": "b", "text": "?"}\n', encoding="utf-8")
+    options = [{"key": key, "text": key, "plain": key} for key in "AB"]
+    pool = [json.dumps({"id": name, "text": "?", "options": options, "answer": "A"}) for name in "ab"]
+    (tmp_path / "pool.jsonl").write_text("\n".join(pool), encoding="utf-8")
     study, clock = load_study(str(studies.write(tmp_path, raw))), VirtualClock(10**15)
     settings = settings_for(tmp_path, database_url=database_url)
     database = open_database(database_url)
@@ -286,6 +294,14 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
         ("user", "Hi", "complete"),
         ("assistant", "It was on the scr", "expired"),
     ]
+    export(database, "timed", released, tmp_path / released)
+    if answered:
+        (row,) = json.loads((tmp_path / released / FULL_STUDY / CONVERSATIONS.file).read_bytes())
+        assert [said["content"] for said in row["chat_history"]] == ["Hi", "It was on the scr"]
+        assert row["selected_answer"] is None and row["acc"] is None
+    else:
+        (line,) = csv.DictReader((tmp_path / released / INTERACTIONS.file).read_text(encoding="utf-8").splitlines())
+        assert (line["model_responses"], line["helpfulness_ratings"]) == ("['AI: It was on the scr']", "[None]")
     assert query(database, "SELECT text FROM attempt") == [("It was on the scr",)]
     for runtime in (ours, other):
         await runtime.close()
