@@ -23,6 +23,7 @@ from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.conversation import stopped_by_user
 from experiments.session.side_by_side import rounds
+from experiments.study.study import Study
 from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
 from storage.schemas.chatbench import CONVERSATIONS, FULL_STUDY
@@ -241,15 +242,8 @@ async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -
             assert live.screen.actions == ("vote",)
 
 
-@pytest.mark.parametrize("then", ["continue", "end"])
-@pytest.mark.parametrize(
-    ("elsewhere", "database_url"),
-    [pytest.param(False, "sqlite", id="here"), pytest.param(True, "postgresql", id="another process")],
-    indirect=["database_url"],
-)
-async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
-    tmp_path: Path, then: str, elsewhere: bool, database_url: str
-) -> None:
+def timed(folder: Path, then: str) -> Study:
+    """A study with a chat of a minute. If it goes on then, the problem is answered in the chat, as in ChatBench."""
     answered = then == "continue"
     released = "chatbench" if answered else "mathconverse"
     talk = {"step": "chat", "model": "one", "answer": answered, "time_limit": {"after_s": 60, "on_expiry": then}}
@@ -263,8 +257,22 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
     }
     options = [{"key": key, "text": key, "plain": key} for key in "AB"]
     pool = [json.dumps({"id": name, "text": "?", "options": options, "answer": "A"}) for name in "ab"]
-    (tmp_path / "pool.jsonl").write_text("\n".join(pool), encoding="utf-8")
-    study, clock = load_study(str(studies.write(tmp_path, raw))), VirtualClock(10**15)
+    (folder / "pool.jsonl").write_text("\n".join(pool), encoding="utf-8")
+    return load_study(str(studies.write(folder, raw)))
+
+
+@pytest.mark.parametrize("then", ["continue", "end"])
+@pytest.mark.parametrize(
+    ("elsewhere", "database_url"),
+    [pytest.param(False, "sqlite", id="here"), pytest.param(True, "postgresql", id="another process")],
+    indirect=["database_url"],
+)
+async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
+    tmp_path: Path, then: str, elsewhere: bool, database_url: str
+) -> None:
+    study, clock = timed(tmp_path, then), VirtualClock(10**15)
+    answered = then == "continue"
+    released = "chatbench" if answered else "mathconverse"
     settings = settings_for(tmp_path, database_url=database_url)
     database = open_database(database_url)
     ours, other = (SessionService(database, settings, clock) for _ in range(2))
@@ -298,11 +306,33 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
     if answered:
         (row,) = json.loads((tmp_path / released / FULL_STUDY / CONVERSATIONS.file).read_bytes())
         assert [said["content"] for said in row["chat_history"]] == ["Hi", "It was on the scr"]
-        assert row["selected_answer"] is None and row["acc"] is None
+        assert (row["selected_answer"], row["acc"]) == (None, None)
     else:
         (line,) = csv.DictReader((tmp_path / released / INTERACTIONS.file).read_text(encoding="utf-8").splitlines())
         assert (line["model_responses"], line["helpfulness_ratings"]) == ("['AI: It was on the scr']", "[None]")
     assert query(database, "SELECT text FROM attempt") == [("It was on the scr",)]
     for runtime in (ours, other):
         await runtime.close()
+    let_go(database)
+
+
+async def test_after_a_kill_in_mid_reply_the_clock_ends_the_step_and_no_model_is_asked_again(tmp_path: Path) -> None:
+    study, clock, settings = timed(tmp_path, "continue"), VirtualClock(10**15), settings_for(tmp_path)
+    database = open_database(settings.database_url)
+    killed, next_one = (SessionService(database, settings, clock) for _ in range(2))
+    for runtime in (killed, next_one):
+        runtime.prepare(study)
+    live = await killed.enrol(study, origin="person", seed="1")
+    live = await killed.participant(live.stream, "say", live.screen.path, {"text": "Hi"}, seen=live.screen.seen)
+    while not ASKED:
+        await asyncio.sleep(0.01)
+    await killed.close()  # as `kill` does, it leaves the reply pending
+    clock.advance(63)
+    while live.state.events[-1].kind != "expired":
+        live = await next_one.reload(live.stream) or live
+        await asyncio.sleep(0.01)
+    kinds = [(event.kind, event.data.get("reason")) for event in facts(database, live.stream)]
+    assert kinds[2:] == [("said", None), ("stopped", None), ("failed", "expired"), ("expired", None)]
+    assert len(ASKED) == 1
+    await next_one.close()
     let_go(database)
