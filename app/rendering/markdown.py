@@ -173,10 +173,10 @@ def render_message(
 
 @lru_cache(maxsize=4096)
 def line(text: str, *, dollars: bool = False, pictures: PictureMap | None = None) -> str:
-    """A researcher's text as inline HTML, without paragraphs: a label, an option, a legend. It can contain an answer of
-    a participant, so entities are not decoded. `dollars` and `pictures` as in `html`."""
+    """A researcher's text as inline HTML, without paragraphs: a label, an option, a legend. `dollars` and `pictures` as
+    in `html`."""
     env = {"dollars": dollars, "authored": True, "pictures": pictures}
-    return str(_PLAIN.renderInline(shortened(text) if pictures else text, env)).strip()
+    return str(_AUTHORED.renderInline(shortened(text) if pictures else text, env)).strip()
 
 
 def extended(text: str, *, dollars: bool) -> tuple[str, str]:

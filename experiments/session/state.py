@@ -18,7 +18,7 @@ from experiments.study.schema import Loop, Node, Phase
 from experiments.study.scope import as_words
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.study.template import fill
+from experiments.study.template import as_written, fill
 from problems.problem import Problem
 
 T = TypeVar("T")
@@ -178,6 +178,15 @@ class Location:
     def fill(self, text: str) -> str:
         """A text, translated and with its `{{names}}` replaced by their values; an unknown name by nothing."""
         return fill(self.translate(text), lambda name: _shown(self.look_up(name)))
+
+    def fill_markdown(self, text: str) -> str:
+        """A text in Markdown, filled; what a participant wrote is shown as written, without markup."""
+        return fill(self.translate(text), self._in_markdown)
+
+    def _in_markdown(self, name: str) -> str:
+        value, (head, _, tail) = self.look_up(name), name.partition(".")
+        of_study = not tail or (self.scope.problem and head in ("problem", self._problem_name()))
+        return _shown(value) if of_study or isinstance(value, int | float) else as_written(_shown(value))
 
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""

@@ -46,7 +46,7 @@ class AnswerStep(AnsweringStep):
         """The problem, the recommendation if there is one, and the options."""
         advice = (self._recommendation(place),) if self.advice else ()
         problem = ProblemBlock(place.problem.text, copying=self.copying)
-        blocks = (TextBlock(place.fill(self.text)), problem, *advice)
+        blocks = (TextBlock(place.fill_markdown(self.text)), problem, *advice)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def _recommendation(self, place: Location) -> TextBlock:
@@ -54,7 +54,7 @@ class AnswerStep(AnsweringStep):
         written = problem.tags.get(self.advice, "").strip()
         shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == advised), written)
         unit = self.number.field(problem).unit if self.number else ""
-        return TextBlock(f"**{place.fill(self.advice_label)}:** {shown} {unit}".rstrip())
+        return TextBlock(f"**{place.fill_markdown(self.advice_label)}:** {shown} {unit}".rstrip())
 
     def _advised(self, problem: Problem) -> str | float | None:
         """The option's key or the number that is recommended; None if the problem's tag has neither."""

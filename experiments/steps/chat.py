@@ -120,7 +120,7 @@ class ChatStep(AnsweringStep):
         """The scales for the last reply, while they are due."""
         if not self.rate_each or _last(place.facts, "replied", "rated", "said") != "replied":
             return ()
-        return tuple(scale.filled(place.fill) for scale in _scales(self.rate_each))
+        return tuple(scale.filled(place.fill_markdown) for scale in _scales(self.rate_each))
 
     def done(self, place: Location) -> bool:
         """Whether the problem was answered, left or skipped."""
@@ -128,7 +128,7 @@ class ChatStep(AnsweringStep):
 
     def panel(self, place: Location) -> Panel:
         """The problem on one side, the conversation on the other."""
-        text = (TextBlock(place.fill(self.text)),) if self.text else ()
+        text = (TextBlock(place.fill_markdown(self.text)),) if self.text else ()
         waits, sent, left = _waits(place.facts), _sent(place.facts), self._left(place)
         chat = ChatView(
             title=place.fill(self.assistant_label),

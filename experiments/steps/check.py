@@ -111,13 +111,16 @@ class CheckStep(Step):
             return ()
         if self.ask_problem:
             return (choice(place.problem.options),)
-        return tuple(question.filled(place.fill) for question in self.questions)
+        return tuple(question.filled(place.fill_markdown) for question in self.questions)
 
     def panel(self, place: Location) -> Panel:
         """The questions, below what was not right at the last try; or the warning alone."""
         if self._warned(place):
-            return Panel(self.title, (NoticeBlock(place.fill(self.warning)),), button=self.button)
-        blocks: tuple[Block, ...] = (*self._again(place), *((TextBlock(place.fill(self.text)),) if self.text else ()))
+            return Panel(self.title, (NoticeBlock(place.fill_markdown(self.warning)),), button=self.button)
+        blocks: tuple[Block, ...] = (
+            *self._again(place),
+            *((TextBlock(place.fill_markdown(self.text)),) if self.text else ()),
+        )
         if self.ask_problem:
             blocks = (*blocks, ProblemBlock(place.problem.text))
         return Panel(self.title, blocks, self.fields(place), button=self.button)

@@ -130,11 +130,11 @@ class CompareStep(Step):
         (asked,) = self.questions_asked()
         if self.vote == "choice":
             options = self._choices(place.translate)
-            return (asked.model_copy(update={"options": options}).filled(place.fill),)
+            return (asked.model_copy(update={"options": options}).filled(place.fill_markdown),)
         score, say = place.translate(self.score), place.translate
         texts = {slot: score.replace(CALLED, say(called)) for slot, called in self._slots.items()}
         columns = (asked.model_copy(update={"name": f"score_{slot}", "text": text}) for slot, text in texts.items())
-        return tuple(column.filled(place.fill) for column in columns)
+        return tuple(column.filled(place.fill_markdown) for column in columns)
 
     def worded(self) -> tuple[Field, ...]:
         """Nothing: its questions are put together from its texts."""
@@ -155,7 +155,7 @@ class CompareStep(Step):
 
     def panel(self, place: Location) -> Panel:
         """The rounds, each with its replies side by side, and the vote while it is due."""
-        blocks: list[Block] = [TextBlock(place.fill(self.text))] if self.text else []
+        blocks: list[Block] = [TextBlock(place.fill_markdown(self.text))] if self.text else []
         if place.scope.problem:
             blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
         found = rounds(place.facts)

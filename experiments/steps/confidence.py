@@ -42,7 +42,9 @@ class ConfidenceStep(Step):
         """The problem, then the question."""
         options = tuple((option.key, option.text) for option in place.problem.options)
         problem = ProblemBlock(place.problem.text, options, self.copying)
-        return Panel(self.title, (TextBlock(place.fill(self.text)), problem), self.fields(place), button=self.button)
+        return Panel(
+            self.title, (TextBlock(place.fill_markdown(self.text)), problem), self.fields(place), button=self.button
+        )
 
     def provides(self) -> tuple[str, ...]:
         """`confidence`, the degree chosen; or `confidence_points`, if `points` is set."""

@@ -42,7 +42,7 @@ class ConsentStep(Step):
     def panel(self, place: Location) -> Panel:
         """The form and its box; below the author's text, what is recorded beside the answers and hidden."""
         texts = (self.text, *disclosures(place.study))
-        form = tuple(TextBlock(place.fill(text)) for text in texts if text)
+        form = tuple(TextBlock(place.fill_markdown(text)) for text in texts if text)
         return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 
     def offers(self, place: Location) -> tuple[str, ...]:

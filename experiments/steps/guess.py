@@ -91,7 +91,9 @@ class GuessStep(Step):
         """The options in the participant's order, by letters; and the scale."""
         lettered = {letter: self._words[key] for letter, key in self._order(place).items()}
         guess, *scale = self.questions_asked()
-        return tuple(field.filled(place.fill) for field in (guess.model_copy(update={"options": lettered}), *scale))
+        return tuple(
+            field.filled(place.fill_markdown) for field in (guess.model_copy(update={"options": lettered}), *scale)
+        )
 
     def panel(self, place: Location) -> Panel:
         """The question or two."""

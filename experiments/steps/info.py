@@ -48,7 +48,7 @@ class InfoStep(Step):
         """The current page."""
         pages = self._pages()
         page = min(self._turned(place), len(pages) - 1)
-        return Panel(self.title, (TextBlock(place.fill(pages[page])),), self.fields(place), button=self.button)
+        return Panel(self.title, (TextBlock(place.fill_markdown(pages[page])),), self.fields(place), button=self.button)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """A page is turned; on the last, the step is done."""

@@ -55,7 +55,7 @@ class LabelTurnsStep(Step):
         names = place.fill(self.user_label), place.fill(self.assistant_label)
         about = place.problem.text if self.show_problem else ""
         talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
-        blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
+        blocks: tuple[Block, ...] = (*((TextBlock(place.fill_markdown(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:

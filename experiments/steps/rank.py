@@ -73,7 +73,7 @@ class RankStep(Step):
         return tuple(SingleChoice(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
 
     def panel(self, place: Location) -> Panel:
-        blocks: list[Block] = [TextBlock(place.fill(self.text))] if self.text else []
+        blocks: list[Block] = [TextBlock(place.fill_markdown(self.text))] if self.text else []
         for number in range(self._turns(place)):
             blocks.append(TranscriptBlock(self._name(place, number), messages(self._chat(place, number))))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)

@@ -69,7 +69,7 @@ class RateDialogueStep(Step):
         talk = dialogue(
             place.problem.dialogue, place.fill(self.user_label), place.fill(self.assistant_label), judged=True
         )
-        blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
+        blocks: tuple[Block, ...] = (*((TextBlock(place.fill_markdown(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:

@@ -51,7 +51,7 @@ class RateTurnsStep(Step):
         talk = TranscriptBlock(
             place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place)
         )
-        blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
+        blocks: tuple[Block, ...] = (*((TextBlock(place.fill_markdown(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:

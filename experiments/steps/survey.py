@@ -90,7 +90,7 @@ class SurveyStep(Step):
 
     def panel(self, place: Location) -> Panel:
         """The text, the problem or the conversation if wanted, and the questions."""
-        blocks: tuple[Block, ...] = (TextBlock(place.fill(self.text)),) if self.text else ()
+        blocks: tuple[Block, ...] = (TextBlock(place.fill_markdown(self.text)),) if self.text else ()
         if self.show_dialogue:
             about = place.problem.text if self.show_problem else ""
             blocks = (*blocks, dialogue(place.problem.dialogue, PERSON, CALLED, problem=about))

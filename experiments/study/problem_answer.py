@@ -124,7 +124,7 @@ class AnsweringStep(Step):
     def answer_fields(self, place: Location) -> tuple[Field, ...]:
         problem = place.problem
         answer = self.number.field(problem) if self.number else choice(problem.options)
-        return (answer, *(field.filled(place.fill) for field in self._sure()))
+        return (answer, *(field.filled(place.fill_markdown) for field in self._sure()))
 
     def _sure(self) -> tuple[Field, ...]:
         return (SURE.model_copy(update={"text": self.confidence_text}),) if self.ask_confidence else ()

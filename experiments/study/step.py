@@ -101,7 +101,7 @@ class Step(StrictModel):
 
     def fields(self, place: Location) -> tuple[Field, ...]:
         """The form that `submit` reads: the questions, with their texts translated and filled in."""
-        return tuple(field.filled(place.fill) for field in self.questions_asked())
+        return tuple(field.filled(place.fill_markdown) for field in self.questions_asked())
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The text boxes of the screen: those among its fields, and the message box if it has one."""

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 
 SLOT = re.compile(r"\{\{\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\}\}")
 
+_SIGN = re.compile(r"[!#$&()*+<=>\[\\\]^_`{|}~-]|(?<![^\n])[ \t]+|(?<=\d)\.(?= )")
+"""What can be markup: signs, blanks at the begin of a line, and the dot of a numbered list."""
+
 
 def names(text: str) -> Iterator[str]:
     return (match.group(1) for match in SLOT.finditer(text))
@@ -19,3 +22,8 @@ def names(text: str) -> Iterator[str]:
 def fill(text: str, value: Callable[[str], str]) -> str:
     """The text with each `{{name}}` replaced by `value(name)`."""
     return SLOT.sub(lambda match: value(match.group(1)), text) if "{{" in text else text
+
+
+def as_written(text: str) -> str:
+    """A text that Markdown shows as it is: signs as entities, line breaks as `<br>`."""
+    return _SIGN.sub(lambda found: "".join(f"&#{ord(sign)};" for sign in found[0]), text.strip()).replace("\n", "<br>")

@@ -115,7 +115,7 @@ def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
 
 def _reply_scales(place: Location) -> tuple[Field, ...]:
     asked = place.node.questions_asked() if isinstance(place.node, Step) else ()
-    return tuple(field.filled(place.fill) for field in asked if field.name != "answer")
+    return tuple(field.filled(place.fill_markdown) for field in asked if field.name != "answer")
 
 
 def _reply(event: Event, called: str) -> TranscriptLine:

@@ -1,9 +1,9 @@
 """MathConverse's released schema (Collins et al.: CheckMate. PNAS 2024; mathconverse_parsed_interactions.csv).
 
-One row for each problem with a conversation; it is complete when the conversation is rated, or its time has run out. As in the released file,
-lists and dictionaries are Python's `repr`, `MISSING` marks values that the participant did not give, and the first
-column, which has no name, counts each participant's rows from 0. The preference of a set is written into its rows when
-the participant gives it.
+One row for each problem with a conversation; it is complete when the conversation is rated, or its time has run out. As
+in the released file, lists and dictionaries are Python's `repr`, `MISSING` marks values that the participant did not
+give, and the first column, which has no name, counts each participant's rows from 0. The preference of a set is written
+into its rows when the participant gives it.
 """
 
 from __future__ import annotations

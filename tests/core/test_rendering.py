@@ -30,6 +30,7 @@ from experiments.study.screen import (
     Screen,
     TranscriptBlock,
 )
+from experiments.study.template import as_written, fill
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
 from tests.fakes.hostile.payload import Payload
 
@@ -285,16 +286,27 @@ def signs_of(text: str) -> str:
 
 SHOWS: Mapping[str, Callable[[str], str]] = {
     "message": lambda text: markdown.html(text, authored=False, dollars=True, copy=""),
-    "line": lambda text: markdown.line(text, dollars=True),
+    "line": lambda text: markdown.line(text.replace("&", ""), dollars=True),
     "blocks": lambda text: markdown.html(text.replace("&", ""), dollars=True, copy=""),
 }
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(WORDS) | st.sampled_from(MARKUP), max_size=25).map("".join), st.booleans())
+def test_an_answer_in_a_text_of_the_study_is_shown_as_it_was_written(answer: str, first: bool) -> None:
+    text = fill("{{q.a}}" if first else "## You said: {{q.a}}", lambda _: as_written(answer))
+    for shown in (markdown.html(text, dollars=True), markdown.line(text, dollars=True)):
+        page = PageText(shown)
+        said = "".join(page.text.removeprefix("## ").removeprefix("You said:").split())
+        assert said == "".join(answer.split())
+        assert page.tags <= {"p", "h2", "br"}
 
 
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(WORDS) | st.sampled_from(MARKUP), max_size=25).map("".join), st.sampled_from([*SHOWS]))
 def test_the_page_holds_every_visible_character_in_order(text: str, form: str) -> None:
     page = PageText(SHOWS[form](text))
-    text = text.replace("&", "") if form == "blocks" else text
+    text = text if form == "message" else text.replace("&", "")
     assert (signs_of(page.text), page.open) == (signs_of(text), [])
     for sign, drawn in DRAWS.items():
         if not drawn & page.tags and "`" not in text and "\\" not in text:
