@@ -36,6 +36,7 @@ DRAWN = "random assignment on arrival"
 QUESTION = "the question"
 ANNOTATED = "an annotator"
 ALONE_MODEL = "the models, asked without a participant"
+ATTENTION = "attention_check"
 FULL_STUDY = "full_study"
 PARTS = (FULL_STUDY, "pilot_1_no_incentives", "pilot_2_w_incentives_math")
 """The collections of the release, each a folder."""
@@ -241,6 +242,28 @@ def _one_key() -> Rule:
     return rule
 
 
+def _one_place() -> Rule:
+    """A participant meets one question at a position, and each question is in one batch of its subject, except for the
+    attention check."""
+    questions: dict[tuple[Any, ...], str] = {}
+    positions: dict[tuple[Any, ...], int] = {}
+    batches: dict[tuple[Any, ...], int] = {}
+
+    def rule(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        batch, question, position = values["batch"], values["question_id"], values["position"]
+        if batch is None or values["dataset"] == ATTENTION:
+            return
+        session = tuple(values[name] for name in ("worker_id", "model", "condition", "subject", "batch"))
+        if (met := questions.setdefault((*session, position), question)) != question:
+            yield "position", f"another one than that of {met}, which this participant has there"
+        elif (known := positions.setdefault((*session, question), position)) != position:
+            yield "position", f"{known}, as in this participant's other row about {question}"
+        if (known := batches.setdefault((values["subject"], question), batch)) != batch:
+            yield "batch", f"{known}, as in the other rows about {question}"
+
+    return rule
+
+
 def _speakers(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The messages are of You and Bot."""
     found = {said["role"] for said in orjson.loads(values["chat_history"] or "[]")}
@@ -248,7 +271,7 @@ def _speakers(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "chat_history", "messages with the role You or Bot"
 
 
-ACROSS = (_phases_in_order, _one_key)
+ACROSS = (_phases_in_order, _one_key, _one_place)
 ANSWERS = ReleasedTable(
     "user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS, rules_across=ACROSS
 )

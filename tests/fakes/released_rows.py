@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pandas as pd
 from hypothesis import strategies as st
@@ -103,7 +104,7 @@ def _csv(path: str, rows: Sequence[Mapping[str, Any]], header: Sequence[str]) ->
     return File(path, pd.DataFrame([[row[name] for name in header] for row in rows], columns=list(header)))
 
 
-ABOUT = ("worker_id", "model", "condition", "subject", "batch", "position", "question_id", "answer_type")
+ABOUT = ("worker_id", "model", "condition", "subject", "position", "question_id", "answer_type")
 TRUTHS: tuple[Callable[[int | None], Any], ...] = (
     lambda acc: acc,
     lambda acc: None if acc is None else bool(acc),
@@ -163,7 +164,11 @@ def chatbench(draw: st.DrawFn) -> Release:
 
 
 def _spelled(draw: st.DrawFn, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows in one spelling each, without contradictions: the position decides the phase, the question the batch."""
     truth, phases = draw(st.sampled_from(TRUTHS)), draw(st.sampled_from(PHASES))
+    for row in rows:
+        row["question_id"] += f"-{row['position']}"
+        row["batch"] = None if row["batch"] is None else crc32(row["question_id"].encode())
     return [row | {"acc": truth(_judged(row)), "phase": phases[1 if row["position"] < 5 else 2]} for row in rows]
 
 

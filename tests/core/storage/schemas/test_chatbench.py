@@ -7,6 +7,8 @@ import pytest
 from storage.schemas.chatbench import ACROSS, ANSWERS, CONVERSATIONS
 
 ROW: dict[str, Any] = {"worker_id": "w", "phase": 1, "question_id": "q", "selected_answer": "A", "acc": 1}
+ROW |= {"model": "m", "condition": None, "subject": "math", "batch": None, "dataset": "d"}
+AT = {"batch": 3, "position": 4}
 
 
 def faults(*rows: dict[str, Any]) -> list[str]:
@@ -24,6 +26,13 @@ def faults(*rows: dict[str, Any]) -> list[str]:
         (({"acc": 1}, {"question_id": "other", "acc": 0}), []),
         (({"position": 3}, {"phase": 2, "position": 1}), ["phase"]),
         (({"position": 3}, {"phase": 2, "position": 1, "worker_id": "another"}), []),
+        ((AT, AT), []),
+        ((AT, AT | {"position": 99}), ["position"]),
+        ((AT, AT | {"question_id": "other"}), ["position"]),
+        ((AT, AT | {"question_id": "other", "dataset": "attention_check"}), []),
+        ((AT, AT | {"worker_id": "another", "position": 5}), []),
+        ((AT, AT | {"worker_id": "another", "batch": 25}), ["batch"]),
+        ((AT, AT | {"subject": "moral", "batch": 5}), []),
         (({"phase": None, "position": 3}, {"phase": 2, "position": 1}), []),
     ],
 )

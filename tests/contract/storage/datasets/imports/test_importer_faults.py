@@ -55,6 +55,7 @@ ANSWER = {
     "selected_answer": "A",
     "acc": "1",
 }
+NEXT = {"question_id": "moral_scenarios-redux-8"}
 TALK: dict[str, Any] = ANSWER | {"batch": 3, "phase": 2, "position": 4, "acc": 1}
 TALK |= {"chat_history": [{"role": "You", "content": "Hé?"}], "user_effort": "tried"}
 TALK |= {"attempted_answer": True, "answer_val": "4", "answer_letter": "B"}
@@ -78,11 +79,11 @@ def maths(**changed: str) -> bytes:
 
 
 def answers(**changed: str) -> bytes:
-    return table(ANSWER, ANSWER | {"position": "5"} | changed).encode()
+    return table(ANSWER, ANSWER | NEXT | {"position": "5"} | changed).encode()
 
 
 def talks(**changed: Any) -> bytes:
-    return json.dumps([TALK, TALK | {"position": 5} | changed]).encode()
+    return json.dumps([TALK, TALK | NEXT | {"position": 5} | changed]).encode()
 
 
 class Bad(NamedTuple):
