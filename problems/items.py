@@ -26,6 +26,7 @@ from typing import Any
 
 from problems.errors import ProblemError, did_you_mean
 from problems.problem import Option, Problem
+from problems.readers import by_fault, some_of
 from problems.registry import source
 from problems.tables import QUESTION, Row, Table, of_objects, plain_name, read_table
 from problems.text import checked_values
@@ -54,7 +55,6 @@ WRONG = re.compile(r"(?:best_)?(?:incorrect|wrong)_answer_?\d*|distractor_?\d*|(
 """The name of a column with a wrong option, or with a list of them, beside one with the right option."""
 LIST = re.compile(r"(?:incorrect|wrong)_answers|distractors")
 RIGHT = ("1", "true")
-MOST_PLACES = 5
 ORDERED = (
     "the right option always stands at the same place in this table, so each item's options have an order of their "
     "own, which follows from its id"
@@ -190,7 +190,7 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     tags, notes = tag_columns(table, columns)
     notes = (*table.notes, *notes, *((ORDERED,) if ordered else ()))
     read: list[tuple[str, Problem]] = []
-    faults = []
+    wrong: list[tuple[str, str]] = []
     for number, (row, choices) in enumerate(zip(table.rows, chosen, strict=True), 1):
         try:
             if isinstance(choices, ProblemError):
@@ -199,7 +199,8 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
             choices = choices.ordered_by(named) if ordered else choices
             read.append((row.where, _problem(row, columns, choices, named, name, tags, base)))
         except ProblemError as error:
-            faults += [f"{row.where}: {fault}" for fault in error.faults or (str(error),)]
+            wrong += [(fault, row.where) for fault in error.faults or (str(error),)]
+    faults = by_fault(wrong)
     first: dict[str, str] = {}
     faults += [
         f"{where}: the id {problem.id!r} is taken by {first[problem.id]}; ids must differ"
@@ -216,19 +217,14 @@ def _doubts(read: Sequence[tuple[str, Problem]], columns: ColumnMap) -> Iterator
     """What can be used and is seldom meant."""
     alike = [where for where, problem in read if _has_equal_options(problem)]
     if alike:
-        yield f"two options read the same: {_some(alike)}"
+        yield f"two options read the same: {some_of(alike)}"
     unanswered = [where for where, problem in read if problem.options and problem.answer is None]
     if columns.answer and unanswered:
-        yield f"no answer is marked as right: {_some(unanswered)}"
+        yield f"no answer is marked as right: {some_of(unanswered)}"
 
 
 def _has_equal_options(problem: Problem) -> bool:
     return len({option.text.strip().casefold() for option in problem.options}) < len(problem.options)
-
-
-def _some(places: Sequence[str]) -> str:
-    more = len(places) - MOST_PLACES
-    return ", ".join(places[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
 
 
 def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:

@@ -15,7 +15,7 @@ from typing import cast
 
 from problems.errors import ProblemError
 from problems.problem import Problem
-from problems.readers import repeated
+from problems.readers import by_fault, repeated
 from problems.registry import source
 from problems.text import NotText, checked_values, read_text
 
@@ -31,15 +31,15 @@ def load(path: Path) -> tuple[Problem, ...]:
 def parse(text: str, where: str) -> tuple[Problem, ...]:
     """Read the text of such a file; `where` names it in errors."""
     read: list[tuple[int, Problem]] = []
-    faults: list[str] = []
+    wrong: list[tuple[str, str]] = []
     # not splitlines(): that also splits at U+2028, which JSON allows inside a string
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 read.append((number, replace(_problem(line), place=f"line {number}")))
             except ProblemError as error:
-                faults += [f"line {number}: {fault}" for fault in error.faults or (str(error),)]
-    faults += repeated((number, problem.id) for number, problem in read)
+                wrong += [(fault, f"line {number}") for fault in error.faults or (str(error),)]
+    faults = by_fault(wrong) + repeated((number, problem.id) for number, problem in read)
     if not read and not faults:
         faults = ["there is no problem in it"]
     if faults:

@@ -1,12 +1,13 @@
-"""What sources need to read a csv file: its separator, its rows, and which ids stand in it twice."""
+"""What sources need to read files: csv with its separator, and the faults of rows with their places."""
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from problems.errors import ProblemError
 
+MOST_PLACES = 5
 SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 Record = tuple[int, list[str]]
 """A row of a csv file, after the line it begins on."""
@@ -107,3 +108,16 @@ def repeated(ids: Iterable[tuple[int, str]]) -> list[str]:
         for line, name in ids
         if first.setdefault(name, line) != line
     ]
+
+
+def by_fault(found: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each fault, with the places that have it, given (fault, place) in the file's order."""
+    places: dict[str, list[str]] = {}
+    for fault, place in found:
+        places.setdefault(fault, []).append(place)
+    return [f"{some_of(several)}: {fault}" for fault, several in places.items()]
+
+
+def some_of(places: Sequence[str]) -> str:
+    more = len(places) - MOST_PLACES
+    return ", ".join(places[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")

@@ -22,6 +22,8 @@ from storage.registers.origins import REHEARSAL, Origin
 
 out = EscapingConsole()
 err = EscapingConsole(stderr=True)
+WORDS = 40
+"""From this length on, the parts of a list are sentences, each on a line of its own."""
 LARGE = 1000
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 _COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -147,6 +149,7 @@ def _cell(value: Any) -> str:
         case Mapping():
             return ", ".join(f"{_label(name)} {_cell(part)}" for name, part in value.items() if part not in EMPTY)
         case list():
-            return ", ".join(map(_cell, value))
+            cells = [_cell(part) for part in value]
+            return ("\n" if any(len(cell) > WORDS for cell in cells) else ", ").join(cells)
         case _:
             return str(value)

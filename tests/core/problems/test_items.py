@@ -136,6 +136,14 @@ def test_a_row_that_cannot_be_used_is_one_error_with_its_number(row: dict[str, A
     assert fault(row).startswith("row 1: ")
 
 
+def test_rows_with_the_same_fault_are_one_error() -> None:
+    found = items(*(TWO | {"answer": answer} for answer in (*"EAEE", *"EEEE", "F")))
+    assert [told.partition(":")[0] for told in found.faults] == [
+        "row 1, row 3, row 4, row 5, row 6 and 2 more",
+        "row 9",
+    ]
+
+
 @pytest.mark.parametrize("columns", [{"question": "frage"}, {"options": ["A", "C"]}, {}])
 def test_columns_that_are_not_there_are_refused(columns: dict[str, Any]) -> None:
     found = items({"Frage": "Why?", "A": "x", "B": "y"}, **columns)

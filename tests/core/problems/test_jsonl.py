@@ -61,8 +61,7 @@ def test_all_bad_lines_are_named_at_once() -> None:
         "line 6: answer must be a string or null, not 3",
         "line 7: answer: 'B' is not the key of an option; allowed: A",
         "line 8: options must be a list of objects",
-        "line 9: is nested too deeply, or has a number too long",
-        "line 10: is nested too deeply, or has a number too long",
+        "line 9, line 10: is nested too deeply, or has a number too long",
         "line 5: the id 'a' is taken by line 1",
     ]
     assert [fault[: len(start)] for fault, start in zip(caught.value.faults, starts, strict=True)] == starts
