@@ -1,4 +1,4 @@
-"""Alerts: a participants' server checks what needs a person, and tells a webhook and a mail server.
+"""Alerts: a participants' server checks what needs a person, and tells a webhook.
 
 A condition opens one alert, however often it is observed, and a message is sent. The alert closes when the condition
 has not been observed for QUIET_S, so that one that comes and goes does not send a message each time. Of several
@@ -13,12 +13,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-import smtplib
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from email.message import EmailMessage
-from email.utils import formatdate, make_msgid
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -27,8 +24,8 @@ import httpx2
 
 from app.backends.wire.http_client import proxy_of, trusted
 from app.clock import Clock
-from app.config.settings import Settings, env_name
-from app.errors import NotDelivered, SettingsError
+from app.config.settings import Settings
+from app.errors import NotDelivered
 from experiments.session.conversation import REFUSED
 from experiments.session.study_status import StudyStatus
 from experiments.study.study import Study
@@ -47,18 +44,18 @@ from storage.reports.costs import spending
 from storage.reports.monitoring.models import calls_since
 from storage.reports.monitoring.sessions import people_started
 
-FAILURE_WINDOW_S, FAILED_SHARE = 600, 0.25
-LOST_WINDOW_S, LOST_SHARE = 3_600, 0.05
-DISK_FREE_SHARE = 0.1
-QUIET_S = 300
+# an alert needs at least the number, and the share
+FAILURE_WINDOW_S, FAILED, FAILED_SHARE = 600, 3, 0.25
+LOST_WINDOW_S, LOST, LOST_SHARE = 3_600, 5, 0.05
+BUDGET_SHARE = 0.9
+DISK_FREE_BYTES, DISK_FREE_SHARE = 5e9, 0.1
+CHECK_S, QUIET_S = 60.0, 300
 # these lie in a message, in the participant's wish, or in what a reply says
 NOT_THE_SERVER = REFUSED | {"stopped", "leak"}
 WITHIN_S = 15.0
 MOST_CHARS = 200
-Send = Callable[[str], Coroutine[Any, Any, str]]
-"""Sends a text, whose first line is its subject, once; returns what the server answered, or raises NotDelivered."""
+WEBHOOK = "webhook"
 log = logging.getLogger(__name__)
-
 
 Condition = tuple[AlertKey, Mapping[str, Any]]
 """Something that researchers are to be alerted to, and its figures."""
@@ -69,46 +66,44 @@ def conditions(settings: Settings, database: Database, now_us: int) -> Iterator[
     register = Studies(database)
     with database.connect() as connection:
         for key, reasons in calls_since(connection, now_us - FAILURE_WINDOW_S * 1_000_000).items():
-            yield from failing_calls(key, reasons, settings.alert_model_failures)
+            yield from failing_calls(key, reasons)
         statuses = every_operations_in(connection, register.names())
         accepting = {name: one for name, one in statuses.items() if one.published and one.state in ("open", "pilot")}
         for name, lost in recent_link_problems(connection, now_us - LOST_WINDOW_S * 1_000_000).items():
             if name in accepting:
-                yield from lost_ids(name, *lost, people_started(connection, name), settings.alert_link_problems)
+                yield from lost_ids(name, *lost, people_started(connection, name))
     for name, status in accepting.items():
         try:
             study = register.newest(name)
         except ParleyError:  # only imported, or of an older Parley
             continue
-        yield from _used_up(settings, database, study, status, now_us)
+        yield from _used_up(database, study, status, now_us)
     yield from full_disks(settings)
 
 
-def _used_up(
-    settings: Settings, database: Database, study: Study, status: StudyStatus, now_us: int
-) -> Iterator[Condition]:
+def _used_up(database: Database, study: Study, status: StudyStatus, now_us: int) -> Iterator[Condition]:
     for where, budget in status.budgets.items():
         committed = spending(database, study, where, now_us).bound
-        if 0 < settings.alert_budget_percent / 100 * budget <= committed:
+        if 0 < BUDGET_SHARE * budget <= committed:
             data = {"budget": budget, "committed": committed, "currency": study.file.currency}
             yield AlertKey("budget", study.name, "", cell_key(dict(where))), data
     if not status.pilot and is_full(database, study, status.quotas_of(study.file.quotas), now_us):
         yield AlertKey("quota", study.name), {}
 
 
-def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int], most: int) -> Iterator[Condition]:
-    """Calls of a model that failed by reason, None for those that did not: at least `most`, and FAILED_SHARE."""
+def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int]) -> Iterator[Condition]:
+    """Calls of a model that failed by reason, None for those that did not: at least FAILED, and FAILED_SHARE."""
     study, origin, model = key
     failed = {reason: number for reason, number in reasons.items() if reason and reason not in NOT_THE_SERVER}
     calls, number = sum(reasons.values()), sum(failed.values())
-    if most and number >= max(most, FAILED_SHARE * calls):
+    if number >= max(FAILED, FAILED_SHARE * calls):
         data = {"calls": calls, "failed": number, "reasons": dict(sorted(failed.items()))}
         yield AlertKey("models", study, origin, model), data
 
 
-def lost_ids(study: str, refused: int, started: int, sessions: int, most: int) -> Iterator[Condition]:
+def lost_ids(study: str, refused: int, started: int, sessions: int) -> Iterator[Condition]:
     """Links that lost their id: `refused`, or `started` without it, of all `sessions` that people have started."""
-    if most and refused + started >= max(most, LOST_SHARE * (refused + sessions)):
+    if refused + started >= max(LOST, LOST_SHARE * (refused + sessions)):
         yield AlertKey("links", study), {"refused": refused, "started": started, "sessions": sessions}
 
 
@@ -119,7 +114,7 @@ def full_disks(settings: Settings) -> Iterator[Condition]:
     there = [next(path for path in (folder, *folder.parents) if path.is_dir()) for folder in folders]
     for folder in {path.stat().st_dev: path for path in there}.values():
         used = shutil.disk_usage(folder)
-        if used.free < min(1e9 * settings.alert_disk_free_gb, DISK_FREE_SHARE * used.total):
+        if used.free < min(DISK_FREE_BYTES, DISK_FREE_SHARE * used.total):
             yield AlertKey("disk", subject=str(folder)), {"free": used.free, "size": used.total}
 
 
@@ -176,28 +171,6 @@ def message(alert: Alert, console: str) -> str:
     return f"Alert: {what}\n{to_do}\n{link(alert.key, console)}" if alert.closed_us is None else f"Over: {what}"
 
 
-def channels_of(settings: Settings) -> dict[str, Send]:
-    """The channels of a deployment by name; raises SettingsError for settings that do not go together."""
-    needed = {
-        "smtp_host": bool(settings.alert_mail_to),
-        "alert_mail_to": bool(settings.smtp_host),
-        "alert_mail_from": bool(settings.alert_mail_to) and "@" not in settings.smtp_user,
-        "smtp_password": bool(settings.smtp_user),
-        "smtp_user": settings.smtp_password is not None,
-    }
-    if missing := [env_name(name) for name, is_needed in needed.items() if is_needed and not getattr(settings, name)]:
-        raise SettingsError(f"Alerts by mail also need {', '.join(missing)}.")
-    if settings.smtp_password is not None and settings.smtp_tls == "none":
-        raise SettingsError(f"{env_name('smtp_tls')}=none would send {env_name('smtp_password')} unencrypted.")
-    found: dict[str, Send] = {}
-    if settings.alert_webhook_url is not None:
-        url = settings.alert_webhook_url.get_secret_value()
-        found["webhook"] = lambda text: post(url, text)
-    if settings.alert_mail_to:
-        found["mail"] = lambda text: asyncio.to_thread(mail, settings, text)
-    return found
-
-
 async def post(url: str, text: str) -> str:
     """Post a text as JSON; an answer of 2xx is success. No redirect is followed. The URL is a secret."""
     for name in ("httpx2", "httpcore2"):  # below it they log addresses
@@ -214,46 +187,18 @@ async def post(url: str, text: str) -> str:
     return said
 
 
-def mail(settings: Settings, text: str) -> str:
-    """Hand a mail to the mail server; each address must be accepted."""
-    message = EmailMessage()
-    message["From"], message["To"] = settings.alert_mail_from or settings.smtp_user, settings.alert_mail_to
-    message["Subject"] = f"[Parley] {text.partition(chr(10))[0]}"
-    message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain="parley.invalid")
-    message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office reply
-    message.set_content(text)
-    host, port = settings.smtp_host, settings.smtp_port
-    try:
-        if settings.smtp_tls == "tls":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=WITHIN_S, context=trusted())
-        else:
-            server = smtplib.SMTP(host, port, timeout=WITHIN_S)
-        with server:
-            if settings.smtp_tls == "starttls":
-                server.starttls(context=trusted())
-            if settings.smtp_password is not None:
-                server.login(settings.smtp_user, settings.smtp_password.get_secret_value())
-            if refused := server.send_message(message):
-                raise NotDelivered(f"it refused {', '.join(refused)}")
-    except (smtplib.SMTPException, OSError) as error:
-        raise NotDelivered(f"{type(error).__name__}: {error}"[:MOST_CHARS]) from None
-    return "accepted"
-
-
 class AlertWatch:
-    """Checks the conditions of a database every so often. `fault` says why the database cannot be written, or nothing.
-    Raises SettingsError for settings that do not go together."""
+    """Checks the conditions of a database every minute. `fault` says why the database cannot be written, or nothing."""
 
     def __init__(self, settings: Settings, database: Database, clock: Clock, fault: Callable[[], str]) -> None:
         self._settings, self._database, self._clock, self._fault = settings, database, clock, fault
-        self._channels = channels_of(settings)
         # of a database that cannot be written only this process knows
         self._unsaved: tuple[Alert, ...] = ()
 
     async def run(self) -> None:
         """Check until cancelled."""
         while True:
-            await asyncio.sleep(self._settings.alert_interval_s)
+            await asyncio.sleep(CHECK_S)
             try:
                 await self.check()
             except (ParleyError, OSError) as error:
@@ -285,11 +230,13 @@ class AlertWatch:
         return _news(*change_alerts(self._database, partial(updated, observed=holding, now_us=now_us)))
 
     async def _deliver(self, alert: Alert, text: str) -> None:
-        results = await asyncio.gather(*(send(text) for send in self._channels.values()), return_exceptions=True)
-        named = zip(self._channels, results, strict=True)
-        undelivered = {name: str(why) for name, why in named if isinstance(why, Exception)}
-        if undelivered:
-            log.error("An alert was not delivered: %s", undelivered)
+        undelivered = {}
+        if (hook := self._settings.alert_webhook_url) is not None:
+            try:
+                await post(hook.get_secret_value(), text)
+            except NotDelivered as error:
+                undelivered[WEBHOOK] = str(error)
+                log.error("An alert was not delivered: %s", error)
         if alert.id and undelivered != alert.undelivered:
             await asyncio.to_thread(record_delivery, self._database, alert.id, undelivered)
 

@@ -9,11 +9,9 @@ import asyncio
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
@@ -22,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 from dotenv.parser import parse_stream
 
-from app.alerts import channels_of, explained, full_disks
+from app.alerts import explained, full_disks
 from app.backends.anthropic import ANTHROPIC_URL, headers_for, path_at
 from app.backends.openai import OPENAI_URL
 from app.backends.registry import configuration_errors
@@ -35,19 +33,17 @@ from app.errors import BackendError, SettingsError
 from app.studies.drafts import Drafts
 from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.study import Study
-from problems.errors import ParleyError, install_line
+from problems.errors import ParleyError
 from problems.plugins import nowhere
 from storage.accounts.secret_fingerprint import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import Database, open_database
 from storage.db.network_file import refuse_network_share
 from storage.db.probe import probe
-from storage.log.seats import last_us
 from storage.migrations.migrate import migration_status
 from storage.registers.alerts import Alert
 
 WITHIN_S = 10
-CLOCK_S = 30
 PUBLIC, PROXIES = env_name("public_url"), env_name("trusted_proxies")
 Level = Literal["ok", "warning", "problem"]
 
@@ -122,18 +118,10 @@ def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def _use(settings: Settings, database: Database) -> Iterator[Diagnosis]:
-    """Write to it as a server does, and compare clocks."""
-    found = probe(database)
-    yield Diagnosis("ok", f"{redact_password(settings.database_url)} ({found.product}) can be read and written.")
-    if found.journal_mode not in (None, "wal"):
-        what = f"The database has the journal mode {found.journal_mode}; Parley needs WAL."
-        yield Diagnosis("problem", what, "Move the database to a disk of this machine.")
+    """Write to it as a server does."""
+    product = probe(database)
+    yield Diagnosis("ok", f"{redact_password(settings.database_url)} ({product}) can be read and written.")
     refuse_other_secret(database, secret_in_use(settings) or "")
-    now_us = time.time_ns() // 1000
-    their_us = now_us if found.now_us is None else found.now_us
-    if abs(now_us - their_us) > CLOCK_S * 1e6 or last_us(database) > now_us + CLOCK_S * 1e6:
-        what = "The clock of this machine differs from that of the database's server, or of its newest activity."
-        yield Diagnosis("problem", what, "Let the machine keep its time by NTP: `timedatectl set-ntp true`.")
 
 
 def check_disk(deployment: Deployment) -> Iterator[Diagnosis]:
@@ -146,10 +134,6 @@ def check_disk(deployment: Deployment) -> Iterator[Diagnosis]:
     yield from problems or [Diagnosis("ok", "All folders that Parley writes into can be written.")]
     for key, data in full_disks(settings):
         yield Diagnosis("warning", *explained(Alert(key, data, 0, 0, 0)))
-    if settings.replay_dir is not None and not settings.replay_dir.is_dir():
-        yield Diagnosis(
-            "problem", f"{env_name('replay_dir')} names {settings.replay_dir}, which is no folder.", "Make it."
-        )
 
 
 def unwritable_drafts(settings: Settings) -> Iterator[Diagnosis]:
@@ -169,16 +153,6 @@ def _unwritable(folder: Path, purpose: str) -> Iterator[Diagnosis]:
     except OSError as fault:
         what = f"{folder} cannot be written, where {purpose} belong: {fault.strerror}."
         yield Diagnosis("problem", what, "Let the user who runs Parley write there, or choose another folder.")
-
-
-def check_ports(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether the two servers have a port each."""
-    port, console_port = deployment.settings.port, deployment.settings.console_port
-    if port == console_port != 0:
-        what = f"{env_name('port')} and {env_name('console_port')} are both {port}."
-        yield Diagnosis("problem", what, "Give each another port.")
-    else:
-        yield Diagnosis("ok", f"Participants are served at the port {port}, researchers at {console_port}.")
 
 
 def check_public_address(deployment: Deployment) -> Iterator[Diagnosis]:
@@ -245,7 +219,7 @@ def check_model_servers(deployment: Deployment) -> Iterator[Diagnosis]:
             yield Diagnosis("problem", f"The model server {name} cannot be used: {fault}", "Correct the setting.")
     yield from asyncio.run(_listed(settings, servers))
     if not servers:
-        yield Diagnosis("ok", "No model server is set; models with the backends scripted and replay need none.")
+        yield Diagnosis("ok", "No model server is set; models with the backend scripted need none.")
 
 
 async def _listed(settings: Settings, servers: Mapping[str, tuple[str, Server]]) -> list[Diagnosis]:
@@ -286,30 +260,21 @@ def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Raises SettingsError for settings that do not go together."""
-    if channels := channels_of(deployment.settings):
-        yield Diagnosis("ok", f"Alerts are sent by {' and '.join(channels)}. `parley alerts --test` sends a test.")
+    if deployment.settings.alert_webhook_url is not None:
+        yield Diagnosis("ok", "Alerts are posted to the webhook. `parley alerts --test` sends a test.")
     else:
         what = "Alerts are shown in the console only, so nobody hears of a failing model at night."
-        yield Diagnosis("warning", what, f"Set {env_name('alert_webhook_url')}, or {env_name('smtp_host')}.")
-
-
-def check_packages(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether the optional packages are installed that the settings need."""
-    if sqlite_path(deployment.settings.database_url) is None and find_spec("psycopg") is None:
-        yield Diagnosis("problem", "The package psycopg is not installed.", install_line("postgres"))
+        yield Diagnosis("warning", what, f"Set {env_name('alert_webhook_url')}.")
 
 
 CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {
     "settings": check_settings,
     "database": check_database,
     "disk": check_disk,
-    "ports": check_ports,
     "public address": check_public_address,
     "model servers": check_model_servers,
     "studies": check_studies,
     "alerts": check_alerts,
-    "packages": check_packages,
 }
 
 

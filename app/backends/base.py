@@ -8,7 +8,7 @@ connection at once.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -126,13 +126,6 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-@runtime_checkable
-class PreparableBackend(Protocol):
-    def prepare(self, options: Mapping[str, JSON]) -> None:
-        """Raise a SettingsError if a model with these options could not reply here."""
-        ...
 
 
 Parsed = TypeVar("Parsed", bound=BackendOptions)

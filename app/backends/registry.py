@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar
 
-from app.backends.base import JSON, Backend, BackendOptions, PreparableBackend, Sleep, option_faults
+from app.backends.base import JSON, Backend, BackendOptions, Sleep, option_faults
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
 from experiments.study.sections.model_spec import ModelSpec
@@ -95,10 +95,7 @@ async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) 
     found: list[str] = []
     for model in models:
         try:
-            made = create(model.backend, settings, asyncio.sleep, model.server)
-            if isinstance(made, PreparableBackend):
-                made.prepare(model.options)
-            await made.close()
+            await create(model.backend, settings, asyncio.sleep, model.server).close()
         except (SettingsError, BackendRejected) as error:
             found.append(str(error))
     return tuple(dict.fromkeys(found))

@@ -15,9 +15,8 @@ from typing import Any
 
 from pydantic import Field
 
-from app.backends.base import Delta, Request, Sleep, parse_options
+from app.backends.base import BackendOptions, Delta, Request, Sleep, StreamEnd, TextDelta, parse_options
 from app.backends.registry import backend
-from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
 from problems.problem import Problem
 
@@ -38,9 +37,33 @@ REMARKS = (
     "My replies are fixed. You could say in your own words what is asked, and then look for what is missing.",
 )
 BOLD = re.compile(r"\*\*(.+?)\*\*")
-ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$|\bONLY the letter\b|, the answer is$", re.I | re.S)
-SAME = re.compile(r"correct answer is: (.*)\n\nThe person's answer is: (.*)\n\nWas their answer correct", re.S)
+ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$", re.I | re.S)
 WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
+PIECE = re.compile(r"\s*\S+(?:\s+$)?")
+"""A word, with the space before it."""
+
+
+class PacedOptions(BackendOptions):
+    first_ms: int = Field(300, ge=0, le=60_000)
+    """Milliseconds before the first word."""
+    pace_ms: int = Field(20, ge=0, le=10_000)
+    """Milliseconds from word to word."""
+
+
+async def type_reply(text: str, request: Request, options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Delta]:
+    """Give a text word by word as the whole reply, cut at max_tokens, a word counting as one."""
+    words = PIECE.findall(text)
+    words_sent = words[: request.max_tokens]
+    await sleep(options.first_ms / 1000)
+    for word in words_sent:
+        yield TextDelta(word)
+        await sleep(options.pace_ms / 1000)
+    yield StreamEnd(
+        finish_reason="stop" if len(words_sent) == len(words) else "length",
+        model=request.model,
+        prompt_tokens=sum(len(PIECE.findall(message.text)) for message in request.messages),
+        completion_tokens=len(words_sent),
+    )
 
 
 class ScriptedOptions(PacedOptions):
@@ -71,8 +94,6 @@ def reply(request: Request, wrong: float) -> str:
     if request.schema is not None:
         return json.dumps(random_value(request.schema, chance), ensure_ascii=False)
     problem, last = request.problem, request.messages[-1].text if request.messages else ""
-    if same := SAME.search(last):
-        return "yes" if same[1].strip().lower() == same[2].strip().lower() else "no"
     if '"attempted_answer"' in last:
         return _extracted(problem, last)
     if problem is None or not (problem.options or problem.answer):

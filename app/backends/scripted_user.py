@@ -1,23 +1,21 @@
 """A model that plays a simulated user, needs no server and no key: for tests, and to try a simulation out for nothing.
 
 It knows the default prompts of Parley's own users (experiments/instruments/chatbench_prompts.py): it writes a first
-message, follow-ups and an answer, which is often what the chatbot said in bold; a form is filled by its JSON schema.
+message, follow-ups and an answer, which is often what the chatbot said in bold.
 The same seed and messages give the same reply. What it says is no person's: it measures nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
 
-import orjson
 from pydantic import Field
 
 from app.backends.base import Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
-from app.backends.typing_speed import PacedOptions, type_reply
+from app.backends.scripted import PacedOptions, type_reply
 from app.config.settings import Settings
 from experiments.instruments.chatbench_prompts import FIRST, FIRST_WITH_PROBLEM, IQA_EVAL_LAST, LAST, NEXT, RULE, TALK
 from experiments.session.seeded_random import uniform
@@ -43,7 +41,6 @@ FOLLOW_UPS = (
     "so which of the options is it then?",
     "can you explain the last step again please",
 )
-WORDS = ("It went well enough for me.", "Some of it was hard, some of it was easy.", "I have nothing to add, thanks.")
 SHORT_WORDS = 14
 IQA = "So, the answer is:"
 
@@ -78,8 +75,6 @@ class ScriptedUser:
 
 def reply(request: Request) -> str:
     seed = request.seed
-    if request.schema is not None:
-        return orjson.dumps(_value(request.schema, seed)).decode()
     system = "\n".join(message.text for message in request.messages if message.role == "system")
     last = request.messages[-1].text if request.messages else ""
     if IQA in system:
@@ -115,22 +110,3 @@ def _answer(system: str, talk: str, seed: str) -> str:
 
 def _one(options: Sequence[str], seed: str, slot: str) -> str:
     return options[int(uniform(seed, slot) * len(options))]
-
-
-def _value(schema: Mapping[str, Any], seed: str) -> Any:
-    if "anyOf" in schema:
-        return _value(schema["anyOf"][0], seed)
-    if "enum" in schema:
-        return _one(schema["enum"], seed, "enum")
-    match schema["type"]:
-        case "object":
-            return {name: _value(one, f"{seed}:{name}") for name, one in schema["properties"].items()}
-        case "array":
-            return [_value(schema["items"], seed)]
-        case "boolean":
-            return True
-        case "integer" | "number":
-            low = schema.get("minimum", 0)
-            return low + int(uniform(seed, "number") * (schema.get("maximum", low + 100) - low + 1))
-        case _:
-            return _one(WORDS, seed, "words")

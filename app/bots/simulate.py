@@ -56,17 +56,12 @@ class UserModel:
     resumed_at: int = 0
     """The number of the last fact there."""
 
-    async def __call__(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        read: Callable[[str], T],
-        schema: Mapping[str, Any] | None = None,
-    ) -> T:
+    async def __call__(self, messages: Sequence[Mapping[str, str]], read: Callable[[str], T]) -> T:
         """What `read` makes of the reply; raises UserFailed where there is none, or none that can be read."""
         said = list(messages)
         fault = ""
         for number in range(TRIES):
-            text = await self._reply(said, number, schema)
+            text = await self._reply(said, number)
             try:
                 return read(text)
             except UnusableReply as unusable:
@@ -75,13 +70,12 @@ class UserModel:
                 said += [{"role": "assistant", "text": text}, again]
         raise UserFailed(f"{self.model} at {self.live.screen.path}, {TRIES} attempts: {fault}")
 
-    async def _reply(self, said: Sequence[Mapping[str, str]], number: int, schema: Mapping[str, Any] | None) -> str:
+    async def _reply(self, said: Sequence[Mapping[str, str]], number: int) -> str:
         state, path = self.live.state, self.live.screen.path
         number += self.asked_before if state.seq == self.resumed_at else 0
         data = {
             "model": self.model,
             "messages": list(said),
-            "schema": schema,
             "seed": f"{state.seed}:{path}:{state.seq}:{USER}:{number}",
         }
         attempt = await self.runtime.ask_separately(self.live, self.study, PendingTask("reply", path, data, slot=USER))
@@ -163,7 +157,7 @@ async def simulate_session(
     Raises UserFailed where its user cannot go on; what was done until then is kept.
     """
     live = await _start_or_resume(runtime, clock, study, label, shut, cast=cast)
-    user = cast.user(study, f"{label}:{live.state.seq}", live.state.enrolled)
+    user = cast.user(study, f"{label}:{live.state.seq}")
     before = await runtime.times_asked(live, USER) if cast.model else 0
     voice = UserModel(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
     begun_us, retries = clock.now_us(), 0
@@ -213,7 +207,7 @@ async def _start_or_resume(
         return live
     offered = study.file.offered
     data = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
-    data = {**data, **cast.enrolled_data(label)}
+    data = {**data, **cast.enrolled_data()}
     return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
 
 

@@ -1,4 +1,4 @@
-"""Who plays a study's participants: a kind of user, the model that speaks for it, and the personas that it plays.
+"""Who plays a study's participants: a kind of user, and the model that speaks for it.
 
 All of it is kept in the fact `enrolled` of each session, as `user`, so that rows of simulated users can be told apart;
 a session that is resumed goes on with what its fact says.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from app.backends.model_ref import ModelRef
@@ -16,14 +15,10 @@ from app.bots.users.base import User
 from app.bots.users.chat_user import ChatUser
 from app.bots.users.random import Random
 from app.bots.users.registry import USERS, Kind
-from app.errors import NotYaml, UserUnknown
+from app.errors import UserUnknown
 from app.session.replies.request import SCRIPTED, without_servers
-from app.studies.yaml_loader import parse_yaml
-from experiments.session.seeded_random import uniform
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
-from problems.errors import ProblemError
-from problems.text import read_text
 from storage.reports.costs import SIMULATED_PREFIX
 
 TEMPERATURE = 1.0
@@ -33,18 +28,11 @@ MAX_TOKENS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class SimulatedUserConfig:
     """A kind of user, with what it needs, and whether it talks with the scripted model instead of models at servers."""
 
     kind: Kind
     asked: ModelRef | None = None
-    personas: tuple[Persona, ...] = ()
     temperature: float = TEMPERATURE
     scripted: bool = False
 
@@ -62,15 +50,12 @@ class SimulatedUserConfig:
     def model(self) -> str:
         return f"{SIMULATED_PREFIX}{self.asked.label}" if self.asked else ""
 
-    def enrolled_data(self, label: str) -> Mapping[str, Any]:
+    def enrolled_data(self) -> Mapping[str, Any]:
         """What the fact `enrolled` says of the user of a session."""
         found: dict[str, Any] = {"kind": self.kind.name}
         if self.asked is not None:
             found |= {"model": self.asked.label, "name": self.asked.name, **self.asked.identity()}
             found |= {"temperature": self.temperature}
-        if self.personas:
-            drawn = self.personas[int(uniform(label, "persona") * len(self.personas))]
-            found |= {"persona": {"name": drawn.name, "text": drawn.text}}
         return {"user": found, **({"models": SCRIPTED} if self.scripted else {})}
 
     def called(self, study: Study) -> tuple[ModelSpec, ...]:
@@ -78,9 +63,9 @@ class SimulatedUserConfig:
         replying = without_servers(study) if self.scripted else study
         return (*replying.file.models.values(), *([self.asked.model] if self.asked else []))
 
-    def user(self, study: Study, seed: str, enrolled: Mapping[str, Any]) -> User:
-        """The user of a session of this study, as its fact `enrolled` has it."""
-        found = self.kind.made(seed, enrolled.get("user", {}).get("persona", {}).get("text", ""))
+    def user(self, study: Study, seed: str) -> User:
+        """The user of a session of this study."""
+        found = self.kind.made(seed)
         if isinstance(found, ChatUser) and study.file.simulator_prompts is not None:
             found.prompts = study.file.simulator_prompts
         return found
@@ -103,12 +88,7 @@ class SimulatedUserConfig:
 
 
 def read_user_config(
-    kind: str,
-    asked: ModelRef | None = None,
-    personas: str = "",
-    temperature: float | None = None,
-    *,
-    scripted: bool = False,
+    kind: str, asked: ModelRef | None = None, temperature: float | None = None, *, scripted: bool = False
 ) -> SimulatedUserConfig:
     """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
     found = USERS.find(kind)
@@ -116,34 +96,7 @@ def read_user_config(
         raise UserUnknown(f"{kind!r} needs a model: --user-model MODEL")
     if not found.model and (asked is not None or temperature is not None):
         raise UserUnknown(f"{kind!r} uses no model: leave out --user-model and --user-temperature")
-    if found.personas and not personas:
-        raise UserUnknown(f"{kind!r} needs personas: --personas FILE, or one persona as text")
-    if personas and not found.personas:
-        raise UserUnknown(f"{kind!r} uses no personas: leave out --personas")
-    return SimulatedUserConfig(
-        found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature, scripted
-    )
-
-
-def read_personas(text: str) -> tuple[Persona, ...]:
-    """The personas of a YAML file: a list of texts, or texts by name; or the one that is given in words.
-
-    Raises UserUnknown.
-    """
-    if not text.endswith((".yaml", ".yml")):
-        return (Persona("1", text.strip()),) if text.strip() else ()
-    try:
-        found = parse_yaml(read_text(Path(text))).value
-    except NotYaml as error:
-        place = f"line {error.line}, column {error.column}: " if error.line else ""
-        raise UserUnknown(f"{text}: {place}is not YAML: {error}") from None
-    except ProblemError as error:
-        raise UserUnknown(str(error)) from None
-    listed = found if isinstance(found, list) else ()
-    named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(listed, start=1)}
-    if not named or not all(isinstance(one, str) and one.strip() for one in named.values()):
-        raise UserUnknown(f"{text}: has no personas; write a list of texts, or texts by name: `nurse: A nurse who ...`")
-    return tuple(Persona(str(name), one.strip()) for name, one in named.items())
+    return SimulatedUserConfig(found, asked, TEMPERATURE if temperature is None else temperature, scripted)
 
 
 RANDOM = SimulatedUserConfig(Kind("random", Random))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.backends import registry
-from app.backends.base import Backend, PreparableBackend, Sleep
+from app.backends.base import Backend, Sleep
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.rate_limit import RateLimiter
 from app.clock import Clock
@@ -46,11 +46,6 @@ class ModelPool:
         self._backends: dict[tuple[str, str | None], tuple[Server | None, Backend]] = {}
         self._replaced: list[Backend] = []
         self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
-
-    def check_configured(self, model: ModelSpec) -> None:
-        backend = self.backend(model)
-        if isinstance(backend, PreparableBackend):
-            backend.prepare(model.options)
 
     def access(self, label: str, model: ModelSpec) -> ModelAccess:
         """The access to a model; studies that use one model share its rate limit and circuit breaker."""

@@ -43,9 +43,6 @@ UserModel = Annotated[
     str,
     option("--user-model MODEL", "The model that speaks for the users: one of the study, or BACKEND:NAME[@SERVER]."),
 ]
-Personas = Annotated[
-    str, option("--personas FILE", "The personas of the users: a YAML file of texts, or one persona as text.")
-]
 
 
 @command("simulate")
@@ -58,7 +55,6 @@ def simulate(
     user_temperature: Annotated[
         float | None, option("--user-temperature T", f"Its temperature. Default: {TEMPERATURE:g}.", min=0, max=2)
     ] = None,
-    personas: Personas = "",
     models: ModelsThatReply = "scripted",
     yes: Yes = False,
     concurrency: Annotated[
@@ -80,7 +76,7 @@ def simulate(
     found = load_study(study)
     speaker = parse_model_ref(found, user_model) if user_model else None
     paid = calls_servers(found)
-    who = read_user_config(user, speaker, personas, user_temperature, scripted=paid and models == "scripted")
+    who = read_user_config(user, speaker, user_temperature, scripted=paid and models == "scripted")
     called = speaker is not None or (paid and not who.scripted)
     crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if called else 1))
     done, database = _Done(), open_database(settings.database_url)

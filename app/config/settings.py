@@ -44,8 +44,6 @@ ENV_FILE = ".env"
 SECRET_LENGTH = 32
 COMMENT = re.compile(r"\s#")
 MASK = "********"
-"""What the keys of Standard Webhooks begin with."""
-MAIL_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+", re.ASCII)
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -62,7 +60,7 @@ class _Environment(EnvSettingsSource):
             f"{env_name(name)} has a comment (`#`) behind its value, which Docker and systemd pass as a part of it. "
             "Put the comment on a line of its own; or, if it is none, quotes around the whole value"
             for name, value in values.items()
-            if value == bare[name] and COMMENT.search(value) and name != "smtp_password"
+            if value == bare[name] and COMMENT.search(value)
         ]
         if odd:
             raise SettingsError("Invalid settings:", *odd)
@@ -107,13 +105,6 @@ def _encrypted(value: str) -> str:
     """Refuse to send a token unencrypted to another machine."""
     if not value.startswith(("https://", "http://localhost", "http://127.0.0.1")):
         raise ValueError("must start with https://, because a token is sent to it")
-    return value
-
-
-def _mail_addresses(value: str) -> str:
-    for part in filter(None, (part.strip() for part in value.split(","))):
-        if not MAIL_ADDRESS.fullmatch(part):
-            raise ValueError(f"{part!r} is not a mail address. Allowed: addresses such as ada@example.org")
     return value
 
 
@@ -198,7 +189,6 @@ class Settings(BaseSettings):
         description="More model servers, to which models in a study refer by `server`: a JSON object of names, each "
         "with `url`, and optionally `key`, `headers`, `query`, `requests_per_minute` and `tokens_per_minute`.",
     )
-    replay_dir: Path | None = Field(None, description="The folder of recorded conversations for the backend `replay`.")
     studies_dir: Path = Field(Path("studies"), description="The folder in which the console keeps study drafts.")
     connect_timeout_s: Seconds = Field(5, description="Timeout for connecting to a model server, in seconds.")
     first_token_timeout_s: Seconds = Field(
@@ -258,38 +248,6 @@ class Settings(BaseSettings):
         None,
         description="Alerts: the URL to which each one is posted as JSON, such as that of an incoming webhook of Slack "
         "or Mattermost. Default: none is posted.",
-    )
-    alert_mail_to: Annotated[str, AfterValidator(_mail_addresses)] = Field(
-        "", description="Alerts: the mail addresses to which each one is sent, separated by commas. Default: no mail."
-    )
-    alert_mail_from: Annotated[str, AfterValidator(_mail_addresses)] = Field(
-        "", description="Alerts: the sender of the mails. Default: PARLEY_SMTP_USER."
-    )
-    smtp_host: str = Field("", description="Alerts: the mail server (SMTP).")
-    smtp_port: int = Field(587, ge=1, le=65_535, description="Alerts: the mail server's port; 465 is usual for `tls`.")
-    smtp_tls: Literal["starttls", "tls", "none"] = Field(
-        "starttls",
-        description="Alerts: how the connection to the mail server is encrypted: starttls, tls (from the beginning), "
-        "or none.",
-    )
-    smtp_user: str = Field("", description="Alerts: the user name at the mail server. Default: no login.")
-    smtp_password: SecretStr | None = Field(None, description="Alerts: the password at the mail server.")
-    alert_interval_s: Seconds = Field(60, description="Alerts: how often conditions are checked, in seconds.")
-    alert_model_failures: int = Field(
-        3,
-        ge=0,
-        description="Alerts: failed calls of a model within 10 minutes, if they are a quarter of its calls. 0: never.",
-    )
-    alert_budget_percent: float = Field(
-        90, ge=0, le=100, description="Alerts: percent of a budget that is spent or reserved. 0: never."
-    )
-    alert_link_problems: int = Field(
-        5,
-        ge=0,
-        description="Alerts: links to an open study whose ID was not taken, if they are 5 % of the arrivals. 0: never.",
-    )
-    alert_disk_free_gb: float = Field(
-        5, ge=0, le=100_000, description="Alerts: free space in GB, if it is less than a tenth of the disk. 0: never."
     )
 
     huggingface_token: Key | None = Field(

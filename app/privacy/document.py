@@ -78,7 +78,7 @@ def data_protection_document(
         servers=list(_servers(study, settings)),
         recruiters=[name for name in file.recruitment.channels if name not in ("lab", "open")],
         recipients={one.name: one for one in info.recipients},
-        alerts=list(_alerts(settings)),
+        alerts=(hook := settings.alert_webhook_url) and _host(hook.get_secret_value()),
         database=f"an SQLite file on {HERE}" if sqlite_path(database) else f"PostgreSQL at {_host(database)}",
         encrypted=settings.address.startswith("https://"),
         parts=PARTS,
@@ -93,13 +93,6 @@ def data_protection_document(
         arms=arms,
         pictures=pictures or {},
     )
-
-
-def _alerts(settings: Settings) -> Iterator[str]:
-    if hook := settings.alert_webhook_url:
-        yield f"the webhook at {urlsplit(hook.get_secret_value()).hostname}"
-    if settings.alert_mail_to:
-        yield f"mail to {settings.alert_mail_to} by {settings.smtp_host}"
 
 
 def _servers(study: Study, settings: Settings) -> Iterator[ModelServer]:

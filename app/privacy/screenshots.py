@@ -50,7 +50,6 @@ STREAM = "00000000-0000-4000-8000-{:012d}"
 LIMITLESS = {"requests_per_second": 1_000, "request_burst": 10_000, "sessions_per_address_per_hour": 10_000}
 QUIET = {
     "alert_webhook_url": None,
-    "alert_mail_to": "",
     "trusted_proxies": "",
     "public_url": None,
 }

@@ -255,7 +255,8 @@ class SessionService(Sessions):
             self.check_configured(model)
 
     def check_configured(self, model: ModelSpec) -> None:
-        self._models.check_configured(model)
+        """Raise SettingsError or BackendRejected if the model's backend cannot be made."""
+        self._models.backend(model)
 
     async def close(self) -> None:
         """Stop: replies in progress stay pending, and everything that was accepted is written."""

@@ -31,36 +31,18 @@ FEW_SHOT = (
 """`letter_only` with examples, each `Question: ...` and `Answer: X`, with a blank line after it."""
 FREE_TEXT = "{{question}}"
 """`copy_and_paste`."""
-THINK = "Question: {{question}}\n\nAnswer: Let's think step by step. "
-"""`zero_shot_cot_first_turn`."""
-THOUGHT = THINK + "{{reasoning}}\n\nTherefore, among {{range}}, the answer is"
-"""`zero_shot_cot_second_turn`; `{{range}}` is `A through D`."""
-THOUGHT_DIRECT = THINK + (
-    "{{reasoning}}\n\nBased on this reasoning, provide your answer using ONLY the letter of the answer option: "
-    "{{letters}}."
-)
-"""`zero_shot_cot_second_turn` of `zero_shot_cot_direct`; `{{letters}}` is `"A", "B", "C", or "D"`."""
 ATTEMPTED = (
     'Respond with a JSON object that contains one key "attempted_answer" with a value that is true or false. If '
     '"attempted_answer" is true, then include a second key "answer_val" with the final answer\'s value in quotations. '
 )
-EXTRACTION_WITHOUT_OPTIONS = (
+EXTRACTION = (
     f"Here is a question that someone was asked:\n\n{RULE}\n{{{{question}}}}\n{RULE}\n\n"
     f"Here is a response:\n\n{RULE}\n{{{{reply}}}}\n{RULE}\n\n"
     f"Did the response provide a final answer to the question? {ATTEMPTED}"
-)
-"""`extract_answer_from_response` with `include_options=False`."""
-EXTRACTION = EXTRACTION_WITHOUT_OPTIONS + (
     'If the final answer value matches one of the answer options, include a third key "answer_letter" with a value '
     "that is one of the letters {{letters}}."
 )
 """`extract_answer_from_response`."""
-CHECK = (
-    f"Here is a question that someone was asked:\n\n{RULE}\n{{{{question}}}}\n{RULE}\n\n"
-    "The correct answer is: {{right}}\n\nThe person's answer is: {{given}}\n\n"
-    'Was their answer correct? Respond with either "yes" or "no".'
-)
-"""`check_correctness`."""
 
 # Simulated users: generate_conversations.py
 

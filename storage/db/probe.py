@@ -1,8 +1,6 @@
-"""Whether a database works: a write that is undone, and what the database says about itself."""
+"""Whether a database works: a write that is undone."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from sqlalchemy.exc import DatabaseError
 
@@ -11,35 +9,19 @@ from storage.db.engine import Database, writer
 from storage.errors import StorageError, cause
 
 _ABOUT = {
-    "sqlite": "SELECT 'SQLite ' || sqlite_version(), NULL",
-    "postgresql": "SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), "
-    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+    "sqlite": "SELECT 'SQLite ' || sqlite_version()",
+    "postgresql": "SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """A database that can be written."""
-
-    product: str
-    """Its name and version."""
-    now_us: int | None
-    """The time by its own clock; None for SQLite, which has none."""
-    journal_mode: str | None
-    """SQLite's; None for PostgreSQL."""
-
-
-def probe(database: Database) -> Probe:
-    """Make a table and undo that; raises StorageError if the database cannot be written."""
-    sqlite = database.dialect.name == "sqlite"
+def probe(database: Database) -> str:
+    """Make a table and undo that; the database's name and version. Raises StorageError if it cannot be written."""
     try:
-        with writer(database) as connection:
-            with connection.begin() as transaction:
-                product, now_us = connection.exec_driver_sql(_ABOUT[database.dialect.name]).one()
-                connection.exec_driver_sql("CREATE TABLE parley_probe (id INTEGER)")
-                transaction.rollback()
-            mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar() if sqlite else None
+        with writer(database) as connection, connection.begin() as transaction:
+            product = connection.exec_driver_sql(_ABOUT[database.dialect.name]).scalar_one()
+            connection.exec_driver_sql("CREATE TABLE parley_probe (id INTEGER)")
+            transaction.rollback()
     except DatabaseError as error:
         where = redact_password(str(database.url))
         raise StorageError(f"the database {where} cannot be written: {cause(error)}") from error
-    return Probe(product, now_us, mode)
+    return str(product)

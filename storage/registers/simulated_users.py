@@ -1,4 +1,4 @@
-"""The simulated users of a study's sessions, from their `enrolled` events: kind of user, model, persona."""
+"""The simulated users of a study's sessions, from their `enrolled` events: kind of user, model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _fact, _session = tables.events.c, tables.sessions.c
 
 @dataclass(frozen=True, slots=True, order=True)
 class SimulatedUserInfo:
-    """A kind of simulated user, its model, and its persona; empty if it has none.
+    """A kind of simulated user, and its model; empty if it has none.
 
     Sessions of old Parley versions that did not record this were played by the random user.
     """
 
     kind: str = RANDOM
     model: str = ""
-    persona: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind} ({self.model})" if self.model else self.kind
@@ -65,4 +64,4 @@ def _enrolled(study: str, *columns: ColumnElement[Any]) -> Select[Any]:
 
 def _read(enrolled: Mapping[str, Any]) -> SimulatedUserInfo:
     user = enrolled.get("user", {})
-    return SimulatedUserInfo(user.get("kind", RANDOM), user.get("model", ""), user.get("persona", {}).get("name", ""))
+    return SimulatedUserInfo(user.get("kind", RANDOM), user.get("model", ""))

@@ -1,11 +1,9 @@
 """How tests ask a backend: one request, some limits, a clock on which nothing takes time."""
 
 import asyncio
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
@@ -77,18 +75,13 @@ reply is streamed too."""
 LOCAL = {
     "scripted": Way("scripted"),
     "scripted-user": Way("scripted-user"),
-    "replay": Way("replay", {"conversations": "talks.jsonl"}),
 }
 PIECEWISE = {**LOCAL, **{name: way for name, way in WAYS.items() if name != "http-none"}}
 """The ways whose replies come in pieces."""
 
 
-def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Settings:
-    """The settings of a deployment whose model servers are all at `url`, with recordings in `folder`."""
-    if folder is not None:
-        talk = [{"role": m.role, "content": m.text} for m in ASKED]
-        talk.append({"role": "assistant", "content": reply_to(ASKED[-1].text)})
-        (folder / "talks.jsonl").write_text(json.dumps({"messages": talk}) + "\n", encoding="utf-8")
+def settings_at(url: str, key: str = KEY) -> Settings:
+    """The settings of a deployment whose model servers are all at `url`."""
     secret = SecretStr(key)
     return Settings(
         openai_base_url=url,
@@ -96,7 +89,6 @@ def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Setting
         anthropic_base_url=url,
         anthropic_api_key=secret,
         model_servers={"fake": Server(url=url, key=secret)},
-        replay_dir=folder,
         connect_timeout_s=30,
         _env_file=None,
     )

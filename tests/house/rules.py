@@ -28,13 +28,13 @@ APPENDING = ("app/session/", "storage/log/")
 """Who asks the log to append."""
 FOREIGN = frozenset(
     """DEFAULT_MAX_TOKENS EnvironmentFile R RID _calc_lam_glm after_trust analyze_results boat copy_and_paste
-    copy_and_paste_no_mc correctness_0 generate_conversations helpfulness_0 helpfulness_1 helpfulness_within
+    correctness_0 generate_conversations helpfulness_0 helpfulness_1 helpfulness_within
     is_external_study_url_secure limit_conn my_lab option_b p1_name p60_name pN_ preprocess_and_cache_data prolificPid
     qa_reasoning question_model_order question_order rNNNN_name rank_0 save_to_disk
     summarize_benchmark_results
-    letter_only check_correctness zero_shot_cot_first_turn zero_shot_cot_second_turn extract_answer_from_response
+    letter_only extract_answer_from_response
     two_step_simulator iqa_eval_simulator extract_answer_from_conversation convert_conversation_to_str
-    convert_conversation_to_simulator_data classify_if_user_corrected_model SEP include_options
+    convert_conversation_to_simulator_data classify_if_user_corrected_model SEP
     require_answer return_prompts""".split()  # noqa: SIM905
 )
 """Names of others' code, formats and services, and made up ones of examples, that docs put in backticks."""

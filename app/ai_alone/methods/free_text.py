@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from app.ai_alone.methods.answer_extraction import extracted
+import orjson
+
 from app.ai_alone.methods.base import MethodContext, SampleResult, filled
 from app.ai_alone.methods.multiple_choice import answered, key_of_letter, lettered, slots
 from app.ai_alone.methods.registry import method
@@ -35,7 +37,19 @@ class FreeText:
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         if len(texts) < self.steps:
             return None
-        found = extracted(texts[1])
-        if found is None:
+        found = _json_object(texts[1])
+        attempted = found.get("attempted_answer")
+        if not isinstance(attempted, bool):
             return SampleResult("unparsed")
-        return answered(problem, key_of_letter(problem, found.letter) if found.attempted else None)
+        letter = str(found.get("answer_letter")).strip(" ().").upper()
+        return answered(problem, key_of_letter(problem, letter) if attempted else None)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """The object from the first brace to the last, ignoring text around it; empty if that is none."""
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        found = orjson.loads(text[begin : end + 1]) if 0 <= begin < end else None
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -2,7 +2,7 @@
 
     @user("cautious", model=True)
     class Cautious:
-        def __init__(self, seed: str, persona: str) -> None: ...
+        def __init__(self, seed: str) -> None: ...
         async def act(self, screen: Screen, ask: Ask) -> Deed: ...
         def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float: ...
 
@@ -41,12 +41,7 @@ class UserAction:
 class Ask(Protocol):
     """Asks the user's model, and once more if its reply cannot be read; raises UserFailed if that cannot be either."""
 
-    async def __call__(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        read: Callable[[str], T],
-        schema: Mapping[str, Any] | None = None,
-    ) -> T:
+    async def __call__(self, messages: Sequence[Mapping[str, str]], read: Callable[[str], T]) -> T:
         """What `read` makes of the reply; it raises UnusableReply."""
         ...
 
@@ -58,9 +53,6 @@ class User(Protocol):
 
 
 class UserFactory(Protocol):
-    def __call__(self, seed: str, persona: str) -> User:
-        """Make one for a session, with a persona in words if its kind plays one.
-
-        `seed` is the session's label, and after the last colon the event from which it goes on.
-        """
+    def __call__(self, seed: str) -> User:
+        """`seed` is the session's label, and after the last colon the event from which it goes on."""
         ...

@@ -15,7 +15,7 @@ from experiments.study.screen import Screen
 class Random:
     """Does something allowed on any screen, by chance and by tendencies of its own; asks no model."""
 
-    def __init__(self, seed: str, persona: str = "") -> None:
+    def __init__(self, seed: str) -> None:
         self._bot = RandomBot(seed, person=seed.rpartition(":")[0])
 
     def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:

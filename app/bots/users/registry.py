@@ -15,24 +15,23 @@ M = TypeVar("M", bound=UserFactory)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of simulated user, and what it needs: a model that speaks for it, personas that it plays."""
+    """A kind of simulated user, and whether a model speaks for it."""
 
     name: str
     made: UserFactory
     model: bool = False
-    personas: bool = False
     about: str = ""
 
 
 USERS: Registry[Kind] = Registry("user", "app.bots.users", "parley.users", UserUnknown)
 
 
-def user(name: str, *, model: bool = False, personas: bool = False) -> Callable[[M], M]:
+def user(name: str, *, model: bool = False) -> Callable[[M], M]:
     """Register the class below as the kind `name`."""
 
     def register(made: M) -> M:
         about = (made.__doc__ or "").partition("\n")[0]
-        USERS.add(name, Kind(name, made, model, personas, about))
+        USERS.add(name, Kind(name, made, model, about))
         return made
 
     return register

@@ -83,7 +83,6 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
         max_tokens=model.max_tokens,
         options=model.options,
         seed=seed,
-        schema=job.get("schema"),
         problem=job.get("problem"),
     )
 
@@ -112,7 +111,6 @@ def request_json(request: Request, adapted: Sequence[str] = ()) -> dict[str, Any
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "options": dict(request.options),
-        **({"schema": request.schema} if request.schema is not None else {}),
         **({"adapted": list(adapted)} if adapted else {}),
     }
 

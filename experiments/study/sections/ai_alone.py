@@ -23,20 +23,9 @@ class AiAlonePrompts(StrictModel):
     letter_only_few_shot: str = chatbench_prompts.FEW_SHOT
     """Likewise with `{{examples}}`, the solved questions, and `{{subject}}`, the label of their dataset."""
     free_text: str = chatbench_prompts.FREE_TEXT
-    """The question alone, also for `free_text_no_options`, where `{{question}}` has no options."""
+    """The question alone."""
     extraction: str = chatbench_prompts.EXTRACTION
     """For the extractor, which reads the answer from `{{reply}}`, the model's reply in free text."""
-    extraction_no_options: str = chatbench_prompts.EXTRACTION_WITHOUT_OPTIONS
-    """Likewise where the model was given no options."""
-    check: str = chatbench_prompts.CHECK
-    """For the extractor, which says yes or no: whether `{{given}}`, the answer in the reply, is `{{right}}`, the
-    correct one."""
-    zero_shot_cot: str = chatbench_prompts.THINK
-    """The question, and that the model is to think step by step."""
-    zero_shot_cot_letter: str = chatbench_prompts.THOUGHT
-    """The second call, with the model's first reply as `{{reasoning}}`, which asks for the letter."""
-    zero_shot_cot_direct_letter: str = chatbench_prompts.THOUGHT_DIRECT
-    """The second call of `zero_shot_cot_direct`."""
 
 
 SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
@@ -45,11 +34,6 @@ SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "letter_only_few_shot": (("examples", "question"), ("letters", "range", "subject")),
         "free_text": (("question",), ()),
         "extraction": (("reply",), ("question", "letters")),
-        "extraction_no_options": (("reply",), ("question",)),
-        "check": (("given", "right"), ("question",)),
-        "zero_shot_cot": (("question",), ()),
-        "zero_shot_cot_letter": (("question", "reasoning"), ("letters", "range")),
-        "zero_shot_cot_direct_letter": (("question", "reasoning"), ("letters", "range")),
     }
 )
 

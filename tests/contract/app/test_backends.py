@@ -37,7 +37,7 @@ def server():
 
 @pytest.fixture
 def settings(server, tmp_path):
-    return settings_at(server.base_url, tmp_path)
+    return settings_at(server.base_url)
 
 
 @pytest.fixture(params=ALL)

@@ -200,7 +200,7 @@ def test_a_studys_hash_covers_what_its_pictures_show(tmp_path: Path, charts: Stu
 
 def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None:
     for cell in cells(
-        charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text_no_options"), repeats=1, extractor="tutor")
+        charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text"), repeats=1, extractor="tutor")
     ):
         sent = str(cell.next(()))
         assert "A line that falls from the left to the right" in sent

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.backends.replay import read_recording
-from app.bots.user_config import read_personas
 from app.cli.recruit import _ids
 from app.studies.drafts import Drafts, check_text
 from app.studies.loader import load_study
@@ -83,7 +81,6 @@ DOORS = {
     "translation": Door("small.de.yaml", TRANSLATION, translation),
     "protocol": Door("protocols/own.yaml", PROTOCOL.replace("user-alone", "own", 1), protocol),
     "draft": Door("mine/study.yaml", STUDY.replace("translations: {de: small.de.yaml}\n", ""), draft),
-    "personas": Door("people.yaml", "nurse: A nurse.\ncook: A café's cook.\n", lambda path: read_personas(str(path))),
     "chatbench": Door("q.csv", CHATBENCH, pool("chatbench")),
     "dices": Door("d.csv", DICES, pool("dices")),
     "jsonl": Door("q.jsonl", '{"id": "1", "text": "Où?"}\n{"id": "2", "text": "x"}\n', pool("jsonl")),
@@ -92,12 +89,11 @@ DOORS = {
     "json lines": Door("q.jsonl", '{"question": "Où?"}\n{"question": "b", "options": "[1, 2]"}', pool("items")),
     "markdown": Door("q.md", "---\nanswer: Où\n---\nWhere?\n", pool("items")),
     "theorems": Door("sums/p1_sum.md", "Let $x$ be\na café.\n", lambda path: pool("checkmate")(path.parent)),
-    "recordings": Door("r.jsonl", '{"messages": [{"role": "user", "content": "Où?"}]}\n', read_recording),
     "prolific": Door("p.csv", "Participant id,Status\nabc,APPROVED\n", read_prolific),
     "ids": Door("ids.txt", "abc\ndef\n", _ids),
 }
-LENIENT = ("recordings", "draft")
-"""Doors that clean or show what others refuse: recorded replies are models' texts."""
+LENIENT = ("draft",)
+"""Doors that show what others refuse."""
 
 
 def enter(door: Door, folder: Path, content: bytes) -> Any:

@@ -18,14 +18,10 @@ import pytest
 from sqlalchemy import inspect
 from starlette.types import ASGIApp, Message
 
-from app import doctor
 from app.cli import console
 from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
-from storage.db.probe import Probe
-from tests.fakes.alert_receivers import Mailbox
-from tests.fakes.certificate import self_signed
 from tests.fakes.commanding import Done, parley
 from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.let_go import let_go
@@ -33,7 +29,7 @@ from tests.fakes.model_list import KEY, Listing, model_list
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.fakes.studies import short
 
-FREE = {"PARLEY_PORT": "0", "PARLEY_CONSOLE_PORT": "0", "PARLEY_ALERT_DISK_FREE_GB": "0"}
+FREE = {"PARLEY_PORT": "0", "PARLEY_CONSOLE_PORT": "0"}
 STUDY = """\
 study: mine
 title: Mine
@@ -110,11 +106,8 @@ def test_nothing_is_wrong_with_a_database_in_use(examine: Examine, tmp_path: Pat
         ({"PARLEY_PROT": "1"}, "settings", "warning", ("PARLEY_PROT", "PARLEY_PORT")),
         ({"PARLEY_DATABASE_URL": "sqlite:////nowhere/at/all/x.db"}, "database", "problem", ("/nowhere/at/all",)),
         ({"PARLEY_DATABASE_URL": "mysql://me:pass-word@h/n"}, "settings", "problem", ("mysql",)),
-        ({"PARLEY_REPLAY_DIR": "/nowhere"}, "disk", "problem", ("PARLEY_REPLAY_DIR", "/nowhere")),
         ({"PARLEY_STUDIES_DIR": "/etc/passwd/studies"}, "disk", "problem", ("/etc/passwd/studies",)),
         ({"PARLEY_HOST": "0.0.0.0"}, "public address", "warning", ("PARLEY_PUBLIC_URL", "0.0.0.0")),
-        ({"PARLEY_PORT": "9", "PARLEY_CONSOLE_PORT": "9"}, "ports", "problem", ("PARLEY_CONSOLE_PORT", "9")),
-        ({"PARLEY_SMTP_HOST": "mail"}, "alerts", "problem", ("PARLEY_ALERT_MAIL_TO",)),
     ],
 )
 def test_one_wrong_setting_is_found(
@@ -128,14 +121,14 @@ def test_one_wrong_setting_is_found(
 
 def test_lines_of_the_env_file_that_have_no_effect_are_found(examine: Examine, tmp_path: Path) -> None:
     file = tmp_path / ".env"
-    file.write_text('PARLEY_LOG_LEVEL=INFO\nPARLEY_SMTP_USER="half a quotation\nPARLEY_LOG_FORMAT=text\n')
+    file.write_text('PARLEY_LOG_LEVEL=INFO\nPARLEY_DATABASE_URL="half a quotation\nPARLEY_LOG_FORMAT=text\n')
     file.chmod(0o640)
     found = examine(PARLEY_LOG_LEVEL="DEBUG")
     assert found.about("settings", "problem", ".env, line 2")
     assert found.about("settings", "warning", "PARLEY_LOG_LEVEL", "environment")
     assert found.about("settings", "warning", "chmod 600")
     assert not found.about("settings", "warning", "PARLEY_LOG_FORMAT")
-    file.write_bytes(b"PARLEY_SMTP_USER=M\xfcller\n")
+    file.write_bytes(b"PARLEY_SECRET=M\xfcller\n")
     assert examine().about("settings", "problem")
 
 
@@ -150,12 +143,6 @@ def test_another_secret_than_that_of_the_database_is_found(examine: Examine, tmp
     secret.rename(tmp_path / "elsewhere")
     assert examine().about("database", "problem", "PARLEY_SECRET")
     assert not secret.exists(), "none is made in its place"
-
-
-def test_a_journal_that_is_not_safe_is_found(examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parley("publish", "demo", folder=tmp_path)
-    monkeypatch.setattr(doctor, "probe", lambda _: Probe("SQLite 3", None, "delete"))
-    assert examine().about("database", "problem", "WAL", "delete")
 
 
 def test_a_database_of_either_kind_is_read_and_written(examine: Examine, database_url: str) -> None:
@@ -294,19 +281,6 @@ def test_a_server_that_an_owner_has_saved_is_known_to_check_and_asked(
 def test_a_study_with_errors_is_found(examine: Examine, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\n")
     assert examine("bad.yaml").about("studies", "problem", "consnt", "parley check bad.yaml")
-
-
-@pytest.fixture
-def certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = self_signed(tmp_path / "mail.pem")
-    monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    return file
-
-
-def by_mail(box: Mailbox, tls: str, **more: str) -> dict[str, str]:
-    known = {"HOST": "127.0.0.1", "PORT": str(box.port), "TLS": tls, "USER": "parley@test.example", **more}
-    to = {"PARLEY_ALERT_MAIL_TO": "ada@test.example", "PARLEY_SMTP_PASSWORD": "pass-word"}
-    return {f"PARLEY_SMTP_{name}": value for name, value in known.items()} | to
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from app.bots.users.base import UnusableReply, UserAction
 from app.bots.users.chat_user import MAX_TURNS
 from app.bots.users.registry import USERS
-from experiments.study.fields import Checkbox, Number, Scale, SingleChoice, Slider
+from experiments.study.fields import Checkbox, Number, SingleChoice, Slider
 from experiments.study.screen import ChatMessage, ChatView, Panel, ProblemBlock, ProgressView, Screen, TextBlock
 
 OPTIONS = SingleChoice(name="answer", options={"A": "three", "B": "two"})
@@ -27,7 +27,7 @@ SCREEN = Screen(
     progress=ProgressView("", 0),
     actions=("say",),
 )
-TALKERS = ("two_step", "two_step_problem", "two_step_help", "iqa_eval", "persona")
+TALKERS = ("two_step", "two_step_problem", "two_step_help", "iqa_eval")
 
 
 class Scripted:
@@ -35,13 +35,9 @@ class Scripted:
 
     def __init__(self, *replies: str) -> None:
         self.replies, self.asked = list(replies), list[Sequence[Mapping[str, str]]]()
-        self.schema: Mapping[str, Any] | None = None
 
-    async def __call__(
-        self, messages: Sequence[Mapping[str, str]], read: Callable[[str], Any], schema: Any = None
-    ) -> Any:
+    async def __call__(self, messages: Sequence[Mapping[str, str]], read: Callable[[str], Any]) -> Any:
         self.asked.append(messages)
-        self.schema = schema
         return read(self.replies.pop(0))
 
 
@@ -53,7 +49,7 @@ def after(turns: int, *actions: str) -> Screen:
 
 def act(kind: str, screen: Screen, *replies: str) -> tuple[UserAction, Scripted]:
     ask = Scripted(*replies)
-    user = USERS.find(kind).made("seed", "A retired nurse from Leeds")
+    user = USERS.find(kind).made("seed")
     return asyncio.run(user.act(screen, ask)), ask
 
 
@@ -87,17 +83,6 @@ def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) ->
     retry, _ = act(kind, after(1, "retry", "submit"))
     assert retry == UserAction("retry", {}, by_chance=True)
     assert ask.asked == []
-
-
-def test_a_persona_fills_forms_and_is_told_who_it_is() -> None:
-    fields = (Scale.model_validate({"type": "scale", "scale": "confidence"}), Checkbox(type="checkbox", name="sure"))
-    form = replace(SCREEN, panel=Panel("Before", (TextBlock("How sure?"),), fields), actions=("submit",))
-    deed, ask = act("persona", form, '{"confidence": "not-confident", "sure": true}')
-    assert deed == UserAction("submit", {"confidence": "not-confident", "sure": True})
-    assert "A retired nurse from Leeds" in ask.asked[0][0]["text"]
-    assert "# Before\n\nHow sure?" in ask.asked[0][1]["text"]
-    assert ask.schema is not None
-    assert act("two_step", form)[0].by_chance
 
 
 @pytest.mark.parametrize("said", ["4200 kg", "4200", "-4200.5"])

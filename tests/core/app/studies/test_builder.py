@@ -242,7 +242,7 @@ def test_what_is_offered_is_what_there_is() -> None:
     assert sorted(choices.protocols()) == sorted(read_yaml(path)["protocol"] for path in PROTOCOLS.glob("*.yaml"))
     assert {one.value for one in choices.sources()} == set(source_names()) == set(choices.SOURCES)
     offered = {one.value.partition("@")[0] for one in choices.server_choices()}
-    by_hand = {"http", "replay"}
+    by_hand = {"http"}
     assert offered | by_hand | set(choices.SIMULATED) == set(backend_names())
     assert {name for _, _, name in (one.value.partition("@") for one in choices.server_choices()) if name} == {
         *PROVIDERS

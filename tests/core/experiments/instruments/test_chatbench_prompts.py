@@ -80,10 +80,6 @@ def test_models_alone() -> None:
         ("user", f"Answer with only a single letter.\n\n{header}{shown}Question: {BAGS_TEXT}\nAnswer:"),
     ]
     assert asked("free_text", BAGS) == [ASSISTANT, ("user", BAGS_TEXT)]
-    assert asked("zero_shot_cot", BAGS, "It is 13.")[1][1] == (
-        f"Question: {BAGS_TEXT}\n\nAnswer: Let's think step by step. It is 13."
-        "\n\nTherefore, among A through D, the answer is"
-    )
 
 
 def test_the_extractor() -> None:
@@ -92,16 +88,15 @@ def test_the_extractor() -> None:
     asks += "quotations. "
     ends = 'If the final answer value matches one of the answer options, include a third key "answer_letter" with a '
     ends += 'value that is one of the letters "A", "B", "C", or "D".'
-    for name, question, end in (("free_text", BAGS_TEXT, ends), ("free_text_no_options", "How many bags?", "")):
-        assert asked(name, BAGS, "It is 13.") == [
-            HELPER,
-            (
-                "user",
-                f"Here is a question that someone was asked:\n\n{RULE}\n{question}\n{RULE}\n\n"
-                f"Here is a response:\n\n{RULE}\nIt is 13.\n{RULE}\n\n"
-                f"Did the response provide a final answer to the question? {asks}{end}",
-            ),
-        ]
+    assert asked("free_text", BAGS, "It is 13.") == [
+        HELPER,
+        (
+            "user",
+            f"Here is a question that someone was asked:\n\n{RULE}\n{BAGS_TEXT}\n{RULE}\n\n"
+            f"Here is a response:\n\n{RULE}\nIt is 13.\n{RULE}\n\n"
+            f"Did the response provide a final answer to the question? {asks}{ends}",
+        ),
+    ]
 
 
 def test_the_annotators() -> None:

@@ -1,15 +1,17 @@
-"""The model replies with one letter, without examples."""
+"""The model replies with one letter, without examples or after five."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult, filled
-from app.ai_alone.methods.multiple_choice import read_letter, slots
+from app.ai_alone.methods.multiple_choice import letter_of, lettered, read_letter, slots
 from app.ai_alone.methods.registry import method
 from app.batch.task import Prompt
 from experiments.study.sections.ai_alone import subject_of
 from problems.problem import Problem
+
+SHOTS = 5
 
 
 @method("letter_only_zero_shot")
@@ -22,7 +24,7 @@ class LetterOnlyZeroShot:
     """
 
     steps, own = 1, 1
-    prompts = ("letter_only_zero_shot",)
+    prompts: tuple[str, ...] = ("letter_only_zero_shot",)
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         template, subject = terms.alone.prompts.letter_only_zero_shot, subject_of(terms.alone, problem.dataset)
@@ -30,3 +32,25 @@ class LetterOnlyZeroShot:
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         return read_letter(problem, texts[0]) if texts else None
+
+
+@method("letter_only_few_shot")
+class LetterOnlyFewShot(LetterOnlyZeroShot):
+    """Like letter_only_zero_shot, with five solved examples from the same dataset before the question.
+
+    The examples are the first five of the dataset in the pool that the study names in `ai_alone.examples`. Source:
+    ChatBench (paper, appendix B.1, and qa_reasoning.py): as for letter_only_zero_shot, with HELM's line that names the
+    subject and five questions of MMLU's development set before the question.
+    """
+
+    prompts = ("letter_only_few_shot",)
+
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
+        shown = terms.shown(problem.dataset, SHOTS)
+        text = filled(
+            terms.alone.prompts.letter_only_few_shot,
+            examples="\n\n".join(f"Question: {lettered(one)}\nAnswer: {letter_of(one)}" for one in shown),
+            subject=subject_of(terms.alone, problem.dataset),
+            **slots(problem),
+        )
+        return terms.question(text, max_tokens=LETTER_TOKENS)
