@@ -1,1 +1,1 @@
-"""Measurements, apart from the tests: figures of this machine, never a pass or a fail."""
+"""Measurements, apart from the tests: figures of this machine, and whether the bars of docs/benchmarks.md are kept."""

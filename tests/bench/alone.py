@@ -1,109 +1,132 @@
-"""AI alone: how fast the engine asks, what it costs, and what a `kill -9` can take from it.
+"""AI alone: how fast the engine asks, and what it costs; `--rivals` lets inspect-ai do the same in the same run.
 
-    python -m tests.bench.alone [--rivals] [--short]
+    python -m tests.bench.alone [--rivals] [--calls 1000]
 
-Each run is a process of its own beside a model server of its own (tests/fakes/fast_server.py), over a SQLite file with
-every request and reply in it. `--rivals` lets inspect-ai do the same work in the same run (harnesses.py). Where a bar
-is missed the bench exits with 1; calls a second and the processor's time say nothing on a machine that is busy.
+Each run is a process of its own beside a model server of its own, over a SQLite file with every request and reply in
+it. What a `kill -9` takes from it is tested by tests/wiring/app/test_batch_killed.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
+import os
+import resource
+import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
-from rich.console import Console
-from rich.table import Table
+import uvloop
+from pydantic import SecretStr
 
-from tests.bench import harnesses
-from tests.fakes.asker import Told, ask, killed
-from tests.fakes.fast_server import FastServer, fast_server
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.batch.plan import RunLimits, RunPlan
+from app.batch.runner import run
+from app.batch.task import Prompt, key_of
+from app.config.settings import Settings
+from experiments.study.sections.model_spec import ModelSpec
+from storage.db.engine import open_database
+from tests.bench import bars
+from tests.bench.model_server import model_server
 
-ROOT = Path(__file__).parents[2]
-IDEAL = 128 / 0.05
-RATE = 350
-"""Calls a second on one core, end to end, with everything stored (DESIGN.md, "Capacity")."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What was measured of one thing, and whether its bars are kept."""
-
-    what: str
-    found: str
-    bars: str
-    kept: bool
-
-
-def told(folder: str, server: FastServer, calls: int, concurrency: int = 128) -> Told:
-    """A plan of so many calls, 50 of each question."""
-    return Told(f"sqlite:///{folder}/bench.db", server.base_url, calls // 50, 50, concurrency)
-
-
-def speed(calls: int) -> tuple[Row, float]:
-    """Calls at 50 ms, 128 at once, each stored durably; with the calls a second."""
-    with TemporaryDirectory() as folder, fast_server() as server:
-        took = ask(told(folder, server, calls))
-    rate, cpu_ms = took.asked / took.seconds, 1e3 * took.cpu_s / took.asked
-    found = (
-        f"{rate:,.0f} calls/s ({rate / IDEAL:.0%} of the ideal), {cpu_ms:.2f} CPU-ms a call, "
-        f"peak {took.peak_mb:.0f} MB ({took.late_mb - took.early_mb:+.0f} from a fifth to the end)"
-    )
-    flat = took.peak_mb <= 160 and took.late_mb - took.early_mb <= 40
-    kept = rate >= RATE and flat
-    bars = f">= {RATE} calls/s, <= 160 MB, flat"
-    return Row(f"{calls:,} calls", found, bars, kept and took.asked == calls), rate
+RATE, MOST_MB, TIMES = 350, 160, 3
+"""Calls a second on one core, with everything stored; memory; times as fast as inspect-ai."""
+AT_ONCE, SAMPLES = 128, 50
+QUESTION = "Which of these is the value of the expression, and why are the others not? " * 8
+MODEL = ModelRef("fast-1", ModelSpec(backend="openai", model="fast-1"))
+RIVAL = Path(gettempdir()) / "parley-rivals"
+INSPECT = """
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.solver import generate
+url, calls, question = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+samples = MemoryDataset([Sample(input=f"[{n}] {question}", target="A") for n in range(calls)])
+eval(Task(dataset=samples, solver=generate()), model="openai/fast-1", model_base_url=url, max_connections=128,
+     max_samples=128, temperature=0.7, max_tokens=1000, display="none", log_dir="logs",
+     model_args={"responses_api": False})
+"""
 
 
-def rival(rate: float, calls: int) -> Row:
-    try:
-        theirs = harnesses.inspect_ai(calls)
-    except harnesses.NotThere as missing:
-        return Row("inspect-ai", f"skipped: {missing}", "", True)
-    ratio, found = rate / theirs, f"{theirs:,.0f} calls/s; ours is {rate / theirs:.1f} times that"
-    return Row("inspect-ai", found, ">= 3 times", ratio >= 3)
+@dataclass(frozen=True)
+class Cell:
+    """A question, in one step."""
+
+    number: int
+    samples: int = SAMPLES
+    steps: int = 1
+
+    @property
+    def key(self) -> str:
+        return key_of("bench", self.number)
+
+    def next(self, texts: Sequence[str]) -> Prompt | None:
+        asked = PromptMessage("user", f"[{self.number}] {QUESTION}")
+        request = Request("fast-1", (asked,), temperature=0.7, max_tokens=1_000, options=MODEL.model.options)
+        return None if texts else Prompt(MODEL, request)
 
 
-def survived(kills: int, calls: int) -> Row:
-    """A run that is killed again and again, against a server with faults.
+def ask(folder: str, url: str, calls: int) -> None:
+    """Ask, and print calls a second, milliseconds of a processor for each, and peak MB."""
+    settings = Settings(openai_base_url=url, openai_api_key=SecretStr("sk-none"), _env_file=None)
+    database = open_database(f"sqlite:///{folder}/bench.db")
+    plan = RunPlan("bench", "alone", [Cell(number) for number in range(calls // SAMPLES)])
+    begun, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    ended = uvloop.run(run(database, settings, plan, RunLimits(AT_ONCE), lambda progress: None))
+    seconds, now = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+    assert (ended.asked, ended.failed) == (calls, 0)
+    print(json.dumps([calls / seconds, 1e3 * cpu_s / calls, bars.peak_mb()]))
 
-    Four calls at once: what is on its way at a kill is asked again, and 20 times more of them would be the better part
-    of the 1.15 requests an answer.
-    """
-    faults = {"busy": 0.05, "broken": 0.02, "dropped": 0.02}
-    with TemporaryDirectory() as folder, fast_server(**faults) as server:
-        plan = told(folder, server, calls, concurrency=4)
-        found = killed(plan, server, kills, random.Random(calls))
-    exact = len(found.samples) == plan.cells and set(found.samples.values()) == {plan.samples}
-    requests = found.requests / calls
-    kept = exact and found.twice == 0 and found.oldest_lost_ms <= 100 and requests <= 1.15
-    told_of = (
-        f"{found.kills} kills: {'each cell has its count' if exact else 'WRONG COUNTS'}, {found.twice} twice, "
-        f"{found.lost} answers lost (the oldest {found.oldest_lost_ms:.0f} ms before its kill), "
-        f"{requests:.3f} requests an answer"
-    )
-    return Row(f"kill -9 in {calls:,} calls", told_of, "exact, nothing older than 100 ms, <= 1.15", kept)
+
+def ours(calls: int) -> tuple[float, float, float]:
+    with TemporaryDirectory() as folder, model_server() as server:
+        words = ["--ask", folder, server.base_url, str(calls)]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.bench.alone", *words], check=True, stdout=subprocess.PIPE, text=True
+        )
+        rate, cpu_ms, mb = json.loads(done.stdout.splitlines()[-1])
+        return rate, cpu_ms, mb
+
+
+def inspect_ai(calls: int) -> float:
+    """Its calls a second, from its first answer to its end; it is installed into an environment of its own."""
+    if not (RIVAL / "bin/inspect").exists():
+        subprocess.run([sys.executable, "-m", "venv", RIVAL], check=True)
+        subprocess.run([RIVAL / "bin/pip", "install", "-q", "inspect-ai==0.3.285", "openai"], check=True)
+    env = os.environ | {"OPENAI_API_KEY": "sk-none", "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
+    with TemporaryDirectory() as folder, model_server() as server:
+        words = ["-c", INSPECT, server.base_url, str(calls), QUESTION]
+        subprocess.run([RIVAL / "bin/python", *words], cwd=folder, env=env, check=True, capture_output=True)
+        ended_s, told = time.time(), server.told()
+    return told["answered"] / (ended_s - told["first_s"])
 
 
 def main(words: list[str] | None = None) -> int:
     """Measure and print; 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rivals", action="store_true", help="also inspect-ai; takes minutes")
-    parser.add_argument("--short", action="store_true", help="a tenth of everything")
-    told_so = parser.parse_args(words)
-    part = 10 if told_so.short else 1
-    first, rate = speed(10_000 // part)
-    rows = [first, *([rival(rate, 2_000 // part)] if told_so.rivals else [])]
-    rows.append(survived(max(3, 20 // part), 5_000 // part))
-    table = Table("what", "measured", "bars", "", title="AI alone on this machine")
-    for row in rows:
-        table.add_row(row.what, row.found, row.bars, "ok" if row.kept else "MISSED")
-    Console(width=150).print(table)
-    return int(not all(row.kept for row in rows))
+    parser.add_argument("--calls", type=int, default=10_000)
+    parser.add_argument("--ask", nargs=3, help=argparse.SUPPRESS)
+    wanted = parser.parse_args(words)
+    if wanted.ask:
+        folder, url, calls = wanted.ask
+        ask(folder, url, int(calls))
+        return 0
+    rate, cpu_ms, mb = ours(wanted.calls)
+    rows = [("Parley", f"{rate:,.0f}", f"{cpu_ms:.2f}", f"{mb:.0f}")]
+    missed = ["calls a second"] * (rate < RATE) + ["memory"] * (mb > MOST_MB)
+    if wanted.rivals:
+        theirs = inspect_ai(wanted.calls // 5)
+        rows.append(("inspect-ai", f"{theirs:,.0f}", "", ""))
+        missed += ["inspect-ai"] * (rate < TIMES * theirs)
+    header = ("who", "calls/s", "CPU-ms a call", "peak MB")
+    return bars.told(f"AI alone, {wanted.calls:,} calls, {AT_ONCE} at once", header, rows, missed)
 
 
 if __name__ == "__main__":

@@ -1,182 +1,148 @@
-"""Importing and exporting a large release of ChatBench: how fast, in how much memory, against the fastest we know.
+"""Importing and exporting a large release of ChatBench: how fast, and in how much memory.
 
-`make bench` runs this after the rest; `python -m tests.bench.exports --rows 100000` is a short form. Every measurement
-is a process of its own (`tests.bench.engines`), ours and the rivals' take turns, and the best of each counts: a ratio
-within one run can be compared, absolute figures cannot.
+`python -m tests.bench.exports --rows 100000` is a short form. Every measurement is a process of its own; a plain
+reading of the same rows by `sqlite3` and `csv` says what this machine can do at best.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+import random
+import sqlite3
 import subprocess
 import sys
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from experiments.instruments.scales import CONFIDENCE
+from storage.datasets.exports.exporter import stream
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.imports.importer import import_files
+from storage.db.engine import open_database
+from storage.schemas.chatbench import ANSWER_COLUMNS, CONVERSATION_COLUMNS, FULL_STUDY
+from tests.bench import bars
 
-from storage.schemas.chatbench import FULL_STUDY, QUESTIONS
-from tests.bench import release, report
-
-ROWS = 1_000_000
-RUNS = 3
-WIDTH = 120
-SHARE = 10
-"""What the smaller release is a tenth of, to see whether memory grows."""
-BAR = 0.5
-FLAT_MB = 16
-"""By how much the peak may differ at ten times the rows: what allocators and page caches do by themselves."""
-ENOUGH = 10_000
-"""From how many rows on the smaller file is many batches, so that its peak is what a large one's should be."""
-FILES = {"answers": f"{FULL_STUDY}/user_answers.csv", "conversations": f"{FULL_STUDY}/conversations.json"}
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a task took."""
-
-    rows: int
-    seconds: float
-    mb: float
-
-    @property
-    def speed(self) -> float:
-        return self.rows / self.seconds
+ROWS, TALKS_PART, MESSAGES, SMALLER = 1_000_000, 10, 10, 10
+LEAST, FLAT_MB, ENOUGH = 0.25, 16, 10_000
+"""The share of the plain reading's speed, and by how much the peak may differ at ten times the rows, where the fewer
+are enough to be many batches."""
+ANSWERS, TALKS = f"{FULL_STUDY}/user_answers.csv", f"{FULL_STUDY}/conversations.json"
+TEXT = (
+    "the answer is that we can see each of these terms add up to a sum, so first divide both sides by two and then "
+    'note: "velocity" isn\'t speed; \\( x^2 + 3x = 10 \\) has roots\n\n1. **Step one** $\\frac{a}{b}$ — naïve café '
+    "Größe 数学 αβγ 🙂 let me check this, because energy (in joules) stays the same. Option B, not option C, follows"
+)
+WORDS = TEXT.split(" ")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the result: ours, its peak at a tenth of the rows, and the rival, where there is one."""
-
-    what: str
-    ours: Run
-    small: Run
-    against: str = ""
-    rival: Run | None = None
-    barred: bool = True
-
-    @property
-    def ratio(self) -> float | None:
-        return self.ours.speed / self.rival.speed if self.rival else None
-
-    @property
-    def missed(self) -> bool:
-        """Whether it is too slow, or its memory grows with the data; a short form's tenth is too small to tell."""
-        grows = self.ours.mb - self.small.mb > FLAT_MB and self.small.rows >= ENOUGH
-        return (self.barred and self.ratio is not None and self.ratio < BAR) or grows
-
-    def cells(self) -> tuple[str, ...]:
-        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
-        rival = "" if self.rival is None else f"{self.rival.speed:,.0f} ({self.rival.mb:.0f})"
-        memory = f"{self.small.mb:.0f} → {self.ours.mb:.0f}"
-        word = "MISSED" if self.missed else "ok" if self.barred else "no bar"
-        return self.what, f"{self.ours.speed:,.0f}", memory, self.against, rival, ratio, word
+def write_release(folder: Path, rows: int) -> None:
+    """A release that is always the same: 20 answers of each worker, and a conversation to each tenth answer."""
+    chance = random.Random(rows)
+    (folder / FULL_STUDY).mkdir(parents=True)
+    said = [" ".join(chance.choices(WORDS, k=chance.randint(3, 160))) for _ in range(2_000)]
+    with (folder / ANSWERS).open("w", encoding="utf-8", newline="") as answers, (folder / TALKS).open("w") as talks:
+        writer = csv.DictWriter(answers, [column.name for column in ANSWER_COLUMNS])
+        writer.writeheader()
+        for number in range(rows):
+            answer = _answer(number, chance)
+            writer.writerow(answer)
+            if number % TALKS_PART == 0:
+                roles = ("You", "Bot")
+                history = [{"role": roles[n % 2], "content": chance.choice(said)} for n in range(MESSAGES)]
+                talk = answer | {"answer_type": "user-AI", "chat_history": history}
+                talks.write(",\n" if number else "[\n")
+                json.dump({column.name: talk.get(column.name) for column in CONVERSATION_COLUMNS}, talks)
+        talks.write("]")
 
 
-HEADER = ("what", "rows/s", "peak MB at N/10 → N", "against", "rows/s (peak MB)", "ratio", "")
-
-
-def run(task: str, *given: object) -> Run:
-    command = [sys.executable, "-m", "tests.bench.engines", task, *map(str, given)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return Run(**json.loads(done.stdout.splitlines()[-1]))
-
-
-def best(tasks: dict[str, tuple[object, ...]], runs: int = RUNS) -> dict[str, Run]:
-    found: dict[str, list[Run]] = {name: [] for name in tasks}
-    for _ in range(runs):
-        for name, (task, *given) in tasks.items():
-            found[name].append(run(str(task), *given))
+def _answer(number: int, chance: random.Random) -> dict[str, Any]:
+    position, chosen = number % 20, chance.choice("ABCD")
     return {
-        name: Run(runs[0].rows, min(one.seconds for one in runs), max(one.mb for one in runs))
-        for name, runs in found.items()
+        "worker_id": f"worker{number // 20:08}",
+        "model": "gpt-4o",
+        "condition": "answer-first",
+        "subject": "math",
+        "batch": number // 20 % 19,
+        "phase": 1 if position < 5 else 2,
+        "position": position,
+        "answer_type": "user-alone",
+        "dataset": "college_mathematics",
+        "question_id": f"college_mathematics-redux-{position}",
+        "confidence": chance.choice(tuple(CONFIDENCE)),
+        "selected_answer": chosen,
+        "acc": int(chosen == "B"),
     }
 
 
-def imports(folder: Path, rows: int) -> dict[str, Run]:
-    """Import each file of a release of so many answers, and make the database with live-like rows."""
-    made = folder / f"release-{rows}"
-    release.write(made, rows)
-    database = folder / f"imported-{rows}.db"
-    run("import", database, made / QUESTIONS.file)
-    found = {name: run("import", database, made / file) for name, file in FILES.items()}
-    run("live", folder / f"live-{rows}.db", database)
-    return found
+def import_(folder: Path, file: str) -> int:
+    done = import_files(open_database(f"sqlite:///{folder}/parley.db"), "chatbench", [folder / file], "release")
+    return sum(file.new for file in done)
 
 
-def exports(folder: Path, rows: int, runs: int = RUNS) -> dict[str, Run]:
-    out = folder / "out"
-    found: dict[str, Run] = {}
-    for origin, database in (("import", folder / f"imported-{rows}.db"), ("person", folder / f"live-{rows}.db")):
-        answers: dict[str, tuple[object, ...]] = {
-            "ours": ("ours", database, origin, FILES["answers"], out),
-            "ordered": ("adbc", database, origin, out),
-            "plain": ("adbc", database, "plain", out),
-        }
-        talks: dict[str, tuple[object, ...]] = {
-            "talks": ("ours", database, origin, FILES["conversations"], out),
-            "lines": ("lines", database, origin, out),
-        }
-        found |= {f"{origin} {name}": one for name, one in {**best(answers, runs), **best(talks, runs)}.items()}
-    out.unlink()
-    return found
+def export(folder: Path, file: str) -> int:
+    with (folder / "out").open("wb") as out:
+        request = ExportRequest("release", "chatbench", "import")
+        return stream(open_database(f"sqlite:///{folder}/parley.db"), request, out, file)
 
 
-def lines(folder: Path, rows: int) -> list[Line]:
-    few_in, few_out = imports(folder, rows // SHARE), exports(folder, rows // SHARE, 1)
-    many_in, many_out = imports(folder, rows), exports(folder, rows)
-    found = [Line(f"import, {name}", many_in[name], few_in[name]) for name in FILES]
-    for origin, word in (("import", "imported"), ("person", "live")):
-        own, small = many_out[f"{origin} ours"], few_out[f"{origin} ours"]
-        what = f"export, {word} answers (csv)"
-        found += [
-            Line(what, own, small, "ADBC + pyarrow, ordered", many_out[f"{origin} ordered"]),
-            Line(what, own, small, "ADBC + pyarrow, unordered", many_out[f"{origin} plain"], barred=origin == "import"),
-        ]
-        own, small = many_out[f"{origin} talks"], few_out[f"{origin} talks"]
-        rival = many_out[f"{origin} lines"]
-        found.append(Line(f"export, {word} conversations (JSON)", own, small, "orjson a row, ordered", rival))
-    return found
+def plain(folder: Path, file: str) -> int:
+    table, columns = {
+        ANSWERS: ("user_answers", ANSWER_COLUMNS),
+        TALKS: ("conversations", CONVERSATION_COLUMNS),
+    }[file]
+    names = ", ".join(column.name for column in columns)
+    rows = sqlite3.connect(folder / "parley.db").execute(f"SELECT {names} FROM {table} ORDER BY _seq")
+    with (folder / "out").open("w", newline="") as out:
+        csv.writer(out).writerows(rows)
+    return sum(1 for _ in sqlite3.connect(folder / "parley.db").execute(f"SELECT 1 FROM {table}"))
 
 
-def page(found: list[Line], rows: int) -> str:
-    return f"""Measured on {report.measured_on()}, SQLite on a local disk:
-a made-up release of ChatBench with {rows:,} answers of workers with 13 to 22 answers each, and
-{rows // release.ROWS_A_CONVERSATION:,} conversations of {release.MESSAGES} messages with as many words as real ones.
+TASKS: Mapping[str, Callable[[Path, str], int]] = {"import": import_, "export": export, "plain": plain}
 
-{report.drawn(HEADER, (line.cells() for line in found))}
 
-- Each figure is a process of its own; exports are the best of {RUNS} runs, in turns with their rivals. Imports include
-  reading, checking, the log and the released tables, in one transaction, and ran once.
-- The bar is a ratio of {BAR} to the fastest way we know (pyarrow's csv writer over an ADBC stream of the same columns
-  and rows, which quotes every text), and a peak of memory that differs by no more than {FLAT_MB} MB at ten times the
-  rows. The bench exits with 1 where one is missed. Imports have no bar of speed.
-- For live rows the rival without order has no bar: it reads the table as it lies, and skips the work of bringing the
-  sessions' rows together.
-- Checksums, the scan for formulas and the zip of a whole export are not counted.
-- *Imported* rows are exported in the order of their files, *live* ones by session in the order of arrival.
-- The conversations' rival writes the same objects, one on a line, by orjson and a buffered file.
-"""
+def measured(*words: str) -> tuple[float, float]:
+    """Rows a second and peak MB of a task in a process of its own."""
+    command = [sys.executable, "-m", "tests.bench.exports", "--task", *words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    speed, mb = json.loads(done.stdout.splitlines()[-1])
+    return float(speed), float(mb)
+
+
+def run_task(task: str, folder: str, file: str) -> None:
+    begun = time.perf_counter()
+    count = TASKS[task](Path(folder), file)
+    print(json.dumps([count / (time.perf_counter() - begun), bars.peak_mb()]))
 
 
 def main(given: list[str] | None = None) -> int:
     """Measure and print; 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(description="Measure imports and exports of a large release.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=ROWS, help=f"how many answers ({ROWS:,} unless given)")
-    report.add_docs(parser)
+    parser.add_argument("--task", nargs=3, help=argparse.SUPPRESS)
     wanted = parser.parse_args(given)
-    with TemporaryDirectory() as folder:
-        found = lines(Path(folder), wanted.rows)
-    table = Table(*HEADER, title=f"Import and export, {wanted.rows:,} answers")
-    for line in found:
-        table.add_row(*line.cells())
-    Console(width=WIDTH).print(table)
-    if wanted.docs:
-        report.write("exports", page(found, wanted.rows))
-    return int(any(line.missed for line in found))
+    if wanted.task:
+        run_task(*wanted.task)
+        return 0
+    rows, missed = [], []
+    with TemporaryDirectory() as name:
+        folders = [Path(name) / "few", Path(name) / "many"]
+        for folder, count in zip(folders, (wanted.rows // SMALLER, wanted.rows), strict=True):
+            write_release(folder, count)
+        for task in ("import", "export"):
+            for file in (ANSWERS, TALKS):
+                (_, few_mb), (speed, mb) = (measured(task, str(folder), file) for folder in folders)
+                best = measured("plain", str(folders[1]), file)[0] if task == "export" else None
+                grows = mb - few_mb > FLAT_MB and wanted.rows // SMALLER >= ENOUGH
+                missed += [f"{task} {file}"] * (grows or (best is not None and speed < LEAST * best))
+                share = "" if best is None else f"{speed / best:.2f}"
+                rows.append((task, file, f"{speed:,.0f}", f"{few_mb:.0f} → {mb:.0f}", share))
+    header = ("what", "file", "rows/s", "peak MB at N/10 → N", "of a plain reading's speed")
+    return bars.told(f"Import and export, {wanted.rows:,} answers", header, rows, missed)
 
 
 if __name__ == "__main__":

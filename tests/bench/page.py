@@ -19,14 +19,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
-from rich.console import Console
-from rich.table import Table
 
 from app.privacy.screenshots import chromium
 from app.web.security import FOREVER
-from tests.bench import report
-from tests.bench.load import servers
+from tests.bench import bars, servers
 from tests.browser.waiting import until
+from tests.fakes.served import ticket
 
 STUDY = "demo"
 LINE = {"offline": False, "latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
@@ -49,8 +47,6 @@ class Load:
     """One opening of the page."""
 
     usable_ms: float = 0
-    asked: list[str] = field(default_factory=list)
-    """What was asked of the server, and not found in the browser's cache."""
     kept: set[str] = field(default_factory=set)
     """What was."""
     size: int = 0
@@ -107,7 +103,6 @@ class Watched:
             self._load.kept.add(told["requestId"])
             return
         path = urlsplit(answer["url"]).path
-        self._load.asked.append(path)
         headers = {name.lower(): value for name, value in answer["headers"].items()}
         if HASHED.search(path) and headers.get("cache-control") != FOREVER:
             self._load.mortal.append(path)
@@ -119,69 +114,42 @@ class Watched:
 
 def opened(browser: Browser, url: str, *lines: Mapping[str, float]) -> tuple[Load, ...]:
     with browser.new_context() as context:
-        context.request.post(f"{url}/s/{STUDY}", data=servers.button(STUDY), max_redirects=0, headers={"origin": url})
+        context.request.post(f"{url}/s/{STUDY}", form={**ticket(STUDY)}, max_redirects=0, headers={"origin": url})
         return tuple(Watched(context.new_page(), line).open(url + "/") for line in lines)
 
 
-def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load, Load]]:
-    port = servers.free_port()
+def loads(folder: Path, where: str, times: int) -> list[tuple[Load, ...]]:
+    """Each time: cold and warm over the line, and cold over a slow one."""
     with (
-        servers.parley(folder, port, STUDY, address_rate_multiplier=1_000, sessions_per_address_per_hour=1_000),
+        servers.parley(folder, STUDY, address_rate_multiplier=1_000, sessions_per_address_per_hour=1_000) as process,
         sync_playwright() as started,
     ):
         browser = started.chromium.launch(executable_path=where, args=["--no-sandbox"])
-        url = f"http://127.0.0.1:{port}"
-        return [(*opened(browser, url, LINE, LINE), *opened(browser, url, SLOW)) for _ in range(times)]  # type: ignore[misc]
-
-
-def verdicts(found: list[tuple[Load, Load, Load]]) -> list[tuple[str, str, str, bool]]:
-    colds, warms, slows = zip(*found, strict=True)
-    slow = statistics.median(load.usable_ms / 1e3 / (load.size / SLOW["downloadThroughput"]) for load in slows)
-    cold, warm = (sorted(load.usable_ms for load in some) for some in (colds, warms))
-    kib, mortal = max(load.kib for load in colds), colds[0].mortal
-    return [
-        ("cold: KiB over the line", f"{kib:.0f}", f"<= {MOST_KIB}", kib > MOST_KIB),
-        ("cold: requests", str(len(colds[0].asked)), "", False),
-        ("cold: usable after, s (median; most)", *_times(cold, MOST_COLD_MS)),
-        (
-            "slow line: usable after, times what its bytes take",
-            f"{slow:.2f}",
-            f"<= {MOST_ON_SLOW}",
-            slow > MOST_ON_SLOW,
-        ),
-        ("warm: KiB over the line", f"{max(load.kib for load in warms):.0f}", "", False),
-        ("warm: requests to the server", str(max(len(load.asked) for load in warms)), "", False),
-        ("warm: usable after, s (median; most)", *_times(warm, MOST_WARM_MS)),
-        ("hashed assets", str(sum(bool(HASHED.search(path)) for path in colds[0].asked)), "", False),
-        ("hashed assets that are not immutable", str(len(mortal)), "0", bool(mortal)),
-    ]
-
-
-def _times(ms: list[float], most_ms: float) -> tuple[str, str, bool]:
-    middle = statistics.median(ms)
-    return f"{middle / 1e3:.2f}; {ms[-1] / 1e3:.2f}", f"<= {most_ms / 1e3}", middle > most_ms
+        return [(*opened(browser, process.url, LINE, LINE), *opened(browser, process.url, SLOW)) for _ in range(times)]
 
 
 def main(given: list[str] | None = None) -> int:
     """Measure and print; 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=9, help="how often it is loaded cold and warm")
-    report.add_docs(parser)
-    wanted = parser.parse_args(given)
-    out, where = Console(width=120), chromium()
+    times, where = parser.parse_args(given).times, chromium()
     if where is None:
-        out.print("The page is left out: there is no Chromium here.")
+        print("The page is left out: there is no Chromium here.")
         return 0
     with TemporaryDirectory() as folder:
-        told = verdicts(loads(Path(folder), where, wanted.times))
-    table = Table("what", "found", "bar", "", title="The page, over 10 Mbit/s with 40 ms")
-    for *cells, missed in told:
-        table.add_row(*cells, "MISSED" if missed else "kept" if cells[2][:1] in "<>0" and cells[2] else "")
-    out.print(table)
-    if wanted.docs:
-        text = f"Measured on {report.measured_on()}, {wanted.times} times:\n\n{report.drawn_as(table)}"
-        report.write("page", text)
-    return int(any(missed for *_, missed in told))
+        colds, warms, slows = zip(*loads(Path(folder), where, times), strict=True)
+    slow = statistics.median(load.usable_ms / 1e3 / (load.size / SLOW["downloadThroughput"]) for load in slows)
+    cold_ms, warm_ms = (statistics.median(load.usable_ms for load in some) for some in (colds, warms))
+    found: list[tuple[str, float, float]] = [
+        ("cold: KiB over the line", max(load.kib for load in colds), MOST_KIB),
+        ("cold: usable after, ms", cold_ms, MOST_COLD_MS),
+        ("warm: usable after, ms", warm_ms, MOST_WARM_MS),
+        ("slow line: usable after, times what its bytes take", slow, MOST_ON_SLOW),
+        ("hashed assets that are not immutable", len(colds[0].mortal), 0),
+    ]
+    rows = [(what, f"{number:.2f}", f"<= {most}") for what, number, most in found]
+    missed = [what for what, number, most in found if number > most]
+    return bars.told(f"The page, {times} times, medians", ("what", "found", "bar"), rows, missed)
 
 
 if __name__ == "__main__":
