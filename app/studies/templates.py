@@ -17,7 +17,6 @@ from urllib.parse import unquote
 
 from app.studies.drafts import Drafts, save_draft, under_name
 from app.studies.loader import FILE, PROTOCOLS, read_instruments, read_protocols
-from experiments.study.earlier_names import parts_of
 from experiments.study.instrument import Instrument
 from experiments.study.schema import ProtocolFile
 from experiments.study.study import Study
@@ -44,7 +43,7 @@ def draft_of(drafts: Drafts, name: str, study: Study, picture: Callable[[str], S
     """A new draft of a published study; raises StudyError. Under the study's own name its version stays as it is.
     `picture` gives a picture by its SHA-256."""
     folder = drafts.reserve(name)
-    document = parts_of(study.document)
+    document = json.loads(study.document)
     raw = _without_defaults(document["file"], study.file.model_dump(**_PARTS, exclude_defaults=True))
     pools = {pool: dict(_pool(folder, pool, given, document["problems"][pool])) for pool, given in _sources(raw)}
     parts = raw | ({"problems": pools} if pools else {})

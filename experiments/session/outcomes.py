@@ -18,7 +18,6 @@ from experiments.study.template import fill
 
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
-OLD_NAMES = {"no_reply": "technical_failure"}
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
 COMMON: Mapping[str, tuple[str, str]] = {
     "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),
@@ -46,8 +45,7 @@ COMMON: Mapping[str, tuple[str, str]] = {
 
 def outcome_of(finished: Data) -> str:
     """The outcome in the data of an event `finished`."""
-    outcome = str(finished.get("outcome", "complete"))
-    return OLD_NAMES.get(outcome, outcome)
+    return str(finished.get("outcome", "complete"))
 
 
 def end_page_of(study: Study, outcome: str, own: EndPage) -> EndPage:

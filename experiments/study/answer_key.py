@@ -124,7 +124,7 @@ def _read(question: Field, wanted: Any) -> list[Any]:
 def _sent(question: Field, value: Any) -> str:
     """A value as the text that a browser sends. Options are as typed in the study file; 4.0 is sent as 4 otherwise."""
     if isinstance(question, ChoiceField):
-        return typed(value) if typed(value) in question.options else str(value)  # `True` in older documents
+        return typed(value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

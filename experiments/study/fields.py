@@ -142,9 +142,8 @@ class ChoiceField(Field):
 
     def choose(self, value: Any) -> str:
         """One of the stored values; raises Invalid for anything else."""
-        for text in (typed(value), str(value)) if isinstance(value, str | int) else ():  # `True` in older documents
-            if text in self.options:
-                return text
+        if isinstance(value, str | int) and typed(value) in self.options:
+            return typed(value)
         raise Invalid("Please choose one of the options shown.")
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:

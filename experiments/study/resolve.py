@@ -26,7 +26,6 @@ from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import StrictModel
 from experiments.study.checks.validation import validate
 from experiments.study.checks.validation_errors import drop_consequential, issues_of, parse_leniently
-from experiments.study.earlier_names import parts_of
 from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
 from experiments.study.schema import ByFactor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
@@ -105,8 +104,8 @@ def _wording() -> dict[str, Any]:
 def restore(document: str) -> Study:
     """The study of a `document`, which was validated when it was made. Raises StudyError if it needs a step of a
     package that is no longer installed."""
-    parts = parts_of(document)
-    # A document names all defaults but None: one without the key is older than the rule, and keeps to having none.
+    parts = json.loads(document)
+    # A document leaves out what is null, which is not the default here.
     parts["file"].setdefault("session_limits", {}).setdefault("end_after_unattended", None)
     models()
     try:
@@ -120,7 +119,7 @@ def restore(document: str) -> Study:
             [
                 *faults,
                 ValidationIssue(
-                    "", "it needs a package that is not installed, or an earlier Parley published it with other keys"
+                    "", "it needs a package that is not installed, or another Parley published it with other keys"
                 ),
             ],
         ) from error

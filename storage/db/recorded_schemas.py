@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from threading import Lock
 
 from cachetools import LRUCache, cached
 from sqlalchemy import Connection, select
 
-from experiments.study.earlier_names import parts_of
 from storage import tables
 
 MOST = 1_000
@@ -24,4 +24,4 @@ def recorded_schemas(connection: Connection, study: str) -> list[str]:
 def _recorded(connection: Connection, hash_: str) -> tuple[str, ...]:
     """Those of one document, which never changes and may be megabytes long."""
     document = connection.execute(select(_study.document).where(_study.hash == hash_)).scalar_one()
-    return tuple(parts_of(document)["file"].get("export_schemas", ()))
+    return tuple(json.loads(document)["file"].get("export_schemas", ()))

@@ -6,6 +6,7 @@ through a draft, for a simulation) is not a version. A session keeps the documen
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -15,7 +16,6 @@ from sqlalchemy import Connection, select
 
 from experiments.events import Actor
 from experiments.session.study_status import StudyStatus
-from experiments.study.earlier_names import parts_of
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
@@ -93,7 +93,7 @@ def status_of_all(database: Database, names: Collection[str] | None = None) -> M
 
 def difference(before: Study, after: Study) -> str:
     """The changes of a version, as a unified diff of readable YAML; empty if there are none."""
-    old, new = parts_of(before.document), parts_of(after.document)
+    old, new = json.loads(before.document), json.loads(after.document)
     one, other = (f"version {study.file.version} ({study.hash[:12]})" for study in (before, after))
     lines = unified_diff(_readable(old), _readable(new), one, other, lineterm="")
     return "\n".join([*lines, *_problems(old["problems"], new["problems"])])
@@ -101,7 +101,7 @@ def difference(before: Study, after: Study) -> str:
 
 def readable(study: Study) -> str:
     """A study's file as parsed, including defaults."""
-    return "\n".join(_readable({"file": parts_of(study.document)["file"]})[1:])
+    return "\n".join(_readable({"file": json.loads(study.document)["file"]})[1:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """A database as the first Parley made it: its tables and rows, frozen in tests/migrations/first; no stamp.
 
 They were written when revision 0001 was made, from simulated sessions and some that withdrew, were excluded or stopped
-on the way. Never make them anew: they are what older databases hold. The study's document has the keys that study files
-had before 0.2.0 (docs/decisions/0011).
+on the way. Never make them anew: they are what older databases hold.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ Nothing is a deviation before the preregistration, and nothing that the plan its
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from experiments.study.earlier_names import parts_of
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.plan_events import PlanEvents, Preregistration, plan_events
@@ -76,7 +76,7 @@ def what_changed(before: Study, after: Study) -> str:
     """Which parts of a study differ in another version: keys of the plan, and keys of the study file."""
     old, new = _plan(before), _plan(after)
     plan = [_change(key, old, new) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
-    one, other = (parts_of(study.document) for study in (before, after))
+    one, other = (json.loads(study.document) for study in (before, after))
     keys = dict.fromkeys((*one["file"], *other["file"]))
     file = [key for key in keys if key != "plan" and one["file"].get(key) != other["file"].get(key)]
     parts = [key for key in dict.fromkeys((*one, *other)) if key != "file" and one.get(key) != other.get(key)]
