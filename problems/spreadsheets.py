@@ -1,7 +1,7 @@
 """Workbooks of Excel: which sheet holds the items, and its cells as the sheet shows them.
 
 What a sheet shows and a table cannot hold is noted or is a fault of its cell: errors, formulas that were never
-calculated, unusual number formats, hidden rows and columns, raised and lowered characters.
+calculated, number formats but the plainest, the forms of days, hidden rows and columns, raised and lowered characters.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from openpyxl.utils import get_column_letter
 from openpyxl.utils.exceptions import InvalidFileException
 
 from problems.errors import ProblemError, did_you_mean
-from problems.number_formats import general, moment_text, number_text
 from problems.tables import MOST_COLUMNS, QUESTION, Records, Table, Unreadable, check_size, of_records, plain_name
 from problems.text import NotText, checked
 
@@ -36,6 +36,9 @@ DAMAGED = (
 _ESCAPE = re.compile("_x00([01][0-9A-F])_")
 """A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so."""
 NOT_CALCULATED = Unreadable("is a formula without a value. Open the file in Excel or LibreOffice, and save it")
+_FORMAT = re.compile(r"(?P<thousands>#,##)?0(?:\.(?P<decimals>0+))?(?P<percent>%?)")
+LARGEST = 10**15
+"""Numbers from here on have more digits than a sheet keeps."""
 LAST_ROW = 2**20
 """A sheet has no more rows, whatever number a damaged one gives to its last."""
 FIRST = 100
@@ -192,21 +195,31 @@ class Sheet:
         code = cell.number_format
         shown = number_text(value, code)
         if shown is None:
-            shown = general(value)
-            self._say(f"the number format {code!r} is not known here, so the plain number was read", cell)
+            shown = number_text(value, "General") or ""
+            told = f"the number format {code!r} is not known here, so the plain number was read; CSV has what is shown"
+            self._say(told, cell)
         if not self._decimal and ("." in shown or "," in shown):
             self._decimal = shown
         return shown
 
     def _moment(self, cell: ReadOnlyCell, value: date | time | timedelta) -> str:
-        shown = None if isinstance(value, timedelta) else moment_text(value, cell.number_format)
-        if shown is None:
-            shown = str(value).removesuffix(" 00:00:00")
-            self._say("the sheet writes this day or time in each computer's own way, or in one not known here", cell)
-        return shown
+        self._say("is read in ISO form, as 2026-03-01; for another, format the cell as text and type it", cell)
+        return str(value).removesuffix(" 00:00:00")
 
     def _say(self, said: str, cell: ReadOnlyCell) -> None:
         self._said.setdefault(said, []).append(cell.coordinate)
+
+
+def number_text(value: float, code: str) -> str | None:
+    """A number as a sheet shows it in this format (ECMA-376 part 1, 18.8.31); None for other formats than numbers with
+    fixed decimals, thousands or percent."""
+    if code in ("General", "@"):
+        return str(int(value)) if value == int(value) and abs(value) < LARGEST else f"{value:.15G}"
+    if (found := _FORMAT.fullmatch(code)) is None or abs(value) >= LARGEST:
+        return None
+    exact = Decimal(f"{value:.15g}").scaleb(2 * len(found["percent"]))
+    rounded = exact.quantize(Decimal(1).scaleb(-len(found["decimals"] or "")), ROUND_HALF_UP)
+    return f"{rounded:{',' if found['thousands'] else ''}f}{found['percent']}"
 
 
 def _listed(what: str, found: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from problems.spreadsheets import read_workbook
+from problems.spreadsheets import number_text, read_workbook
 from problems.tables import Table, read_table
 
 HEAD = ["question", "a", "b", "answer"]
@@ -48,23 +48,38 @@ def cells(table: Table) -> list[Mapping[str, Any]]:
 
 
 def test_cells_are_as_the_sheet_shows_them(tmp_path: Path) -> None:
-    rows = [["Questions"], [], HEAD, ["Why?", 0.5, 81, True], ["When?", datetime(2026, 3, 1), 1.5, 5e5]]
+    rows = [["Questions"], [], HEAD, ["Why?", 0.5, 81, True], ["When?", datetime(2026, 3, 1), 1234.5, 5e5]]
     rows.append(["How long?", timedelta(hours=30)])
     book, path = saved(tmp_path, Sheet=rows)
-    for cell, code in {"B4": "0%", "C4": "0.0", "B5": "d mmm", "C5": '"$"0.00', "D5": "0.0E+00"}.items():
+    for cell, code in {"B4": "0%", "C4": "0.0", "B5": "d mmm", "C5": "#,##0.00", "D5": "0.0E+00"}.items():
         book["Sheet"][cell].number_format = code
     book.save(path)
     table = read_table(path)
     assert table == read_workbook(path, "", "")
     assert cells(table) == [
         {"question": "Why?", "a": "50%", "b": "81.0", "answer": "TRUE"},
-        {"question": "When?", "a": "1 Mar", "b": "$1.50", "answer": "500000"},
+        {"question": "When?", "a": "2026-03-01", "b": "1,234.50", "answer": "500000"},
         {"question": "How long?", "a": "1 day, 6:00:00"},
     ]
     assert [row.where for row in table.rows] == ["row 4", "row 5", "row 6"]
     assert [note for note in table.notes if "0.0E+00" in note and "D5" in note], "the format that is not known"
-    assert [note for note in table.notes if "B6" in note]
+    assert [note for note in table.notes if "B5" in note and "B6" in note]
     assert [note for note in table.notes if "decimal point" in note]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "wanted"),
+    [
+        (0.1 + 0.2, "General", "0.3"),
+        (2.675, "0.00", "2.68"),
+        (-1234567.891, "#,##0.00", "-1,234,567.89"),
+        (1.5, "[$€-407]\\ 0.00", None),
+        (5e5, "0.00E+00", None),
+        (1e300, "0", None),
+    ],
+)
+def test_a_number_is_as_the_sheet_shows_it(value: float, code: str, wanted: str | None) -> None:
+    assert number_text(value, code) == wanted
 
 
 def test_errors_and_formulas_without_a_value_are_faults_of_their_rows(tmp_path: Path) -> None:
