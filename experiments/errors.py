@@ -23,6 +23,11 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; allowed: {listed}.{did_you_mean(str(word), words)}"
 
 
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The error about a name that is not among `known`, such as `no model is called 'x'; allowed: ...`."""
+    return f"no {what} is called {name!r}{suggestion(name, known)}"
+
+
 LIST = "should be a list, such as `[one, two]`"
 MAPPING = "should be keys with values, such as `key: value`"
 PLAIN = {

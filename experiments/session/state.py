@@ -13,9 +13,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from experiments.events import Data, Event
-from experiments.study.base_model import Condition
+from experiments.study.base_model import Condition, as_words
 from experiments.study.schema import Loop, Node, Phase
-from experiments.study.scope import as_words
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.study.template import as_written, fill

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from experiments.errors import ValidationIssue, suggestion
+from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.study.sections.ai_alone import ATTENTION, SLOTS, AiAloneSpec
 from experiments.study.study import Study
-from experiments.study.template import names
+from experiments.study.template import slot_errors
 from problems.problem import Problem
 
 
@@ -28,29 +28,16 @@ def validate_ai_alone(study: Study) -> Iterator[ValidationIssue]:
                 f"ai_alone.dataset_labels.{name}", f"no problem is of the dataset {name!r}{suggestion(name, datasets)}"
             )
     if alone.examples and alone.examples not in study.file.problems:
-        hint = suggestion(alone.examples, study.file.problems)
-        yield ValidationIssue("ai_alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
+        yield ValidationIssue("ai_alone.examples", unknown("pool of problems", alone.examples, study.file.problems))
     elif any(not problem.options or problem.answer is None for problem in study.pools.get(alone.examples, ())):
         yield ValidationIssue(
             "ai_alone.examples", f"{alone.examples!r} has problems without options or without a known answer"
         )
     if alone.extractor and ":" not in alone.extractor and alone.extractor not in study.file.models:
-        hint = suggestion(alone.extractor, study.file.models)
-        yield ValidationIssue(
-            "ai_alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`."
-        )
+        words = f"{unknown('model', alone.extractor, study.file.models)} Or write `backend:name`."
+        yield ValidationIssue("ai_alone.extractor", words)
     for name, text in alone.prompts:
-        yield from _slots(f"ai_alone.prompts.{name}", text, *SLOTS[name])
-
-
-def _slots(where: str, text: str, needed: Sequence[str], more: Sequence[str]) -> Iterator[ValidationIssue]:
-    used, allowed = list(names(text)), (*needed, *more)
-    for name in used:
-        if name not in allowed:
-            yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, allowed)}")
-    for name in needed:
-        if name not in used:
-            yield ValidationIssue(where, f"does not contain {{{{{name}}}}}, so the model would not see it")
+        yield from (ValidationIssue(f"ai_alone.prompts.{name}", words) for words in slot_errors(text, *SLOTS[name]))
 
 
 def questions(study: Study) -> Iterator[Problem]:

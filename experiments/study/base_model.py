@@ -66,3 +66,10 @@ Condition = Annotated[
     dict[str, str | bool | int | tuple[str | bool | int, ...]],
     Field(description="All must hold: a factor, an `each` variable or `step.field`, and its value or list of values."),
 ]
+
+
+def as_words(wanted: object) -> frozenset[str]:
+    """The values that a condition allows, as texts. A truth value stands for a checkbox, and for an option of that
+    name."""
+    each = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}

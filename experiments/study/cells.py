@@ -15,7 +15,7 @@ from typing import Literal
 from experiments.errors import NoSuchCell, suggestion
 from experiments.study.schema import Factor, FromTag, weights
 from experiments.study.sections.recruitment import Quota
-from experiments.study.template import fill
+from experiments.study.template import fill, names
 from problems.problem import Problem
 
 Pools = Mapping[str, Sequence[Problem]]
@@ -141,6 +141,20 @@ def wanted_in(every: Sequence[Cell], caps: Sequence[Quota]) -> tuple[float | Non
 
 def _shut(cell: Cell, caps: Sequence[Quota]) -> Literal["off", "full"]:
     return "off" if any(held.max == 0 and matches(cell.values, held.where) for held in caps) else "full"
+
+
+def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:
+    if not isinstance(factor, FromTag):
+        return tuple(weights(factor))  # type: ignore[arg-type]
+    pool, _, tag = factor.one_of.partition(".")
+    return drawn_values(pools.get(pool, ()), tag, factor.where)
+
+
+def drawn_values(pool: Iterable[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
+    """The values that can be drawn from a pool: those of a tag, or without a tag the ids of the problems."""
+    fixed = {name: value for name, value in where.items() if not list(names(value))}
+    fit = [item for item in pool if all(item.tags.get(name) == value for name, value in fixed.items())]
+    return tuple(dict.fromkeys(item.tags[tag] if tag else item.id for item in fit if not tag or tag in item.tags))
 
 
 def parse_values(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -46,10 +46,9 @@ def resolve(
     """A study from its file, the available protocols, its pools of problems and the available instruments; raises
     StudyError with all errors."""
     name = str(raw.get("study", "study"))
-    sound, faults = parse_leniently(StudyFile, raw)
-    if sound is None:
+    file, faults = parse_leniently(raw)
+    if file is None:
         raise StudyError(name, faults)
-    file: StudyFile = sound
     wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in protocol_refs(node)}
     read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
     named = {name for flow in (file.flow, *(one.flow for one in read.values())) for name in _instruments_in(flow)}
@@ -286,7 +285,8 @@ def _changed(
             try:
                 node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})
             except ValidationError as error:
-                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in issues_of(error, raw)]
+                found = issues_of(error, raw, type(node))
+                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in found]
         when = {**(node.when or {}), **condition} or None
         done.append(node.model_copy(update={"when": when}))
     return tuple(done)

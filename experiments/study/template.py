@@ -7,7 +7,9 @@ as errors before a study can start.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+
+from experiments.errors import suggestion
 
 SLOT = re.compile(r"\{\{\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\}\}")
 
@@ -17,6 +19,18 @@ _SIGN = re.compile(r"[!#$&()*+<=>\[\\\]^_`{|}~-]|(?<![^\n])[ \t]+|(?<=\d)\.(?= )
 
 def names(text: str) -> Iterator[str]:
     return (match.group(1) for match in SLOT.finditer(text))
+
+
+def undefined(text: str, known: Collection[str]) -> Iterator[str]:
+    """An error for each `{{name}}` that is not known."""
+    return (f"{{{{{name}}}}} is not defined here{suggestion(name, known)}" for name in names(text) if name not in known)
+
+
+def slot_errors(text: str, needed: Collection[str], more: Collection[str]) -> Iterator[str]:
+    """Errors of a prompt that must contain the names `needed` and can contain `more`."""
+    yield from undefined(text, (*needed, *more))
+    absent = (name for name in needed if name not in set(names(text)))
+    yield from (f"does not contain {{{{{name}}}}}, so the model would not see it" for name in absent)
 
 
 def fill(text: str, value: Callable[[str], str]) -> str:

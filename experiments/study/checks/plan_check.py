@@ -9,11 +9,10 @@ from itertools import chain
 from math import ceil
 
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.cells import cells
+from experiments.study.cells import cells, factor_values
 from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Number, Slider
 from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.study.schema import ByFactor, Loop, Node, Phase
-from experiments.study.scope import factor_values
 from experiments.study.sections.ai_alone import ATTENTION
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step

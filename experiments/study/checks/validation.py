@@ -11,28 +11,27 @@ the prompt of the model that it replaces.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Self
 
-from experiments.errors import ValidationIssue, suggestion
+from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES
 from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
-from experiments.study.base_model import StrictModel
-from experiments.study.cells import MOST_CELLS, outside_cell
+from experiments.study.base_model import Condition, StrictModel, as_words
+from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
 from experiments.study.checks.embed_check import embed_faults
 from experiments.study.checks.plan_check import plan_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
-from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
-from experiments.study.sections.integrity import IntegrityChecks, IntegrityThresholds
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.two_step_simulator import DEFAULT, validate_prompts
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.study.template import SLOT, names
+from experiments.study.template import SLOT, names, undefined
 from problems.dices import label_faults
 from problems.problem import Problem
 
@@ -42,43 +41,81 @@ REPLY = frozenset({"reply"})
 """In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn."""
 BLANK = "is blank, and participants need to read it; write a text"
 DICES_VALUES = {**CLOSED, **dict.fromkeys(RAW_RACE_COLUMNS, tuple(RAW_RACES))}
-HIDDEN_INSTRUCTION = "integrity.hidden_instruction"
-FROM_PAGES = ("paste_share", "typing_speed")
-NEEDS_TELEMETRY = "needs `telemetry: true`: that something was written in the hidden box is a part of it"
+NEEDS: Mapping[str, str] = {
+    "model": "needs a model: a factor `model`, `vary: {model: [...]}`, or a study with a single model",
+    "problem": "must be inside an `each` over a pool of problems",
+    "options": "needs problems with options; some problems here have none. For numbers as answers add `number`",
+    "answer": "needs problems whose correct answer is known; some problems here have none",
+    "dialogue": "needs finished conversations, such as those of the source dices; some problems here are not",
+    "reply": "needs a conversation with a model before it; within a loop, in the same turn",
+    "response": "needs finished conversations that end with the chatbot; some problems here do not",
+}
+UNEXPORTED = "is unknown to the files of `chatbench`; take that out of `export_schemas`, and export tidy tables"
+
+
+@dataclass(frozen=True)
+class NameScope:
+    """The names that can be referred to at a location. `values` has the values of factors and loop variables; `limits`
+    has those with which the location is reached, by the conditions around it; `problems` are those of the loop around
+    it."""
+
+    known: frozenset[str]
+    steps: frozenset[str] = frozenset()
+    have: frozenset[str] = frozenset()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    limits: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    problems: Sequence[Problem] = ()
+
+    def within(self, when: Condition | None) -> Self:
+        """The names that are known inside of what is only done if a condition holds."""
+        limits = dict(self.limits)
+        for name, wanted in (when or {}).items():
+            limits[name] = limits.get(name, as_words(wanted)) & as_words(wanted)
+        return replace(self, limits=limits)
+
+    def possible(self, name: str) -> tuple[str, ...]:
+        return tuple(value for value in self.values[name] if name not in self.limits or value in self.limits[name])
+
+
+@dataclass(frozen=True)
+class ModelUse:
+    """A location at which a model may reply."""
+
+    model: str
+    at: str
+    names: NameScope
 
 
 def validate(study: Study) -> list[ValidationIssue]:
     known = frozenset({"language", *study.constants, *study.factors})
-    have = frozenset({"model"} & known)
-    values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
-    values["language"] = study.file.offered
+    values = {name: (value,) for name, value in study.constants.items()} | {"language": study.file.offered}
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
-    factors = [*_factors(study)]
-    cells = factors or [*_cells(study)]
-    faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study), *_same_ids(study)]
-    faults += [*validate_ai_alone(study), *(conversation_faults(study.pools) if _exports_dices(study) else ())]
-    faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
-    scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
-    faults += [*found, *prompt_faults(study.file.models, scope.asked)]
-    faults += [*plan_faults(study), *integrity_faults(study), *embed_faults(study), *blank_faults(study)]
+    flow = _FlowCheck(study)
+    flow.nodes(study.flow, NameScope(known, have=frozenset({"model"} & known), values=values), "flow")
+    factors = list(_factors(study))
+    return [
+        *(*_fallbacks(study), *_prices(study), *factors, *(() if factors else _cells(study)), *_caps(study)),
+        *(*_bonus(study), *_same_ids(study), *validate_ai_alone(study), *_conversations(study)),
+        *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
+        *(*_prompts(study.file.models, flow.asked), *plan_faults(study), *_integrity(study), *embed_faults(study)),
+        *(*_blank(study), *_end(study)),
+    ]
+
+
+def _end(study: Study) -> Iterator[ValidationIssue]:
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
-        faults.append(ValidationIssue("flow", "must end with a `finish` step, which shows the completion code"))
+        yield ValidationIssue("flow", "must end with a `finish` step, which shows the completion code")
     elif last and last.when:
-        faults.append(
-            ValidationIssue(f"flow[{len(study.flow) - 1}].when", "the last `finish` must not have a condition")
-        )
-    return faults
+        yield ValidationIssue(f"flow[{len(study.flow) - 1}].when", "the last `finish` must not have a condition")
 
 
 def _fallbacks(study: Study) -> Iterator[ValidationIssue]:
     for name, model in study.file.models.items():
         for other in model.fallback:
             if other == name or other not in study.file.models:
-                others = [known for known in study.file.models if known != name]
-                yield ValidationIssue(
-                    f"models.{name}.fallback", f"{other!r} is not another model of the study{suggestion(other, others)}"
-                )
+                hint = suggestion(other, study.file.models.keys() - {name})
+                yield ValidationIssue(f"models.{name}.fallback", f"{other!r} is not another model of the study{hint}")
 
 
 def _prices(study: Study) -> Iterator[ValidationIssue]:
@@ -99,13 +136,9 @@ def _factors(study: Study) -> Iterator[ValidationIssue]:
         if isinstance(factor, FromTag):
             yield from _pool(study, factor.one_of, f"{where}.one_of", tag_needed=True)
             earlier = frozenset(list(study.file.factors)[:number])
-            yield from _unknown(factor.where.values(), earlier, f"{where}.where")
+            yield from _undefined(factor.where.values(), earlier, f"{where}.where")
         elif name == "model":
-            for value in weights(factor):
-                if value not in study.file.models:
-                    yield ValidationIssue(
-                        where, f"no model is called {value!r}{suggestion(value, list(study.file.models))}"
-                    )
+            yield from _no_models(study, weights(factor), where)
 
 
 def _cells(study: Study) -> Iterator[ValidationIssue]:
@@ -124,7 +157,7 @@ def _caps(study: Study) -> Iterator[ValidationIssue]:
             factor = study.factors.get(name)
             where = f"quotas[{number}].where"
             if factor is None:
-                yield ValidationIssue(where, f"{name!r} is not a factor{suggestion(name, list(study.factors))}")
+                yield ValidationIssue(where, f"{name!r} is not a factor{suggestion(name, study.factors)}")
             elif value not in (values := factor_values(factor, study.pools)):
                 yield ValidationIssue(where, f"{value!r} is not a value of {name}{suggestion(value, values)}")
 
@@ -146,99 +179,108 @@ def _same_ids(study: Study) -> Iterator[ValidationIssue]:
 def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[ValidationIssue]:
     pool, _, tag = of.partition(".")
     if pool not in study.pools:
-        yield ValidationIssue(where, f"no pool of problems is called {pool!r}{suggestion(pool, list(study.pools))}")
+        yield ValidationIssue(where, unknown("pool of problems", pool, study.pools))
         return
     tags = {key for item in study.pools[pool] for key in item.tags}
     if tag and tag not in tags:
-        yield ValidationIssue(where, f"no problem of {pool!r} has the tag {tag!r}{suggestion(tag, sorted(tags))}")
+        yield ValidationIssue(where, f"no problem of {pool!r} has the tag {tag!r}{suggestion(tag, tags)}")
     elif tag_needed and not tag:
         yield ValidationIssue(where, f"needs a tag after the pool, such as `{pool}.{min(tags, default='batch')}`")
 
 
-def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterator[ValidationIssue]:
-    for text in texts:
-        for name in names(text):
+def _no_models(study: Study, wanted: Iterable[str], where: str) -> Iterator[ValidationIssue]:
+    for name in wanted:
+        if name not in study.file.models:
+            yield ValidationIssue(where, unknown("model", name, study.file.models))
+
+
+def _undefined(texts: Iterable[str], known: frozenset[str], where: str) -> Iterator[ValidationIssue]:
+    return (ValidationIssue(where, message) for text in texts for message in undefined(text, known))
+
+
+class _FlowCheck:
+    """Walks through the flow with the names that are in scope, and collects its errors and the uses of models."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._exports_dices = _exports_dices(study)
+        self.issues: list[ValidationIssue] = []
+        self.asked: list[ModelUse] = []
+
+    def _add(self, where: str, *messages: str) -> None:
+        self.issues += [ValidationIssue(where, message) for message in messages]
+
+    def nodes(self, nodes: Sequence[Node], scope: NameScope, where: str) -> NameScope:
+        """The names that are defined after these nodes."""
+        ids: dict[str, Node] = {}
+        for number, node in enumerate(nodes):
+            at = f"{where}[{number}]"
+            if node.id in ids and not _exclusive(ids[node.id], node):
+                self._add(at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`")
+            ids[node.id] = node
+            self._condition(node.when, scope.known, f"{at}.when")
+            if isinstance(node, Phase):
+                inner = self.nodes(node.flow, scope.within(node.when), f"{at}.flow")
+                scope = replace(inner, have=scope.have | (inner.have & REPLY), limits=scope.limits)
+            else:
+                scope = self._loop(node, scope, at) if isinstance(node, Loop) else self._step(node, scope, at)
+        return scope
+
+    def _condition(self, condition: Condition | None, known: frozenset[str], where: str) -> None:
+        for name in condition or {}:
             if name not in known:
-                yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, sorted(known))}")
+                self._add(where, f"{name!r} is not defined here{suggestion(name, known)}")
 
+    def _step(self, node: Step, scope: NameScope, at: str) -> NameScope:
+        self.issues += _undefined(node.references(), scope.known, at)
+        missing = node.requires() - scope.have
+        for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
+            self._add(at, f"a {node.step!r} step {NEEDS[need]}")
+        models = list(self._study.file.models)
+        asked, inside = node.asks_models(models), scope.within(node.when)
+        self.asked += [ModelUse(model, at, inside) for model in _may_reply(asked, models, inside)]
+        self._add(at, *node.faults(models), *_not_shown(node), *(_dices_options(node) if self._exports_dices else ()))
+        for key in ("number", "advice") if "chatbench" in self._study.file.export_schemas else ():
+            if getattr(node, key, None):
+                self._add(f"{at}.{key}", UNEXPORTED)
+        unfit = (f"the problem {one.id!r} {words}" for one in scope.problems for words in node.problem_faults(one))
+        self._add(at, *islice(unfit, MOST_UNFIT))
+        for other in node.depends_on():
+            if other not in scope.steps:
+                self._add(at, f"refers to {other!r}, which is not an earlier step{suggestion(other, scope.steps)}")
+        known = scope.known | {f"{node.id}.{name}" for name in node.provides()}
+        have = scope.have | REPLY if asked else scope.have
+        return replace(scope, known=known, steps=scope.steps | {node.id}, have=have)
 
-def _flow(study: Study, nodes: Sequence[Node], scope: NameScope, where: str) -> tuple[NameScope, list[ValidationIssue]]:
-    """The names defined after these nodes, and the errors of the nodes."""
-    faults: list[ValidationIssue] = []
-    ids: dict[str, Node] = {}
-    for number, node in enumerate(nodes):
-        at = f"{where}[{number}]"
-        if node.id in ids and not _exclusive(ids[node.id], node):
-            faults.append(
-                ValidationIssue(
-                    at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`"
-                )
-            )
-        ids[node.id] = node
-        for name in node.when or {}:
-            if name not in scope.known:
-                faults.append(
-                    ValidationIssue(
-                        f"{at}.when", f"{name!r} is not defined here{suggestion(name, sorted(scope.known))}"
-                    )
-                )
-        scope, found = _node(study, node, scope, at)
-        faults += found
-    return scope, faults
+    def _loop(self, node: Loop, scope: NameScope, at: str) -> NameScope:
+        self.issues += [*_undefined(node.where.values(), scope.known, f"{at}.where"), *_draws(self._study, node, at)]
+        self.issues += _pool(self._study, node.of, f"{at}.of") if node.of else ()
+        pool = self._study.pools.get(node.pool, ())
+        inside, have = {node.each, "number", "last", *node.vary}, (scope.have - REPLY) | ({"model"} & node.vary.keys())
+        if node.over_problems:
+            tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
+            inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
+            have |= {"problem", *_common_properties(pool)}
+        if isinstance(node.do, ByFactor):
+            self.issues += _pick(self._study, node, node.do, at)
+            inside.add(node.do.by)  # an unknown factor is reported once, not for every step
+        drawn = {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
+        inner = replace(
+            scope.within(node.when),
+            known=scope.known | inside,
+            have=have,
+            values={**scope.values, **drawn, **node.vary},
+            problems=pool if node.over_problems else scope.problems,
+        )
+        after = self.nodes(node.flow, inner, f"{at}.flow")
+        self._condition(node.until, after.known, f"{at}.until")
+        return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY))
 
 
 def _exclusive(one: Node, other: Node) -> bool:
     """Whether two nodes can never both run: their conditions need different values of the same name."""
     a, b = one.when or {}, other.when or {}
     return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
-
-
-def _node(study: Study, node: Node, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
-    if isinstance(node, Phase):
-        inner, faults = _flow(study, node.flow, scope.within(node.when), f"{at}.flow")
-        return replace(inner, have=scope.have | (inner.have & REPLY), limits=scope.limits), faults
-    if isinstance(node, Loop):
-        return _each(study, node, scope, at)
-    return _step(study, node, scope, at)
-
-
-def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
-    faults = list(_unknown(node.references(), scope.known, at))
-    missing = node.requires() - scope.have
-    for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
-        reason = {
-            "model": "needs a model: a factor `model`, `vary: {model: [...]}`, or a study with a single model",
-            "problem": "must be inside an `each` over a pool of problems",
-            "options": "needs problems with options; some problems here have none. For numbers as answers add `number`",
-            "answer": "needs problems whose correct answer is known; some problems here have none",
-            "dialogue": "needs finished conversations, such as those of the source dices; some problems here are not",
-            "reply": "needs a conversation with a model before it; within a loop, in the same turn",
-            "response": "needs finished conversations that end with the chatbot; some problems here do not",
-        }[need]
-        faults.append(ValidationIssue(at, f"a {node.step!r} step {reason}"))
-    models = list(study.file.models)
-    inside = scope.within(node.when)
-    asked = node.asks_models(models)
-    scope.asked.extend(ModelUse(model, at, inside) for model in may_reply(asked, models, inside))
-    faults += [ValidationIssue(at, words) for words in (*node.faults(models), *_not_shown(node))]
-    faults += [ValidationIssue(at, words) for words in option_faults(node)] if _exports_dices(study) else []
-    for key in ("number", "advice") if "chatbench" in study.file.export_schemas else ():
-        if getattr(node, key, None):
-            words = "is unknown to the files of `chatbench`; take that out of `export_schemas`, and export tidy tables"
-            faults.append(ValidationIssue(f"{at}.{key}", words))
-    unfit = ((problem.id, words) for problem in scope.problems for words in node.problem_faults(problem))
-    faults += [ValidationIssue(at, f"the problem {name!r} {words}") for name, words in islice(unfit, MOST_UNFIT)]
-    for other in node.depends_on():
-        if other not in scope.steps:
-            faults.append(
-                ValidationIssue(
-                    at,
-                    f"refers to {other!r}, which is not an earlier step{suggestion(other, sorted(scope.steps))}",
-                )
-            )
-    known = scope.known | {f"{node.id}.{name}" for name in node.provides()}
-    have = scope.have | REPLY if asked else scope.have
-    return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
 
 
 def _exports_dices(study: Study) -> bool:
@@ -253,41 +295,6 @@ def _not_shown(node: Step) -> Iterator[str]:
             yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
 
 
-def _each(study: Study, node: Loop, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
-    faults = [*_unknown(node.where.values(), scope.known, f"{at}.where"), *_draws(study, node, at)]
-    faults += _pool(study, node.of, f"{at}.of") if node.of else ()
-    if isinstance(node.do, ByFactor):
-        faults += _pick(study, node, node.do, at)
-    pool = study.pools.get(node.pool, ())
-    inside = {node.each, "number", "last", *node.vary}
-    have = (scope.have - REPLY) | ({"model"} & frozenset(node.vary))
-    if node.over_problems:
-        tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
-        inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
-        have |= {"problem", *_common_properties(pool)}
-    if isinstance(node.do, ByFactor):
-        inside.add(node.do.by)  # an unknown factor is reported once, not for every step
-    inner = replace(
-        scope.within(node.when),
-        known=scope.known | inside,
-        have=frozenset(have),
-        values={**scope.values, **_loop_values(node, pool), **node.vary},
-        problems=pool if node.over_problems else scope.problems,
-    )
-    after, found = _flow(study, node.flow, inner, f"{at}.flow")
-    for name in node.until or {}:
-        if name not in after.known:
-            faults.append(
-                ValidationIssue(f"{at}.until", f"{name!r} is not defined here{suggestion(name, sorted(after.known))}")
-            )
-    return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY)), faults + found
-
-
-def _loop_values(node: Loop, pool: Sequence[Problem]) -> Values:
-    """The values that can be drawn for a loop's variable; none if the loop only repeats."""
-    return {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
-
-
 def _common_properties(pool: Sequence[Problem]) -> Iterator[str]:
     for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):
@@ -295,11 +302,7 @@ def _common_properties(pool: Sequence[Problem]) -> Iterator[str]:
 
 
 def _draws(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
-    for value in node.vary.get("model", ()):
-        if value not in study.file.models:
-            yield ValidationIssue(
-                f"{at}.vary", f"no model is called {value!r}{suggestion(value, list(study.file.models))}"
-            )
+    yield from _no_models(study, node.vary.get("model", ()), f"{at}.vary")
     pool = study.pools.get(node.pool)
     if pool is None:
         return
@@ -308,9 +311,7 @@ def _draws(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
     tags = {key for item in pool for key in item.tags}
     for name in (*node.where, *((node.strata,) if node.strata else ())):
         if name not in tags and pool:
-            yield ValidationIssue(
-                at, f"no problem of {node.pool!r} has the tag {name!r}{suggestion(name, sorted(tags))}"
-            )
+            yield ValidationIssue(at, f"no problem of {node.pool!r} has the tag {name!r}{suggestion(name, tags)}")
     yield from _wheres(node, pool, at)
     yield from _target(node, f"{at}.target")
     yield from _square(study, node, at)
@@ -339,42 +340,37 @@ def _square(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
         if size is None:
             yield ValidationIssue(f"{at}.order", "needs `take`: how many there are differs between participants")
         elif size > MOST_ROWS:
-            yield ValidationIssue(
-                f"{at}.order", f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`"
-            )
+            words = f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`"
+            yield ValidationIssue(f"{at}.order", words)
         if node.strata:
             yield ValidationIssue(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
     for name in (of_items(node), *(of_companions(node, other) for other in node.vary)):
         if name in study.file.factors:
-            yield ValidationIssue(
-                at, f"has an order named {name!r}, which is also the name of a factor; rename the factor"
-            )
+            yield ValidationIssue(at, f"has an order named {name!r}, which is also a factor's; rename the factor")
 
 
 def _wheres(node: Loop, pool: Sequence[Problem], at: str) -> Iterator[ValidationIssue]:
     for name, value in node.where.items():
-        values = sorted({item.tags[name] for item in pool if name in item.tags})
+        values = {item.tags[name] for item in pool if name in item.tags}
         if values and value not in values and not list(names(value)):
-            yield ValidationIssue(
-                f"{at}.where", f"no problem of {node.pool!r} has {name} {value!r}{suggestion(value, values)}"
-            )
+            words = f"no problem of {node.pool!r} has {name} {value!r}{suggestion(value, values)}"
+            yield ValidationIssue(f"{at}.where", words)
 
 
 def _pick(study: Study, node: Loop, pick: ByFactor, at: str) -> Iterator[ValidationIssue]:
     factor = node.vary.get(pick.by) or study.file.factors.get(pick.by)
     if factor is None:
-        known = [*study.file.factors, *node.vary]
-        yield ValidationIssue(f"{at}.do.by", f"no factor is called {pick.by!r}{suggestion(pick.by, known)}")
+        yield ValidationIssue(f"{at}.do.by", unknown("factor", pick.by, [*study.file.factors, *node.vary]))
     elif not isinstance(factor, FromTag):
-        for value in [value for value in weights(factor) if value not in pick.pick]:
+        values = weights(factor)
+        for value in [value for value in values if value not in pick.pick]:
             yield ValidationIssue(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
-        for value in [value for value in pick.pick if value not in weights(factor)]:
-            yield ValidationIssue(
-                f"{at}.do.pick", f"{value!r} is not a value of {pick.by}{suggestion(value, list(weights(factor)))}"
-            )
+        for value in [value for value in pick.pick if value not in values]:
+            hint = suggestion(value, values)
+            yield ValidationIssue(f"{at}.do.pick", f"{value!r} is not a value of {pick.by}{hint}")
 
 
-def may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> tuple[str, ...]:
+def _may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> tuple[str, ...]:
     """The models to which a step's keys can refer at a place."""
     found: dict[str, None] = {}
     for text in texts:
@@ -386,40 +382,34 @@ def may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> 
     return tuple(model for model in found if model in models)
 
 
-def prompt_faults(models: Mapping[str, ModelSpec], asked: Sequence[ModelUse]) -> Iterator[ValidationIssue]:
+def _prompts(models: Mapping[str, ModelSpec], asked: Sequence[ModelUse]) -> Iterator[ValidationIssue]:
     """Errors in the system prompts of the models that reply anywhere in the study, each reported once."""
     reported: set[tuple[str, str]] = set()
     for use in asked:
-        for where, name, fault in (
-            *_unknown_in_prompt(models[use.model], use),
-            *_picked_prompt(models[use.model], use),
-        ):
+        model = models[use.model]
+        for where, name, fault in (*_undefined_in_prompt(model, use), *_picked_prompt(model, use)):
             if (where, name) not in reported:
                 reported.add((where, name))
                 yield ValidationIssue(where, fault)
-    for model in dict.fromkeys(use.model for use in asked):
-        yield from _stray_prompts(model, models[model], [use.names for use in asked if use.model == model])
+    for model_name in dict.fromkeys(use.model for use in asked):
+        scopes = [use.names for use in asked if use.model == model_name]
+        yield from _stray_prompts(models[model_name], f"models.{model_name}.system", scopes)
 
 
-def _prompt_texts(model: ModelSpec, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(model.system, str):
-        yield where, model.system
-    else:
-        yield from ((f"{where}.pick.{value}", text) for value, text in model.system.pick.items())
-
-
-def _unknown_in_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, str]]:
-    for where, text in _prompt_texts(model, _prompt_at(use.model)):
+def _undefined_in_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, str]]:
+    where, system = f"models.{use.model}.system", model.system
+    texts = {"": system} if isinstance(system, str) else {f".pick.{key}": text for key, text in system.pick.items()}
+    for at, text in texts.items():
         for name in names(text):
             if name not in use.names.known:
                 hint = suggestion(name, use.names.known)
-                yield where, name, f"{{{{{name}}}}} is not defined at {use.at}, where the model replies{hint}"
+                yield where + at, name, f"{{{{{name}}}}} is not defined at {use.at}, where the model replies{hint}"
 
 
 def _picked_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, str]]:
     if not isinstance(model.system, PromptByFactor):
         return
-    by, where = model.system.by, _prompt_at(use.model)
+    by, where = model.system.by, f"models.{use.model}.system"
     if by not in use.names.values:
         hint = suggestion(by, use.names.values)
         yield f"{where}.by", by, f"no factor or loop is called {by!r} at {use.at}, where the model replies{hint}"
@@ -429,23 +419,18 @@ def _picked_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, 
             yield f"{where}.pick", value, f"has no prompt for {by} = {value!r}"
 
 
-def _stray_prompts(name: str, model: ModelSpec, scopes: Sequence[NameScope]) -> Iterator[ValidationIssue]:
+def _stray_prompts(model: ModelSpec, where: str, scopes: Sequence[NameScope]) -> Iterator[ValidationIssue]:
     if not isinstance(model.system, PromptByFactor):
         return
     by = model.system.by
     known = {value for scope in scopes for value in scope.values.get(by, ())}
     for value in model.system.pick if known else ():
         if value not in known:
-            yield ValidationIssue(
-                f"{_prompt_at(name)}.pick.{value}", f"{value!r} is not a value of {by}{suggestion(value, known)}"
-            )
+            words = f"{value!r} is not a value of {by}{suggestion(value, known)}"
+            yield ValidationIssue(f"{where}.pick.{value}", words)
 
 
-def _prompt_at(model: str) -> str:
-    return f"models.{model}.system"
-
-
-def blank_faults(study: Study) -> Iterator[ValidationIssue]:
+def _blank(study: Study) -> Iterator[ValidationIssue]:
     """The title, the headings of phases, and the texts and options of steps that are blank."""
     if not study.file.title.strip():
         yield ValidationIssue("title", BLANK)
@@ -477,7 +462,7 @@ def _blank_texts(part: StrictModel, at: str) -> Iterator[ValidationIssue]:
             yield ValidationIssue(f"{at}.{name}", BLANK)
 
 
-def option_faults(step: Step) -> Iterator[str]:
+def _dices_options(step: Step) -> Iterator[str]:
     """What is wrong with a step's questions about the rater."""
     for asked in step.questions_asked():
         allowed = DICES_VALUES.get(asked.name)
@@ -491,8 +476,8 @@ def option_faults(step: Step) -> Iterator[str]:
                 yield f"{option!r} is no value of {asked.name!r} in DICES{suggestion(option, allowed)}"
 
 
-def conversation_faults(pools: Mapping[str, Sequence[Problem]]) -> Iterator[ValidationIssue]:
-    for name, pool in pools.items():
+def _conversations(study: Study) -> Iterator[ValidationIssue]:
+    for name, pool in study.pools.items() if _exports_dices(study) else ():
         for problem in pool:
             faults = list(label_faults(problem.tags)) if problem.dialogue else []
             if faults:
@@ -500,7 +485,7 @@ def conversation_faults(pools: Mapping[str, Sequence[Problem]]) -> Iterator[Vali
                 break
 
 
-def integrity_faults(study: Study) -> Iterator[ValidationIssue]:
+def _integrity(study: Study) -> Iterator[ValidationIssue]:
     """What keeps a check from being disclosed, or from finding anything."""
     checks = study.file.integrity
     if checks is None:
@@ -509,19 +494,9 @@ def integrity_faults(study: Study) -> Iterator[ValidationIssue]:
     if checks.hides and not any(step.step == "consent" for step in steps):
         yield ValidationIssue("integrity", "needs a `consent` step: its form discloses what pages hide")
     if checks.honeypot and not study.file.telemetry:
-        yield ValidationIssue("integrity.honeypot", NEEDS_TELEMETRY)
+        words = "needs `telemetry: true`: that something was written in the hidden box is a part of it"
+        yield ValidationIssue("integrity.honeypot", words)
     asked = (field for step in steps for field in step.questions_asked())
     if checks.hidden_instruction and not any(isinstance(field, LongText) for field in asked):
-        yield ValidationIssue(HIDDEN_INSTRUCTION, "needs a question of type `long_text`, beside which it stands")
-    yield from _threshold_faults(study, checks)
-
-
-def _threshold_faults(study: Study, checks: IntegrityChecks) -> Iterator[ValidationIssue]:
-    """Thresholds that differ from Parley's, of indicators that can have no figure in this study."""
-    changed = checks.thresholds or IntegrityThresholds()
-    usual = IntegrityThresholds()
-    for name in FROM_PAGES:
-        if getattr(changed, name) != getattr(usual, name) and not study.file.telemetry:
-            yield ValidationIssue(f"integrity.thresholds.{name}", "needs `telemetry: true`: pages report it")
-    if changed.honeypot != usual.honeypot and not checks.honeypot:
-        yield ValidationIssue("integrity.thresholds.honeypot", "needs `honeypot: true` beside `thresholds`")
+        words = "needs a question of type `long_text`, beside which it stands"
+        yield ValidationIssue("integrity.hidden_instruction", words)

@@ -10,33 +10,18 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
 from experiments.errors import ValidationIssue, plain_message, suggestion
-from experiments.study.answer_key import Range
 from experiments.study.base_model import NAMES, ONE_LINE
-from experiments.study.instrument import InstrumentUse, Item, Points, Score
-from experiments.study.schema import (
-    ByFactor,
-    FromTag,
-    Loop,
-    Phase,
-    ProblemGroups,
-    ProblemSource,
-    StudyFile,
-    models,
-    tag_of,
-)
-from experiments.study.sections.ai_alone import AiAloneSpec
-from experiments.study.sections.dataset_info import Author, DatasetInfo, Grant
-from experiments.study.sections.embed import EmbedSpec
-from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
-from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
-from experiments.study.sections.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
+from experiments.study.fields import KINDS
+from experiments.study.schema import StudyFile, models, tag_of
 
+QUESTION_TYPES: Mapping[str, type[BaseModel]] = {kind.model_fields["type"].default: kind for kind in KINDS}
 PATTERNS = {
     NAMES: "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`",
     ONE_LINE: "a value of a factor is one line of text without blanks at its ends",
@@ -81,7 +66,7 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
         if named is None:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
         return f"no step is called {named!r}{suggestion(str(named), known)}"
-    known = sorted(_question_types())
+    known = sorted(QUESTION_TYPES)
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
         return f"needs a key `type`: one of {', '.join(known)}"
@@ -112,54 +97,31 @@ def _keys(owner: type[BaseModel]) -> list[str]:
 
 def _of_others(key: str, owner: type[BaseModel]) -> str:
     """The types of questions that have a key, if it is unknown in a question of another type."""
-    types = _question_types()
-    having = [name for name, kind in types.items() if key in kind.model_fields]
-    return f" here, but with `type: {'` or `'.join(sorted(having))}`" if having and owner in types.values() else ""
+    having = sorted(name for name, kind in QUESTION_TYPES.items() if key in kind.model_fields)
+    return f" here, but with `type: {'` or `'.join(having)}`" if having and owner in KINDS else ""
 
 
-def _question_types() -> Mapping[str, type[BaseModel]]:
-    from experiments.study.fields import KINDS
+def _owner(loc: Sequence[int | str], kind: Any) -> Any:
+    """The model that does not have the last key of a location, found by the types of the keys before it."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        types = {info.alias or key: info.annotation for key, info in kind.model_fields.items()}
+        return kind if len(loc) == 1 or loc[0] not in types else _owner(loc[1:], types[str(loc[0])])
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _owner(loc, inner[0])
+    if origin in (Union, UnionType):
+        members = {name: member for member in inner for name in _names_of_member(member)}
+        return _owner(loc[1:], members[loc[0]]) if loc[0] in members else _owner(loc, inner[0])
+    return _owner(loc[1:], inner[1] if origin is dict else inner[0])
 
-    return {kind.model_fields["type"].default: kind for kind in KINDS}
 
-
-def _owner(loc: Sequence[int | str], model: type[BaseModel]) -> type[BaseModel]:
-    named = {
-        **models()["nodes"],
-        **_question_types(),
-        "phase": Phase,
-        "each": Loop,
-        # pydantic locates the members of a union by their classes
-        **{member.__name__: member for member in (FromTag, ByFactor, PromptByFactor, Range)},
-        "an instrument": InstrumentUse,
-    }
-    parents = {
-        "ai_alone": AiAloneSpec,
-        "problems": ProblemSource,
-        "models": ModelSpec,
-        "groups": ProblemGroups,
-        "outcomes": EndPage,
-        "recruitment": Recruitment,
-        "session_limits": SessionLimits,
-        "quotas": Quota,
-        "bonus": Bonus,
-        "dataset": DatasetInfo,
-        "embed": EmbedSpec,
-        "authors": Author,
-        "funding": Grant,
-        "plan": Plan,
-        "hypotheses": Hypothesis,
-        "contrast": PlannedContrast,
-        "looks": Looks,
-        "scale": Points,
-        "items": Item,
-        "scores": Score,
-    }
-    owner: Any = model
-    for part in loc[:-1]:
-        owner = named.get(str(part), parents.get(str(part), owner)) if isinstance(part, str) else owner
-    found: type[BaseModel] = owner
-    return found
+def _names_of_member(member: Any) -> Iterator[int | str]:
+    """What the validator calls the member of a union in a location."""
+    yield from (part.tag for part in get_args(member) if isinstance(part, Tag))
+    if isinstance(member, type):
+        yield member.__name__
+    if member in KINDS:
+        yield member.model_fields["type"].default
 
 
 ROUNDS = 6
@@ -171,14 +133,14 @@ SOUND: Mapping[str, Mapping[str, Any]] = {
 """Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside."""
 
 
-def parse_leniently(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, list[ValidationIssue]]:
-    """The readable part of a file (None if there is none), and all its errors of form."""
+def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[ValidationIssue]]:
+    """The readable part of a study file (None if there is none), and all its errors of form."""
     models()
     rest, faults = copy.deepcopy(dict(raw)), list[ValidationIssue]()
     aside: list[list[int | str]] = []
     for _ in range(ROUNDS):
         try:
-            return model.model_validate(rest), faults
+            return StudyFile.model_validate(rest), faults
         except ValidationError as error:
             known = {str(fault) for fault in faults}
             found = [(path_of(item, rest), item["type"]) for item in error.errors(include_url=False)]

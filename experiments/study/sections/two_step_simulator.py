@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from experiments.errors import ValidationIssue, suggestion
+from experiments.errors import ValidationIssue
 from experiments.instruments import chatbench_prompts
 from experiments.instruments.chatbench_prompts import TALK, choices
 from experiments.study.base_model import StrictModel
-from experiments.study.template import fill, names
+from experiments.study.template import fill, slot_errors
 
 Prompt = tuple[Mapping[str, str], ...]
 Said = Sequence[tuple[Literal["You", "Bot"], str]]
@@ -72,15 +72,8 @@ NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 def validate_prompts(prompts: SimulatorPrompts) -> Iterator[ValidationIssue]:
     for prompt, text in prompts:
-        where, used, needed = f"simulator_prompts.{prompt}", list(names(text)), NEEDED.get(prompt, ())
-        talk = ("conversation",) if "conversation" in needed else ()
-        allowed = ("question", "choices", *talk)
-        for name in used:
-            if name not in allowed:
-                yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, allowed)}")
-        for name in needed:
-            if name not in used:
-                yield ValidationIssue(where, f"does not contain {{{{{name}}}}}, so the model would not see it")
+        found = slot_errors(text, NEEDED.get(prompt, ()), ("question", "choices"))
+        yield from (ValidationIssue(f"simulator_prompts.{prompt}", words) for words in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from types import MappingProxyType
 
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.seeded_random import public_id
+from experiments.study.cells import factor_values
 from experiments.study.fields import Checkbox, ChoiceField, Field, MultipleChoiceField, Number, Scale, Slider
-from experiments.study.scope import factor_values
 from experiments.study.step import kinds
 from experiments.study.study import Study
 from experiments.views.transcript import WORDS
