@@ -62,7 +62,6 @@ def to_delimiters(markdown: str) -> str:
 
 
 def _faults(file: Path) -> list[str]:
-    """Say what is wrong with one file; nothing if it is a problem."""
     name = _NAME.fullmatch(file.name)
     last = len(TOPICS) * TOPIC_SIZE
     if name is None or int(name["number"]) > last:

@@ -23,7 +23,6 @@ class ParleyError(Exception):
         return tuple(str(fault) for fault in self.args[1:])
 
     def __str__(self) -> str:
-        """Give the headline, and below it each fault on a line of its own."""
         return "\n  ".join(str(part) for part in self.args)
 
 

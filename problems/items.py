@@ -80,7 +80,6 @@ class ColumnMap:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> ColumnMap:
-        """Read `columns` of a study file; raises ProblemError."""
         known = [field.name for field in fields(cls)]
         faults: list[str] = []
         for name, value in given.items():
@@ -163,7 +162,6 @@ def table_of(path: Path, columns: Mapping[str, Any]) -> Table:
 
 
 def inline(items: Sequence[object], columns: Mapping[str, Any], name: str) -> tuple[Problem, ...]:
-    """Read the items of a study file's pool; raises ProblemError with every bad one."""
     table = of_objects(((f"item {number}", item) for number, item in enumerate(items, 1)), "items", typed=True)
     return _sound(understand(table, columns, name), "items")
 

@@ -19,7 +19,6 @@ from problems.tables import WORKBOOK, Table, check_size, class_labels, labelled,
 
 
 def main(name: str, sheet: str, question: str) -> None:
-    """Print the table of a file as JSON, or its errors."""
     path = Path(name)
     try:
         answer: dict[str, Any] = {"table": _read(path, sheet, question).to_json()}

@@ -73,7 +73,6 @@ class Registry(Generic[Entry]):
         """What was registered until now."""
 
     def add(self, name: str, entry: Entry) -> None:
-        """Register an entry; raises ValueError for a name that is taken."""
         if name in self.entries:
             raise ValueError(f"The {self._what} {name!r} is registered twice. Give one of them another name.")
         self.entries[name] = entry
@@ -83,7 +82,6 @@ class Registry(Generic[Entry]):
         return dict(sorted(self.entries.items()))
 
     def find(self, name: str) -> Entry:
-        """An entry by its name; raises the registry's error."""
         known = self.all()
         if name not in known:
             hint = did_you_mean(name, known)

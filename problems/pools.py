@@ -37,7 +37,6 @@ def load_pool(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem,
 
 
 def _inline(given: Mapping[str, Any], columns: Mapping[str, Any], pool: str) -> tuple[Problem, ...]:
-    """The items that the study file holds itself."""
     wrong = {"path", "source"} & given.keys()
     if wrong or not isinstance(given["items"], list):
         raise ProblemError("`items` is a list of items in the study file, and takes the place of `path` and `source`.")
@@ -45,7 +44,6 @@ def _inline(given: Mapping[str, Any], columns: Mapping[str, Any], pool: str) -> 
 
 
 def _checked(name: str, given: object, place: Path) -> tuple[Problem, ...]:
-    """What a source gives, which may come from any package."""
     problems = tuple(given) if isinstance(given, Iterable) else (given,)
     for problem in problems:
         if not isinstance(problem, Problem):

@@ -74,12 +74,10 @@ class Problem:
         return last.text if last and last.role == "bot" else None
 
     def __post_init__(self) -> None:
-        """Refuse a problem that breaks the rules above."""
         if faults := _broken_rules(self):
             raise ProblemError(f"Problem {self.id!r} cannot be used; correct it in its source:", *faults)
 
     def to_json(self) -> dict[str, object]:
-        """Give the problem as plain JSON values; `from_json` gives back an equal problem."""
         return {
             "id": self.id,
             "text": self.text,

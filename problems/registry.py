@@ -52,7 +52,6 @@ def source(name: str, *, sample: str = ".", columns: bool = False) -> Callable[[
 
 
 def names() -> tuple[str, ...]:
-    """Name every source there is, of this package and of others, in the order of the alphabet."""
     return tuple(SOURCES.all())
 
 

@@ -71,7 +71,6 @@ class Table:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Table:
-        """Read what `to_json` gave."""
         rows = tuple(Row(*row) for row in data["rows"])
         return cls(tuple(data["columns"]), rows, tuple(data["notes"]), tuple(data["sheets"]))
 
@@ -232,7 +231,6 @@ class Records:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, Sequence[str]]], name: str) -> Records:
-        """Take rows as they come; raises ProblemError for too much."""
         filled, blank, size = [], 0, 0
         for where, cells in rows:
             if any(cells):

@@ -167,7 +167,6 @@ class Cleaner:
         return clean(text[:kept])
 
     def end(self) -> str:
-        """What was held."""
         held, self._held = self._held, ""
         return clean(held)
 

@@ -76,5 +76,4 @@ def _is_of(data: Data, model: str) -> bool:
 
 
 def values(events: Iterable[Event], it: ConversationRef) -> dict[str, Mapping[str, Any]]:
-    """The newest values of each annotator for a conversation, by annotator."""
     return {name: event.data["values"] for (name, other), event in latest_annotations(events).items() if other == it}

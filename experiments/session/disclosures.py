@@ -24,7 +24,6 @@ HOST_DISCLOSED = (
 
 
 def disclosures(study: Study) -> Iterator[str]:
-    """The texts, in order; none if nothing is recorded and nothing hidden."""
     if told := disclosure(study):
         yield told
     checks = study.file.integrity

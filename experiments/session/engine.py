@@ -64,7 +64,6 @@ ENDED = "You have already finished. You do not need to do anything else."
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
-    """The state after these events, starting from `state` or from an empty one."""
     state = state or State()
     for event in events:
         state = apply(state, event)
@@ -133,7 +132,6 @@ def screen(study: Study, state: State) -> Screen:
 
 
 def _last_page(study: Study, state: State) -> Screen:
-    """The screen of a session that has ended: the text of the outcome, and its completion code."""
     place, last = _ended_at(study, state), end_page(study, state)
     nowhere = Location("", study.flow[-1], Scope(), study, state)
     says = (place or nowhere).fill

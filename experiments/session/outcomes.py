@@ -44,7 +44,6 @@ COMMON: Mapping[str, tuple[str, str]] = {
 
 
 def outcome_of(finished: Data) -> str:
-    """The outcome in the data of an event `finished`."""
     return str(finished.get("outcome", "complete"))
 
 

@@ -68,7 +68,6 @@ def _capital(words: str) -> str:
 
 
 def noun_of(node: Loop) -> str:
-    """The noun for a turn of a loop: its variable's name as words."""
     return node.each.replace("_", " ").replace("-", " ")
 
 
@@ -101,7 +100,6 @@ def _count(place: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) 
 
 @memoized_until(*STEPS)
 def _steps(study: Study, state: State) -> float:
-    """The expected number of steps of the study."""
     return sum(_weight(node, study, state, "") for node in study.flow)
 
 

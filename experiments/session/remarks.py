@@ -42,7 +42,6 @@ def excluded(events: Iterable[Event]) -> str | None:
 
 
 def refuse_repeated(events: Iterable[Event], kind: str) -> None:
-    """Raise NotPossible if the session is already excluded, or already included."""
     if kind not in ("excluded", "included"):
         return
     why = excluded(events)

@@ -69,7 +69,6 @@ def _in_order(place: Location, node: Loop, chosen: Sequence[str]) -> list[str]:
 
 
 def _used(place: Location, of: str) -> set[str]:
-    """The items that loops over this pool have already drawn for the participant."""
     draws = [draw for draw in place.state.draws.values() if draw.of == of]
     return {value for draw in draws for item in draw.items for value in list(item.values())[:1]}
 

@@ -188,7 +188,6 @@ class Location:
         return _shown(value) if of_study or isinstance(value, int | float) else as_written(_shown(value))
 
     def holds(self, condition: Condition | None) -> bool:
-        """Whether every part of a condition is true here."""
         return all(matches_value(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
 
 
@@ -308,7 +307,6 @@ class VisitedPath:
 
     @property
     def behind(self) -> int:
-        """How many locations are done."""
         return len(self.stops) - (not self.over)
 
 

@@ -94,7 +94,6 @@ class StudyStatus:
 
     @property
     def budget(self) -> float | None:
-        """The budget of the whole study; None for no limit."""
         return self.budgets.get(EVERYBODY)
 
     def quotas_of(self, written: Sequence[Quota]) -> tuple[Quota, ...]:
@@ -104,12 +103,10 @@ class StudyStatus:
 
 
 def where_of(values: Mapping[str, str]) -> Where:
-    """Factors with their values as a `Where`."""
     return tuple(sorted(values.items()))
 
 
 def refuse_unfit(study: str, now: StudyStatus, kind: Decision) -> None:
-    """Raise NotPossible if the study's state does not allow a decision."""
     if kind not in now.allowed:
         state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
         raise NotPossible(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")

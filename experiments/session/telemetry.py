@@ -57,7 +57,6 @@ class TelemetryRecord(StrictModel):
         return now_us - min(max(self.ago_ms, 0), DAY_MS) * 1000
 
     def row(self, now_us: int) -> dict[str, Any]:
-        """The record as it is stored."""
         data = self.model_dump(exclude={"kind", "path", "ago_ms"}, exclude_none=True, by_alias=True)
         return {"path": self.path, "at_us": self.at_us(now_us), "kind": self.kind, "data": data}
 
@@ -148,7 +147,6 @@ AnyRecord = Annotated[
 
 
 def records_telemetry(study: Study, state: State) -> bool:
-    """Whether telemetry of a session may be kept now: the study asks for it, and consent was given."""
     return study.file.telemetry and state.outcome != "withdrawn" and has_agreed(study, state)
 
 

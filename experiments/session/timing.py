@@ -161,12 +161,10 @@ def _acted(facts: Iterable[Event]) -> bool:
 
 
 def has_content(typed: Mapping[str, Any]) -> bool:
-    """Whether anything was entered in a form."""
     return any(value not in (None, "", []) for value in typed.values())
 
 
 def notice_of_expiry(place: Location) -> tuple[NoticeBlock, ...]:
-    """What a screen says if it came because the time for the one before was up."""
     last = next((event for event in _before(place) if event.kind not in ("drawn", "assigned")), None)
     if last is None or last.kind != "expired":
         return ()

@@ -35,15 +35,12 @@ class AnswerStep(AnsweringStep):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The problem, whose options are its own; and how sure participants are."""
         return self.answer_asked()
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The options or the box for a number; and the confidence."""
         return self.answer_fields(place)
 
     def panel(self, place: Location) -> Panel:
-        """The problem, the recommendation if there is one, and the options."""
         advice = (self._recommendation(place),) if self.advice else ()
         problem = ProblemBlock(place.problem.text, copying=self.copying)
         blocks = (TextBlock(place.fill_markdown(self.text)), problem, *advice)
@@ -68,7 +65,6 @@ class AnswerStep(AnsweringStep):
         return (Fact(given.kind, {**given.data, ADVICE: self._advised(place.problem)}),) if self.advice else (given,)
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:
-        """Why a problem cannot be answered here, or has no recommendation that can be shown."""
         yield from super().problem_faults(problem)
         if self.advice and self._advised(problem) is None:
             kind = "a number with a decimal point" if self.number else "an option's key or text"

@@ -105,29 +105,24 @@ class ChatStep(AnsweringStep):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The problem, whose options are its own, if it is answered here; and the scales for each reply."""
         answer = self.answer_asked() if self.answer else ()
         return (*answer, *_scales(self.rate_each))
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The problem's options or the box for a number, if it is answered here."""
         return self.answer_fields(place) if self.answer else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
     def rating(self, place: Location) -> tuple[Field, ...]:
-        """The scales for the last reply, while they are due."""
         if not self.rate_each or _last(place.facts, "replied", "rated", "said") != "replied":
             return ()
         return tuple(scale.filled(place.fill_markdown) for scale in _scales(self.rate_each))
 
     def done(self, place: Location) -> bool:
-        """Whether the problem was answered, left or skipped."""
         return any(event.kind in ("submitted", "skipped") for event in place.facts)
 
     def panel(self, place: Location) -> Panel:
-        """The problem on one side, the conversation on the other."""
         text = (TextBlock(place.fill_markdown(self.text)),) if self.text else ()
         waits, sent, left = _waits(place.facts), _sent(place.facts), self._left(place)
         chat = ChatView(
@@ -152,7 +147,6 @@ class ChatStep(AnsweringStep):
         return UNANSWERED if self._refused(place) else place.fill(self.on_failure.text)
 
     def _left(self, place: Location) -> int:
-        """How many more messages can be sent."""
         return messages_left(place, self.max_messages - _sent(place.facts))
 
     def _refused(self, place: Location) -> str:
@@ -163,7 +157,6 @@ class ChatStep(AnsweringStep):
         return str(said.data["text"])
 
     def offers(self, place: Location) -> tuple[str, ...]:
-        """say, rate, stop, retry, skip and submit, each when it is its turn."""
         waits = _waits(place.facts)
         if waits in ("said", "retried"):
             return () if _stopped(place.facts) else ("stop",)
@@ -179,11 +172,9 @@ class ChatStep(AnsweringStep):
         return (*again, *skip, *leave)
 
     def _given_up(self, place: Location) -> bool:
-        """Whether the participant's tries are used up, all in vain."""
         return failures_in_a_row(place.facts) > self.on_failure.after_retries
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """A reply to the last message that has none; or the end of the session, if the study ends after failures."""
         waits = _waits(place.facts)
         if waits in ("said", "retried"):
             name = place.fill(self.model)
@@ -199,16 +190,13 @@ class ChatStep(AnsweringStep):
         return (PendingTask("finish", place.path, {"outcome": "technical_failure"}),)
 
     def ends(self) -> Mapping[str, str]:
-        """A technical failure, if the study ends after failures."""
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
     def end_page(self, place: Location) -> EndPage:
-        """The text and the code for technical failures, if the session ended with one."""
         stopped = place.state.outcome == "technical_failure"
         return EndPage(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else EndPage()
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """The event of a message, a rating, a retry, a stop, a skip or an answer."""
         match action.kind:
             case "say":
                 return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars)}),)
@@ -221,7 +209,6 @@ class ChatStep(AnsweringStep):
                 return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """The scales, of the reply that they were shown beside."""
         replies = [fact for fact in place.facts if fact.kind == "replied"]
         if event.kind != "rated" or not 0 <= event.data["turn"] < len(replies):
             return {}
@@ -233,7 +220,6 @@ class ChatStep(AnsweringStep):
         return self.answer_names() if self.answer else ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
-        """The one that replies."""
         return (self.model,)
 
     def requires(self) -> frozenset[str]:
@@ -242,7 +228,6 @@ class ChatStep(AnsweringStep):
         return frozenset({"problem"} | model | (self.answer_needs() if self.answer else set()))
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Errors for keys about an answer where none is asked."""
         idle = {"number": self.number is not None, "ask_confidence": self.ask_confidence}
         return [f"`{key}` needs `answer: true`" for key, given in idle.items() if given and not self.answer]
 

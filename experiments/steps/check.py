@@ -102,11 +102,9 @@ class CheckStep(Step):
             yield "`after_failures` counts attention checks; leave it out here"
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The questions; or the problem, whose options are its own."""
         return (ANSWER,) if self.ask_problem else self.questions
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The questions, with the names in them replaced; or the problem's options. None while there is a warning."""
         if self._warned(place):
             return ()
         if self.ask_problem:
@@ -114,7 +112,6 @@ class CheckStep(Step):
         return tuple(question.filled(place.fill_markdown) for question in self.questions)
 
     def panel(self, place: Location) -> Panel:
-        """The questions, below what was not right at the last try; or the warning alone."""
         if self._warned(place):
             return Panel(self.title, (NoticeBlock(place.fill_markdown(self.warning)),), button=self.button)
         blocks: tuple[Block, ...] = (
@@ -138,19 +135,15 @@ class CheckStep(Step):
         return (NoticeBlock(lazy(SOME_WRONG if about else ONE_WRONG, left=left), about),)
 
     def done(self, place: Location) -> bool:
-        """Whether it was left behind, and the session goes on."""
         return super().done(place) and not self._ends_here(place)
 
     def offers(self, place: Location) -> tuple[str, ...]:
-        """To answer, or to go on after a warning."""
         return () if super().done(place) else ("submit",)
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """The end of the session, if the participant is screened out."""
         return (PendingTask("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
 
     def ends(self) -> Mapping[str, str]:
-        """`screened_out`, or `failed_attention` for attention checks, if the policy is to screen out."""
         return {self._outcome: ""} if self.policy == "screen_out" else {}
 
     @property
@@ -158,7 +151,6 @@ class CheckStep(Step):
         return "failed_attention" if self.kind == "attention" else "screened_out"
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """What was answered: passed, missed with tries left or a warning to read, or failed."""
         missed = _missed(place)
         if self._warned(place):
             return (self._ended(missed[-1].data["values"], len(missed), passed=False),)
@@ -174,7 +166,6 @@ class CheckStep(Step):
         return Fact("submitted", {**values, "passed": passed, "tries": tries, "check": self.kind})
 
     def _wrong(self, place: Location, values: Data) -> list[str]:
-        """The questions whose answers do not pass."""
         if self.ask_problem:
             return ["answer"] if values["answer"] != place.problem.answer else []
         judged = [question for question in self.questions if question.name in self.correct_answers]
@@ -192,11 +183,9 @@ class CheckStep(Step):
         }
 
     def answer_key(self, place: Location) -> Mapping[str, Any]:
-        """What passes."""
         return super().answer_key(place) if self.ask_problem else self.correct_answers
 
     def _warned(self, place: Location) -> bool:
-        """Whether the last try was missed, and the warning is to be read."""
         return len(_missed(place)) >= self.attempts
 
     def _applies(self, failures: int) -> bool:
@@ -218,7 +207,6 @@ class CheckStep(Step):
         return frozenset({"problem", "options", "answer"} if self.ask_problem else ())
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Right answers to questions that are not there, and such as nobody can give."""
         asked = {question.name: question for question in self.questions}
         strays = [name for name in self.correct_answers if name not in asked]
         never = {

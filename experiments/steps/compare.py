@@ -117,7 +117,6 @@ class CompareStep(Step):
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The vote."""
         if self.vote == "choice":
             return (SingleChoice(name="winner", text=self.question, options=self._choices()),)
         return (Slider(name="score", text=self.score, left=self.worst, right=self.best),)
@@ -141,7 +140,6 @@ class CompareStep(Step):
         return ()
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The vote, while it is due."""
         return self._ballot(place) if "vote" in self.offers(place) else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
@@ -154,7 +152,6 @@ class CompareStep(Step):
         return models_by_slot(place.facts) or dict(zip(self._slots, drawn, strict=False))
 
     def panel(self, place: Location) -> Panel:
-        """The rounds, each with its replies side by side, and the vote while it is due."""
         blocks: list[Block] = [TextBlock(place.fill_markdown(self.text))] if self.text else []
         if place.scope.problem:
             blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
@@ -202,7 +199,6 @@ class CompareStep(Step):
         return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
     def _waiting(self, found: Sequence[ComparisonRound]) -> list[str]:
-        """The columns with a reply in progress."""
         return [slot for slot in self._slots if found and slot not in found[-1].outcomes]
 
     def _failed(self, found: Sequence[ComparisonRound]) -> list[str]:
@@ -214,7 +210,6 @@ class CompareStep(Step):
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
 
     def offers(self, place: Location) -> tuple[str, ...]:
-        """say, stop, vote, retry and submit, each when it is its turn."""
         found = rounds(place.facts)
         if self._waiting(found):
             return () if found[-1].stopped else ("stop",)
@@ -229,11 +224,9 @@ class CompareStep(Step):
         return (*say, *((end,) if enough else ()))
 
     def _left(self, place: Location, found: Sequence[ComparisonRound]) -> int:
-        """How many more messages can be sent."""
         return messages_left(place, self.max_messages - _sent(found))
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """A reply in each column that has none yet."""
         found = rounds(place.facts)
         waiting = self._waiting(found)
         if not waiting:
@@ -249,7 +242,6 @@ class CompareStep(Step):
         return PendingTask("reply", place.path, data, slot)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """The events of a message, a retry, a stop, a vote, or the end of the conversation."""
         found = rounds(place.facts)
         match action.kind:
             case "say":
@@ -281,7 +273,6 @@ class CompareStep(Step):
         return (Fact("voted", {"turn": turn, **given, **onward}), *end)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """The vote: of the reply that won, or of the round where none did; or the score of each reply."""
         found = rounds(place.facts)
         if event.kind != "voted" or not 0 <= event.data["turn"] < len(found):
             return {}
@@ -307,7 +298,6 @@ class CompareStep(Step):
         return ("winner",) if self.vote == "choice" else ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
-        """Those that can be drawn."""
         return self.models or tuple(models)
 
     def requires(self) -> frozenset[str]:
@@ -316,7 +306,6 @@ class CompareStep(Step):
         return frozenset(model | ({"problem"} if self.problem_in_prompt else set()))
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Models that the study does not have, or too few of them."""
         unknown = [name for name in self.models if "{{" not in name and name not in models]
         few = len(self.models or models) < self.columns
         return [

@@ -35,11 +35,9 @@ class ConfidenceStep(Step):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """ChatBench's question and words, or its question with a slider."""
         return (IN_POINTS if self.points else ASKED,)
 
     def panel(self, place: Location) -> Panel:
-        """The problem, then the question."""
         options = tuple((option.key, option.text) for option in place.problem.options)
         problem = ProblemBlock(place.problem.text, options, self.copying)
         return Panel(

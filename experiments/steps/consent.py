@@ -36,37 +36,30 @@ class ConsentStep(Step):
     empty."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The box."""
         return (Checkbox(name="agreed", text=self.checkbox),)
 
     def panel(self, place: Location) -> Panel:
-        """The form and its box; below the author's text, what is recorded beside the answers and hidden."""
         texts = (self.text, *disclosures(place.study))
         form = tuple(TextBlock(place.fill_markdown(text)) for text in texts if text)
         return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 
     def offers(self, place: Location) -> tuple[str, ...]:
-        """To agree, or not to."""
         if _declined(place):
             return ()
         return ("submit", "decline") if self.decline else ("submit",)
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """The end of the session, if the participant declined."""
         return (PendingTask("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Errors: a time limit would let the study continue without consent."""
         passes = self.time_limit is not None and self.time_limit.on_expiry == "continue"
         waiting = ["`time_limit`: a participant who waits would go on without having agreed; write `on_expiry: end`"]
         return waiting if passes else []
 
     def ends(self) -> Mapping[str, str]:
-        """No consent, where it can be declined."""
         return {"no_consent": ""} if self.decline else {}
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """Agreed, or declined; then the content of the form is not stored."""
         return (Fact("declined"),) if action.kind == "decline" else super().decide(place, action)
 
     def provides(self) -> tuple[str, ...]:

@@ -27,19 +27,15 @@ class FinishStep(Step):
     """The https address to which the code is submitted."""
 
     def done(self, place: Location) -> bool:
-        """Never: the participant stays here."""
         return False
 
     def offers(self, place: Location) -> tuple[str, ...]:
-        """Nothing."""
         return ()
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """The task that writes the event `finished`."""
         return (PendingTask("finish", place.path, {}),)
 
     def ends(self) -> Mapping[str, str]:
-        """Complete, with its code."""
         return {"complete": self.code}
 
     def panel(self, place: Location) -> Panel:
@@ -47,5 +43,4 @@ class FinishStep(Step):
         return Panel(self.title)
 
     def end_page(self, place: Location) -> EndPage:
-        """Thanks and the code."""
         return EndPage(title=self.title, text=self.text, code=self.code, url=self.url)

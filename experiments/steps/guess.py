@@ -67,11 +67,9 @@ class GuessStep(Step):
 
     @property
     def _words(self) -> dict[str, str]:
-        """The labels of all options, by key."""
         return {**self.options, UNSURE: self.unsure_label}
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The guess, with the keys that are recorded; and how sure they are."""
         return (SingleChoice(name="guess", text=self.text, options=self._words), *self._scale())
 
     def _scale(self) -> tuple[Field, ...]:
@@ -79,7 +77,6 @@ class GuessStep(Step):
         return (points,) if self.ask_confidence else ()
 
     def instructions(self) -> str:
-        """Nothing stands above the question."""
         return ""
 
     def _order(self, place: Location) -> dict[str, str]:
@@ -88,7 +85,6 @@ class GuessStep(Step):
         return dict(zip(ascii_lowercase, (*drawn, UNSURE), strict=False))
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The options in the participant's order, by letters; and the scale."""
         lettered = {letter: self._words[key] for letter, key in self._order(place).items()}
         guess, *scale = self.questions_asked()
         return tuple(
@@ -96,17 +92,14 @@ class GuessStep(Step):
         )
 
     def panel(self, place: Location) -> Panel:
-        """The question or two."""
         return Panel(self.title, (), self.fields(place), button=self.button)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """The guess by the author's key, and the order in which the options were shown."""
         given = read_or_refuse(self.fields(place), action.data)
         order = self._order(place)
         return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
 
     def answer_key(self, place: Location) -> Mapping[str, Any]:
-        """The options that are true of any of the models that replied."""
         models = repliers(place.path, replies(place.state.events))
         return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
 
@@ -119,7 +112,6 @@ class GuessStep(Step):
         return frozenset({"reply"})
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Errors for unknown models or options, models missing in `truth`, and texts that reveal a model's name."""
         shown = (self.text, *self._words.values())
         revealing = [label for label in self._words.values() if label in models]
         return [

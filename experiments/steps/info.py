@@ -32,26 +32,21 @@ class InfoStep(Step):
         return sum(event.kind == "turned" for event in place.facts)
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The promise, if there is one."""
         return (Checkbox(name="promised", text=self.promise),) if self.promise else ()
 
     def instructions(self) -> str:
-        """All its pages."""
         return "\n\n".join(self._pages())
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The promise, once the last page is reached."""
         last = self._turned(place) >= len(self._pages()) - 1
         return super().fields(place) if last else ()
 
     def panel(self, place: Location) -> Panel:
-        """The current page."""
         pages = self._pages()
         page = min(self._turned(place), len(pages) - 1)
         return Panel(self.title, (TextBlock(place.fill_markdown(pages[page])),), self.fields(place), button=self.button)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """A page is turned; on the last, the step is done."""
         if self._turned(place) < len(self._pages()) - 1:
             return (Fact("turned", {"page": self._turned(place) + 1}),)
         return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)

@@ -42,11 +42,9 @@ class RateDialogueStep(Step):
 
     @property
     def release_phase(self) -> str:
-        """The value of the column `phase`."""
         return self.rating_phase or PHASE_OF[self.edition]
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """Q1, then each reason; named as the columns of the release."""
         first = SingleChoice.model_validate(
             {
                 "name": COMPREHENSION,
@@ -65,7 +63,6 @@ class RateDialogueStep(Step):
         )
 
     def panel(self, place: Location) -> Panel:
-        """The conversation with its last response marked, and the questions."""
         talk = dialogue(
             place.problem.dialogue, place.fill(self.user_label), place.fill(self.assistant_label), judged=True
         )

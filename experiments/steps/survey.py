@@ -82,14 +82,12 @@ class SurveyStep(Step):
         return self.model_copy(update={"questions": tuple(questions)})
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Questions of the survey that are called as an item of an instrument."""
         return [twice] if (twice := self._twice()) else []
 
     def questions_asked(self) -> tuple[Field, ...]:
         return tuple(question for question in self.questions if isinstance(question, Field))
 
     def panel(self, place: Location) -> Panel:
-        """The text, the problem or the conversation if wanted, and the questions."""
         blocks: tuple[Block, ...] = (TextBlock(place.fill_markdown(self.text)),) if self.text else ()
         if self.show_dialogue:
             about = place.problem.text if self.show_problem else ""

@@ -17,7 +17,6 @@ def ai_alone_of(study: Study) -> AiAloneSpec:
 
 
 def validate_ai_alone(study: Study) -> Iterator[ValidationIssue]:
-    """Errors in the names under `ai_alone`."""
     alone = ai_alone_of(study)
     if study.file.ai_alone and not any(questions(study)):
         yield ValidationIssue("ai_alone", "needs problems with options: models alone give no numbers or free answers")

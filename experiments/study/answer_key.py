@@ -113,7 +113,6 @@ def _listed(question: Field, wanted: Any) -> Sequence[Any]:
 
 
 def _read(question: Field, wanted: Any) -> list[Any]:
-    """The accepted answers as the question would record them."""
     if isinstance(question, MultipleChoiceField):
         return [question.accept([_sent(question, one) for one in _listed(question, wanted)]) or None]
     if isinstance(question, Checkbox):

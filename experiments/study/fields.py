@@ -77,7 +77,6 @@ class TextField(Field):
     """What happens when participants paste into the box: `allow`, `log` or `block`. The study's `paste` by default."""
 
     def accept(self, value: Any) -> str:
-        """The text without blanks around it."""
         return read_text(value, self.max_chars, required=self.required)
 
 
@@ -137,11 +136,9 @@ class ChoiceField(Field):
 
     @property
     def numeric(self) -> bool:
-        """Whether all stored values are whole numbers."""
         return all(key.lstrip("-").isdigit() for key in self.options)
 
     def choose(self, value: Any) -> str:
-        """One of the stored values; raises Invalid for anything else."""
         if isinstance(value, str | int) and typed(value) in self.options:
             return typed(value)
         raise Invalid("Please choose one of the options shown.")
@@ -181,7 +178,6 @@ class MultipleChoiceField(ChoiceField):
     type: Literal["multiple_choice"] = "multiple_choice"
 
     def accept(self, value: Any) -> list[str]:
-        """The chosen options' stored values, without repetition."""
         values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         chosen = {self.choose(item) for item in values}
         return [key for key in self.options if key in chosen]
@@ -225,7 +221,6 @@ class Scale(MatrixField):
         return self
 
     def accept(self, value: Any) -> int | str:
-        """The point: an integer where all points are numbers."""
         point = self.choose(value)
         return int(point) if self.numeric else point
 
@@ -250,7 +245,6 @@ class Number(Field):
         return self
 
     def accept(self, value: Any) -> int | float:
-        """The number, if it is one and in range."""
         try:
             number = read_number(str(value).strip().removesuffix(self.unit), integer=self.integer)
         except GroupedThousands:
@@ -298,7 +292,6 @@ class Slider(Field):
         return self
 
     def accept(self, value: Any) -> int:
-        """The number, if it is one of those on the line."""
         places = {str(place): place for place in range(self.minimum, self.maximum + 1, self.step)}
         if str(value).strip() not in places:
             raise Invalid("Please choose a position on the scale.")
@@ -330,7 +323,6 @@ class Checkbox(Field):
     type: Literal["checkbox"] = "checkbox"
 
     def accept(self, value: Any) -> bool:
-        """True; a box that must be ticked and is not is refused."""
         if value in (True, "on", "true", "yes"):
             return True
         raise Invalid("Please tick the box to continue.")

@@ -21,7 +21,6 @@ class LazyString(str):
         return said
 
     def __reduce__(self) -> tuple[type[LazyString], tuple[str, Mapping[str, object]]]:
-        """Copy and pickle from the pattern and its values."""
         return LazyString, (self.pattern, self.values)
 
 

@@ -139,7 +139,6 @@ class Instrument(StrictModel):
         return found
 
     def items_of(self, score: Score) -> tuple[Item, ...]:
-        """The items of a score, in the order of the instrument."""
         return tuple(item for item in self.items if not score.items or item.id in score.items)
 
     def questions(self, use: InstrumentUse) -> tuple[Field, ...]:

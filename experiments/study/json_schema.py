@@ -10,6 +10,5 @@ TITLES = {"study": "A Parley study", "protocol": "A Parley protocol"}
 
 
 def json_schema(kind: Literal["study", "protocol"]) -> dict[str, Any]:
-    """The schema, with every kind of step that is installed."""
     schema: dict[str, Any] = models()[kind].model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": TITLES[kind]}

@@ -33,7 +33,6 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def number_of(text: str) -> float | None:
-    """A number with a decimal point; None if the text is none."""
     number = _decimal(text)
     return None if number is None else float(number)
 
@@ -118,7 +117,6 @@ class AnsweringStep(Step):
     """The text of that question."""
 
     def answer_asked(self) -> tuple[Field, ...]:
-        """The answer and the confidence in it, as written in the study file."""
         return (self.number.field() if self.number else ANSWER, *self._sure())
 
     def answer_fields(self, place: Location) -> tuple[Field, ...]:
@@ -142,7 +140,6 @@ class AnsweringStep(Step):
         return accepted is not None and accepted.holds(given)
 
     def answer_key(self, place: Location) -> Mapping[str, Any]:
-        """The right option, or the range of numbers that are right."""
         problem = place.scope.problem
         if problem is None or ANSWER.name not in self.provides():
             return {}
@@ -150,6 +147,5 @@ class AnsweringStep(Step):
         return {} if right is None else {ANSWER.name: right}
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:
-        """Why a problem cannot be answered in this step."""
         if self.number and ANSWER.name in self.provides():
             yield from self.number.faults(problem)

@@ -237,7 +237,6 @@ def _inline(
 
 
 def _strays(node: Node, ids: Sequence[str], where: str) -> list[ValidationIssue]:
-    """Errors for changes (`with`) to steps that the protocol does not have."""
     strays = [name for name in getattr(node, "with_", {}) if ids and name not in ids]
     return [
         ValidationIssue(where, f"no step of the protocol is called {name!r}{suggestion(name, ids)}") for name in strays

@@ -205,7 +205,6 @@ class Loop(StrictModel):
 
     @property
     def id(self) -> str:
-        """Its name in paths."""
         return self.each
 
     @property
@@ -327,7 +326,6 @@ class StudyFile(StrictModel):
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The languages that people can choose from."""
         return self.languages or (self.language,)
 
     @field_validator("factors")

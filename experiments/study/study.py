@@ -76,7 +76,6 @@ def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]
 
 
 def admitting(flow: Sequence[Node], factors: Collection[str]) -> str:
-    """The path of the consent step at which participants are admitted; "" if they are admitted at the start."""
     return next(_leading(flow, "", frozenset(factors)), "")
 
 

@@ -22,7 +22,6 @@ def names(text: str) -> Iterator[str]:
 
 
 def undefined(text: str, known: Collection[str]) -> Iterator[str]:
-    """An error for each `{{name}}` that is not known."""
     return (f"{{{{{name}}}}} is not defined here{suggestion(name, known)}" for name in names(text) if name not in known)
 
 

@@ -93,7 +93,6 @@ def _count(rule: Bonus, asked: list[GradedProblem]) -> int:
 
 
 def bonus_of(study: Study, state: State) -> Decimal:
-    """The whole bonus of a session, in the recruiter's currency."""
     return sum((part.amount for part in earned(study, state)), NOTHING)
 
 

@@ -37,12 +37,10 @@ class StepRecord:
 
     @property
     def id(self) -> str:
-        """The name of the step."""
         return self.node.id
 
     @property
     def kind(self) -> str:
-        """The kind of the step, such as `chat`."""
         return self.node.step
 
     @property
@@ -57,7 +55,6 @@ class StepRecord:
 
     @property
     def asks_answer(self) -> bool:
-        """Whether the problem is answered in the step."""
         return any(field.name == ANSWER.name for field in self.node.questions_asked())
 
 
@@ -93,7 +90,6 @@ class ProblemTurn:
         return next((value for value in given if value is not None), None)
 
     def step(self, kind: str) -> StepRecord | None:
-        """The first step of a kind; None if there is none."""
         return next((step for step in self.steps if step.kind == kind), None)
 
     def spoken(self) -> tuple[RatedTurn, ...]:
@@ -114,7 +110,6 @@ def _ratings(turn: int, at_once: Mapping[str, Any], at_end: Mapping[str, Any]) -
 
 
 def problem_turns(study: Study, state: State) -> tuple[ProblemTurn, ...]:
-    """Every problem that the participant has reached, in order."""
     key, known = (UNITS, study.hash), visited_path(study, state)
     phases = [node.id for node in study.flow if isinstance(node, Phase)]
     grouped: dict[str, list[VisitedNode]] = {}

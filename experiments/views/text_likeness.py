@@ -23,7 +23,6 @@ def words(text: str) -> list[str]:
 
 
 def runs(text: str) -> Runs:
-    """The runs of three words in a text; none if it is shorter."""
     found = words(text)
     return frozenset(zip(*(found[start:] for start in range(RUN)), strict=False))
 

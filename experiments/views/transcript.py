@@ -70,7 +70,6 @@ class ConversationView:
 
     @property
     def rated(self) -> bool:
-        """Whether anything was answered about its turns."""
         return any(turn.answers for turn in self.turns)
 
 
@@ -208,7 +207,6 @@ class StepVisit:
 
     @property
     def title(self) -> str:
-        """The heading of its screen."""
         return self.pages[-1].screen.panel.title
 
     @property
@@ -328,7 +326,6 @@ def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Ite
 
 
 def remark(event: Event) -> TranscriptRemark:
-    """The remark of an event: a note, flag, exclusion or annotation."""
     data = event.data
     if event.kind == ANNOTATED:
         said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
@@ -362,5 +359,4 @@ def timeline(events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
 
 
 def state_at(events: Sequence[Event], number: int) -> State:
-    """The state after the first `number` events."""
     return fold(events[: max(0, number)])

@@ -12,7 +12,6 @@ from experiments.study.study import Study
 
 
 def embed_faults(study: Study) -> Iterator[ValidationIssue]:
-    """Answers in `send` that nobody is asked for, or that are asked for more than once."""
     embed = study.file.embed
     if embed is None:
         return
@@ -33,7 +32,6 @@ def _known(paths: Mapping[str, str]) -> str:
 
 
 def embed_advice(study: Study) -> Iterator[str]:
-    """Warnings about the end of an embedded study."""
     embed, last = study.file.embed, study.file.outcomes.get("complete")
     if embed is None:
         return

@@ -110,7 +110,6 @@ def _unproven(study: Study) -> Iterator[str]:
 
 
 def _unidentified(study: Study) -> Iterator[str]:
-    """A bonus is paid by the recruiter's id."""
     wanted = study.file.recruitment
     if study.file.bonus and ("open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")):
         yield (

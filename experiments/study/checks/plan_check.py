@@ -54,7 +54,6 @@ def plan_faults(study: Study) -> Iterator[ValidationIssue]:
 
 
 def plan_advice(study: Study) -> Iterator[str]:
-    """What a plan leaves open, a sentence or two each."""
     plan = study.file.plan
     if plan is None:
         return
@@ -81,7 +80,6 @@ def plan_advice(study: Study) -> Iterator[str]:
 
 
 def _too_few(study: Study, plan: Plan) -> Iterator[str]:
-    """The analyses at which a group is too small to conclude anything."""
     at = plan.looks.at if plan.looks is not None else (1.0,)
     for number, share in enumerate(at if plan.participants is not None else ()):
         there = ceil(share * (plan.participants or 0))
@@ -141,7 +139,6 @@ def _asked(step: Step) -> Iterator[tuple[str, Field]]:
 
 
 def is_numeric(field: Field) -> bool:
-    """Whether the answers to a question are numbers, or options that are whole numbers."""
     if isinstance(field, Number | Slider):
         return True
     if not isinstance(field, ChoiceField) or isinstance(field, MultipleChoiceField):
@@ -306,7 +303,6 @@ def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
 
 
 def _quotas(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
-    """Quotas that end the study, or an arm, before the planned participants are there."""
     for where, most in _ends(study):
         if plan.participants is not None and most < plan.participants:
             yield ValidationIssue(

@@ -67,7 +67,6 @@ class NameScope:
     problems: Sequence[Problem] = ()
 
     def within(self, when: Condition | None) -> Self:
-        """The names that are known inside of what is only done if a condition holds."""
         limits = dict(self.limits)
         for name, wanted in (when or {}).items():
             limits[name] = limits.get(name, as_words(wanted)) & as_words(wanted)
@@ -431,7 +430,6 @@ def _stray_prompts(model: ModelSpec, where: str, scopes: Sequence[NameScope]) ->
 
 
 def _blank(study: Study) -> Iterator[ValidationIssue]:
-    """The title, the headings of phases, and the texts and options of steps that are blank."""
     if not study.file.title.strip():
         yield ValidationIssue("title", BLANK)
     yield from _blank_nodes(study.flow, "flow")
@@ -463,7 +461,6 @@ def _blank_texts(part: StrictModel, at: str) -> Iterator[ValidationIssue]:
 
 
 def _dices_options(step: Step) -> Iterator[str]:
-    """What is wrong with a step's questions about the rater."""
     for asked in step.questions_asked():
         allowed = DICES_VALUES.get(asked.name)
         if allowed is None:
@@ -486,7 +483,6 @@ def _conversations(study: Study) -> Iterator[ValidationIssue]:
 
 
 def _integrity(study: Study) -> Iterator[ValidationIssue]:
-    """What keeps a check from being disclosed, or from finding anything."""
     checks = study.file.integrity
     if checks is None:
         return

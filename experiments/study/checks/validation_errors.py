@@ -29,7 +29,6 @@ PATTERNS = {
 
 
 def issues_of(error: ValidationError, raw: Any, model: type[BaseModel] = StudyFile) -> list[ValidationIssue]:
-    """All errors of a validation by `model`, with their paths in the file."""
     return [_fault(item, raw, model) for item in error.errors(include_url=False)]
 
 

@@ -178,5 +178,4 @@ class DatasetInfo(StrictModel):
 
     @property
     def link(self) -> str | None:
-        """Where the data are: the address of the DOI, or else the web address."""
         return f"https://doi.org/{self.doi}" if self.doi else self.url

@@ -87,5 +87,4 @@ class EmbedSpec(StrictModel):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answers that are sent, as `step.question`."""
         return tuple(name for name in self.send if name not in MESSAGES)

@@ -46,7 +46,6 @@ class IntegrityChecks(StrictModel):
 
     @property
     def hides(self) -> bool:
-        """Whether pages contain something that people do not see."""
         return self.hidden_instruction is not None or self.honeypot
 
     @model_validator(mode="after")

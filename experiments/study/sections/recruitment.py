@@ -83,12 +83,10 @@ class Quota(StrictModel):
     """The number of participants; 0 admits no new ones."""
 
     def as_data(self) -> dict[str, Any]:
-        """The quota as events record it."""
         return {"where": dict(self.where), "most": self.max}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """The quota that an event recorded."""
         return cls(where=data.get("where", {}), max=data["most"])
 
 

@@ -85,7 +85,6 @@ class SimulatorQuestion:
 
     @property
     def whole(self) -> str:
-        """The text with the lettered options below."""
         return "\n".join([self.text, *(f"{key}. {text}" for key, text in self.options.items())])
 
     @property
@@ -104,7 +103,6 @@ class SimulatorQuestion:
 
 
 def first(question: SimulatorQuestion, prompts: SimulatorPrompts = DEFAULT, *, with_problem: bool = False) -> Prompt:
-    """Task 1: the first message."""
     return _prompt(question, prompts, prompts.first_with_problem if with_problem else prompts.first)
 
 
