@@ -18,14 +18,14 @@ from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.editable_files import EDITABLE, README, write_editable
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.describe.pictures import table as pictures_table
-from storage.datasets.describe.screening_report import MARKED, marked_rows
-from storage.datasets.describe.study_documents import STUDY, documents
+from storage.datasets.describe.summary_text import STUDY, file_name
 from storage.datasets.describe.tidy_documents import tidy_documents
 from storage.datasets.manifest import ExportManifest
+from storage.datasets.writers import csv_text
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import writing
 
-PAGE, BOOK, METADATA = "codebook.md", "codebook.json", "metadata.json"
+PAGE, BOOK, METADATA, MARKED = "codebook.md", "codebook.json", "metadata.json", "personal_data.csv"
 NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME)
 """The describing files that nobody edits; `study.json` is replaced by one file per version if there are several."""
 
@@ -57,11 +57,17 @@ def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
         PAGE: codebook_page(book).encode(),
         BOOK: as_json(book),
         METADATA: orjson.dumps(metadata(exported), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
-        **documents(exported.studies),
+        **{file_name(study, exported.studies): study.document.encode() for study in exported.studies},
         **tidy_documents(exported),
-        **marked_rows(exported),
+        **({MARKED: _marked(exported)} if exported.screening == "mark" else {}),
         **(pictures_table(exported) if exported.pictures else {}),
     }
+
+
+def _marked(exported: ExportManifest) -> bytes:
+    """The rows in which personal data were found; no value is repeated."""
+    rows = ((one.path, one.row, one.column, one.kind, one.number) for one in exported.personal)
+    return csv_text(("file", "row", "column", "kind", "count"), rows).encode()
 
 
 def _editable(exported: ExportManifest) -> Mapping[str, bytes]:

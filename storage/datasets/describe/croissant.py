@@ -35,8 +35,6 @@ FORMATS: Mapping[str, str] = MappingProxyType(
         ".json": "application/json",
         ".jsonl": "application/jsonlines",
         ".parquet": "application/x-parquet",
-        ".sav": "application/x-spss-sav",
-        ".dta": "application/x-stata-dta",
     }
 )
 TYPES: Mapping[Kind, str] = MappingProxyType(

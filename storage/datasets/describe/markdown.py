@@ -1,8 +1,12 @@
-"""Markdown building blocks of the dataset card and the codebook."""
+"""Markdown building blocks, and the templates (`*.md.j2`) of the dataset card and the codebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def code(text: str) -> str:
@@ -12,10 +16,15 @@ def code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    cells = [list(head), ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+def table(head: Sequence[str], rows: Iterable[Sequence[str | int]], coded: int = 0) -> str:
+    """A table; the first `coded` cells of each row are inline code, and numbers have separators."""
+    cells = [head, ["---"] * len(head), *([_cell(cell, n < coded) for n, cell in enumerate(row)] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def _cell(cell: str | int, coded: bool) -> str:
+    text = f"{cell:,}" if isinstance(cell, int) else cell
+    return (code(text) if coded else text).replace("|", "\\|").replace("\n", " ")
 
 
 def quote(text: str) -> str:
@@ -24,7 +33,6 @@ def quote(text: str) -> str:
 
 
 def bullets(items: Iterable[str]) -> str:
-    """A list."""
     return "\n".join(f"- {item}" for item in items)
 
 
@@ -38,5 +46,17 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def rendered(template: str, **values: Any) -> str:
+    """A template of this folder, with these building blocks."""
+    return _TEMPLATES.get_template(f"{template}.md.j2").render(values).strip("\n") + "\n"
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    autoescape=False,  # noqa: S701  (Markdown)
+)
+_TEMPLATES.globals |= {"code": code, "table": table, "quote": quote, "bullets": bullets, "count": count}
+_TEMPLATES.filters["codes"] = lambda texts: ", ".join(map(code, texts))

@@ -12,8 +12,8 @@ from typing import Any
 from experiments.study.schema import FromTag
 from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
+from storage.ai_alone.model_use import ModelTask
 from storage.datasets.describe.markdown import code, count
-from storage.datasets.describe.model_work import described
 from storage.datasets.describe.publication import is_imported, is_simulated, original_origins, publication
 from storage.datasets.describe.summary_text import ORIGINS, left_out, participants_text
 from storage.datasets.manifest import ExportManifest
@@ -37,7 +37,7 @@ def responsible_ai(exported: ExportManifest) -> dict[str, Any]:
         "dataCollectionMissingData": f"{BLANK}{_withdrawn(exported)}",
         "dataPreprocessingProtocol": list(_selection(exported)),
         "dataAnnotationPlatform": _platforms(exported) if people else [],
-        "machineAnnotationTools": [described(use) for use in exported.uses],
+        "machineAnnotationTools": [_described(use) for use in exported.uses],
         "annotatorDemographics": [info.participants] if info.participants and people else [],
         "personalSensitiveInformation": list(info.personal_information),
         "dataLimitations": [*_warnings(exported), *info.limitations],
@@ -123,6 +123,14 @@ def _selection(exported: ExportManifest) -> Iterator[str]:
     steps = "; ".join(f"{kept.step}: {count(kept.people, 'participant')}" for kept in exported.filtered)
     if filtered and steps:
         yield f"{filtered} is filtered. {steps}."
+
+
+def _described(use: ModelTask) -> str:
+    """One use in a line: the task, the model as it was asked, its version, when, and what came of it."""
+    served = ", ".join(use.served) or "never asked"
+    days = f", {' to '.join(dict.fromkeys(use.days))}" if use.days else ""
+    counts = ", ".join(f"{number:,} {word}" for word, number in use.counts.items())
+    return f"{use.task} by {use.model} (asked as {served}{days}): {counts}"
 
 
 def _platforms(exported: ExportManifest) -> list[str]:

@@ -1,10 +1,12 @@
-"""Texts that all descriptions of an export share: the number, the origin and the selection of its sessions."""
+"""Texts and names that all descriptions of an export share: the number, the origin and the selection of its sessions,
+and the names of its study documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from experiments.study.study import Study
 from storage.datasets.describe.markdown import count
 from storage.datasets.describe.publication import (
     MODELS,
@@ -18,6 +20,8 @@ from storage.datasets.describe.publication import (
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import Origin
 
+STUDY = "study.json"
+HASH_CHARS = 12
 ORIGINS: Mapping[str, str] = MappingProxyType(
     {
         Origin.PERSON: "They are from people who took part.",
@@ -105,3 +109,8 @@ def left_out(exported: ExportManifest) -> str:
     rules = f" Selected: {'; '.join(selected.rules)}." if selected.rules else ""
     left = f" Left out: {why}." if why else " No session is left out."
     return f" {selected.number:,} of {count(selected.of, 'session')} are included.{rules}{left}"
+
+
+def file_name(study: Study, among: Sequence[Study]) -> str:
+    """The name of a study's document: `study.json`, or `study-<hash>.json` if there are several."""
+    return STUDY if len(among) == 1 else f"study-{study.hash[:HASH_CHARS]}.json"

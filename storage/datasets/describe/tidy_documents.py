@@ -31,16 +31,6 @@ def tidy_names(schema: Schema) -> tuple[str, ...]:
     return (DESCRIPTION, R_SCRIPT) if schema.name == NAME else ()
 
 
-def tidy_files(exported: ExportManifest) -> Mapping[str, str]:
-    """What the two files are for, by name; empty for other exports."""
-    if exported.schema.name != NAME:
-        return {}
-    return {
-        DESCRIPTION: "the data set and its variables, as Psych-DS describes them",
-        R_SCRIPT: f"reads all tables into R: `{R_LINE}`, then `tables$answers`",
-    }
-
-
 def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
     """The content of the two files by name; empty for other exports."""
     if exported.schema.name != NAME:

@@ -21,7 +21,7 @@ from storage.datasets.describe.tidy_documents import tidy_names
 from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.csv_cells import CsvCells
 from storage.datasets.exports.disclosure import round_down
-from storage.datasets.exports.formats import check, copy_path, write
+from storage.datasets.exports.formats import LINES, PARQUET, check, copy_path, write
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import Rows, RowSelection
 from storage.datasets.exports.screening import Screening
@@ -38,8 +38,6 @@ from storage.registers.publication_metadata import dataset_info_in
 from storage.registers.simulated_users import counted
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
-
-LINES, PARQUET = "jsonl", "parquet"
 
 OnRows = Callable[[str, int], None]
 """Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
