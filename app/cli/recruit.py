@@ -31,6 +31,7 @@ from experiments.session.study_status import Decision
 from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.text import read_text
+from storage.datasets.exports.chatbench_filter import read_prolific
 from storage.db.engine import writer
 from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
@@ -188,7 +189,7 @@ def release_(
     start."""
     database, people = participants()
     name = Studies(database).newest(name_of(study)).name
-    back = [id_ for id_, status in statuses(export).items() if status in OVER]
+    back = [id_ for id_, status in statuses(read_prolific(export)).items() if status in OVER]
     sessions = [people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in back]
     now_us = SystemClock().now_us()
     with writer(database) as connection, connection.begin():

@@ -119,6 +119,47 @@ def run_payments(database: Database, people: Participants, request: PaymentReque
     raise AssertionError  # the last attempt returns or raises
 
 
+@dataclass(frozen=True, slots=True)
+class BonusFile:
+    """A bonus file of an earlier run, made again from the log: without those whose ID is deleted, of whom it has the
+    number and the sum."""
+
+    name: str
+    text: str
+    people: int
+    total: Decimal
+    deleted: int
+    deleted_total: Decimal
+
+
+def recorded_files(found: Iterable[Payee]) -> tuple[BonusFile, ...]:
+    """The bonus files whose payments are recorded, the newest first."""
+    amounts: dict[str, dict[str, Decimal]] = {}
+    deleted: dict[str, list[Decimal]] = {}
+    for payee in found:
+        for file, amount in payee.paid.items():
+            ids = amounts.setdefault(file, {})
+            if payee.id:
+                ids[payee.id] = ids.get(payee.id, NOTHING) + amount
+            else:
+                deleted.setdefault(file, []).append(amount)
+    return tuple(
+        BonusFile(
+            name,
+            _bonus_csv(ids),
+            len(ids),
+            sum(ids.values(), NOTHING),
+            len(deleted.get(name, ())),
+            sum(deleted.get(name, ()), NOTHING),
+        )
+        for name, ids in sorted(amounts.items(), key=lambda item: _order(item[0]), reverse=True)
+    )
+
+
+def _order(file: str) -> list[str]:
+    return [word.zfill(8) for word in re.findall(r"\d+", file)]
+
+
 def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> PaymentRun:
     sorted_ = lists(found, request.known, pay_excluded=request.pay_excluded)
     ids = list(sorted_.bonus)
@@ -128,7 +169,7 @@ def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> P
     for number, part in enumerate(parts, start=1):
         name = f"prolific-bonus-{stamp}{f'-part-{number}' if len(parts) > 1 else ''}.csv"
         amounts = {id_: sum((payee.due for payee in sorted_.bonus[id_]), NOTHING) for id_ in part}
-        files[name] = _csv((id_, f"{amount:.2f}") for id_, amount in amounts.items())
+        files[name] = _bonus_csv(amounts)
         payments += [Payment(payee, name) for id_ in part for payee in sorted_.bonus[id_]]
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
@@ -144,6 +185,10 @@ def _row(payee: Payee) -> Sequence[object]:
     money = (f"{payee.earned:.2f}", f"{payee.before:.2f}")
     person = (payee.recruiter, escaped(payee.id), payee.number, payee.outcome)
     return *person, *money, payee.checks_failed, minutes, escaped(payee.excluded or "")
+
+
+def _bonus_csv(amounts: Mapping[str, Decimal]) -> str:
+    return _csv((id_, f"{amount:.2f}") for id_, amount in amounts.items())
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> str:

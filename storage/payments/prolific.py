@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from storage.datasets.exports.chatbench_filter import read_prolific
 from storage.payments.payments import Payee
 
 PROLIFIC = "prolific"
@@ -41,10 +39,10 @@ class ProlificLists:
     excluded: tuple[Payee, ...] = ()
 
 
-def statuses(path: Path) -> Statuses:
+def statuses(rows: Iterable[tuple[str, str]]) -> Statuses:
     """The status of each id in Prolific's export; of several submissions that of the one which is not over."""
     found: dict[str, str] = {}
-    for id_, status in read_prolific(path):
+    for id_, status in rows:
         if found.get(id_, OVER[0]) in OVER:
             found[id_] = status.replace("-", " ").replace("_", " ")
     return found

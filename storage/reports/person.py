@@ -10,7 +10,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sqlalchemy import Connection, Select, Table, select
 
@@ -19,7 +18,7 @@ from experiments.session.state import State
 from experiments.views.quality_flags import SAME_ID
 from experiments.views.transcript import remark
 from storage import tables
-from storage.datasets.describe.zip_file import BEGINNING, OWN, UNIX
+from storage.datasets.describe.zip_file import zip_texts
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows, time
 from storage.db.engine import Database
@@ -138,12 +137,7 @@ def person_data(database: Database, people: Participants, found: PersonSessions,
 
 def write_person(data: Mapping[str, Any], file: BinaryIO) -> None:
     """Write a person's data and the README as a zip file."""
-    contents = {README: readme(data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
-    with ZipFile(file, "w") as archive:
-        for name, text in contents.items():
-            info = ZipInfo(name, BEGINNING)
-            info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, OWN
-            archive.writestr(info, text.encode())
+    zip_texts({README: readme(data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}, file)
 
 
 def _session_data(connection: Connection, studies: Studies, people: Participants, stream: str) -> dict[str, Any]:

@@ -15,12 +15,12 @@ import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
-from typing import Any
+from typing import BinaryIO
 
 from filelock import FileLock
 from starlette.requests import Request
@@ -37,7 +37,6 @@ from storage.db.checksums import sha256_of
 from storage.db.engine import Database
 from storage.db.private_files import create, delete_abandoned, hold_lock, new_folder
 from storage.errors import StorageError
-from storage.reports.person import write_person
 
 log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"
@@ -216,12 +215,15 @@ class Downloads:
             raise _Stopped
         return packed, sessions
 
-    def offer_person(self, visitor: CurrentUser, name: str, about: str, data: Mapping[str, Any]) -> Link:
+    def offer(
+        self, visitor: CurrentUser, name: str, about: str, sessions: int, write: Callable[[BinaryIO], object]
+    ) -> Link:
+        """A link to a file with what `write` puts in it; raises StorageError if it cannot be written."""
         try:
             with self._folder() as folder:
                 with create(folder / name) as file:
-                    write_person(data, file)
-                return self._keep(visitor, about, (folder / name, len(data["sessions"])))
+                    write(file)
+                return self._keep(visitor, about, (folder / name, sessions))
         except OSError as error:
             raise StorageError(f"the file cannot be written: {error.strerror or error}") from error
 

@@ -8,8 +8,10 @@ It is written under a temporary name and renamed when it is complete, so an inco
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from storage.datasets.describe.editable_files import EDITABLE, WRITTEN
@@ -36,10 +38,22 @@ def zip_export(folder: Path, target: Path | None = None) -> Path:
     return target
 
 
-def _add(archive: ZipFile, path: Path, name: str) -> None:
-    """Add a file in chunks."""
+def zip_texts(contents: Mapping[str, str], file: BinaryIO) -> None:
+    """Write texts by the names of their files as a zip file."""
+    with ZipFile(file, "w") as archive:
+        for name, text in contents.items():
+            archive.writestr(_info(name), text.encode())
+
+
+def _info(name: str) -> ZipInfo:
     info = ZipInfo(name, BEGINNING)
     info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, OWN
+    return info
+
+
+def _add(archive: ZipFile, path: Path, name: str) -> None:
+    """Add a file in chunks."""
+    info = _info(name)
     info.file_size = path.stat().st_size
     with path.open("rb") as source, archive.open(info, "w") as sink:
         shutil.copyfileobj(source, sink, 1 << 20)

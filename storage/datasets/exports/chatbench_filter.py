@@ -55,9 +55,14 @@ class Statuses:
 def read_prolific(path: Path) -> list[tuple[str, str]]:
     """Read ids and upper-case statuses from Prolific's export of a study, in its order. Raises BadFile."""
     try:
-        records, faults = csv_records(read_text(path))
+        return prolific_rows(read_text(path), str(path))
     except ProblemError as error:
         raise BadFile(str(error)) from None
+
+
+def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
+    """The same of the export's text; `path` names it in errors. Raises BadFile, or ProblemError if it is no csv."""
+    records, faults = csv_records(text)
     header = [name.strip().lower() for name in records[0][1]] if records else []
     if not {ID, STATUS} <= {*header} or not records[1:]:
         raise BadFile(

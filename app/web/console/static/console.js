@@ -71,6 +71,16 @@ window.parleyConsole = {
 
 const answersOf = () => `builder ${document.querySelector("#who").textContent.trim()}`;
 
+// A text file that was chosen fills a box, as if it was pasted there.
+document.addEventListener("change", async ({ target }) => {
+  const [file] = (target.dataset.into && target.files) || [];
+  if (!file) return;
+  const box = document.querySelector(target.dataset.into);
+  box.value = await file.text();
+  target.value = "";
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+});
+
 // A table that was chosen is uploaded at once, unless it is too large to be sent.
 document.addEventListener("change", ({ target }) => {
   const [file] = (target.id === "items-input" && target.files) || [];

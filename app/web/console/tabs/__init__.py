@@ -10,6 +10,7 @@ from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.integrity import IntegrityTab
 from app.web.console.tabs.monitor import MonitorTab
+from app.web.console.tabs.payments import PaymentsTab
 from app.web.console.tabs.results import ResultsTab
 from app.web.console.tabs.servers import ServersTab
 from app.web.console.tabs.sessions import SessionsTab
@@ -22,6 +23,7 @@ ROOMS: Sequence[Callable[[ConsoleContext, TabLocation], Tab]] = (
     IntegrityTab,
     ExportTab,
     ResultsTab,
+    PaymentsTab,
     ServersTab,
     AccountsTab,
 )

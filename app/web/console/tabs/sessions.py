@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -35,7 +36,7 @@ from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.reports.person import person_data, person_of_session
+from storage.reports.person import person_data, person_of_session, write_person
 from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
 from storage.schemas.registry import released
 
@@ -298,7 +299,8 @@ class SessionsTab:
         data = person_data(desk.database, desk.participants, found, desk.clock.now_us())
         desk.audit(visitor, "exported a person's data", f"{study} No. {entry.number}")
         about = f"one person's data, from session {entry.number} of {study}"
-        link = desk.downloads.offer_person(visitor, f"person-{study}-{entry.number}.zip", about, data)
+        name, count = f"person-{study}-{entry.number}.zip", len(data["sessions"])
+        link = desk.downloads.offer(visitor, name, about, count, partial(write_person, data))
         return {self._identity: desk.html("person_data.html.j2", link=link, found=found)}
 
     def _noted(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:

@@ -1,0 +1,1 @@
+"""What researchers do, once for the command line and the console: a request in, a result or an error out."""

@@ -1,0 +1,143 @@
+"""Pay: who is paid what, in which files, and what a researcher should know before uploading them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from experiments.session.outcomes import OUTCOMES, end_page_of
+from experiments.study.sections.recruitment import EndPage
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
+from storage.payments.payments import LIVE, WITHDRAWN, Payee
+from storage.payments.prolific import PROLIFIC
+from storage.registers.participants import ParticipantId, Participants
+
+TO_DO = {
+    "complete": "approve within 21 days; pay the bonus",
+    "screened_out": "ask to return, or pay as screened out",
+    "failed_attention": "reject by Prolific's rules, or ask to return",
+    "no_consent": "ask to return",
+    "timed_out": "pay a fair part by hand",
+    "technical_failure": "pay a fair part by hand",
+    LIVE: "not ended yet",
+}
+USE = {
+    "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
+    "prolific-approve": "IDs to approve in bulk.",
+    "prolific-return": "IDs of participants who did not consent: ask them to return their submissions.",
+    "prolific-screened-out": "IDs of participants screened out: ask them to return, or pay them as screened out.",
+    "payments": "all sessions, with outcome, bonus and earlier payments. It has recruiters' IDs: do not publish it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentGroup:
+    """The sessions of a recruiter with one outcome: how many, their bonuses, and what a researcher does about them."""
+
+    recruiter: str
+    outcome: str
+    sessions: int
+    bonus: Decimal
+    paid_before: Decimal
+    in_new_files: Decimal
+    to_do: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentFile:
+    """A file of a run: the sum of its bonuses, and what it is for."""
+
+    name: str
+    bonus: Decimal
+    use: str
+
+
+@dataclass(frozen=True, slots=True)
+class Payments:
+    """A run of payments in words: its groups by recruiter and outcome, its files, and what to review."""
+
+    run: PaymentRun
+    groups: tuple[PaymentGroup, ...]
+    files: tuple[PaymentFile, ...]
+    warnings: tuple[str, ...]
+
+
+def pay(database: Database, people: Participants, study: Study, request: PaymentRequest, at_us: int) -> Payments:
+    """Write the files of new payments and record these, or only tell them if the request is dry. Raises StorageError if
+    the folder cannot be written."""
+    run = run_payments(database, people, request, at_us)
+    strangers = sum(not people.sessions(study.name, ParticipantId(PROLIFIC, id_)) for id_ in request.known or ())
+    warnings = (*_about_earlier_runs(run), *_about_left_out(run, strangers))
+    groups = tuple(_groups(run, end_page_of(study, WITHDRAWN, EndPage()).code))
+    return Payments(run, groups, tuple(_files(run)), warnings)
+
+
+def about_excluded(payees: Iterable[Payee]) -> str:
+    """The complete sessions that a researcher excluded, with their reasons and bonuses."""
+    each = (f"session {one.number:,}: {one.excluded} ({max(one.due, Decimal(0)):,.2f})" for one in payees)
+    return f"Complete, but excluded by a researcher and left out: {'; '.join(each)}."
+
+
+def _groups(run: PaymentRun, withdrawn: str) -> Iterator[PaymentGroup]:
+    """The groups in the outcomes' order; `withdrawn` is the code of a withdrawal, or empty."""
+    known = f"find them by the code {withdrawn}" if withdrawn else "no code was set (outcomes.withdrawn)"
+    to_do = {**TO_DO, WITHDRAWN: f"IDs are erased, {known}; ask to return, or pay by hand"}
+    written = {payment.payee.stream for payment in run.payments}
+    groups: dict[tuple[str, str], list[Payee]] = {}
+    for payee in run.payees:
+        groups.setdefault((payee.recruiter, payee.outcome), []).append(payee)
+    order = [*OUTCOMES, LIVE]
+    for recruiter, outcome in sorted(groups, key=lambda group: (group[0], order.index(group[1]))):
+        found = groups[recruiter, outcome]
+        earned, before = sum(one.earned for one in found), sum(one.before for one in found)
+        new = sum(one.due for one in found if one.stream in written)
+        sums = (Decimal(earned), Decimal(before), Decimal(new))
+        yield PaymentGroup(recruiter, outcome, len(found), *sums, to_do[outcome])
+
+
+def _files(run: PaymentRun) -> Iterator[PaymentFile]:
+    for name in run.files:
+        kind = next(kind for kind in USE if name.removeprefix(REHEARSED).startswith(kind))
+        yield PaymentFile(name, run.total(name), USE[kind])
+
+
+def _about_earlier_runs(run: PaymentRun) -> Iterator[str]:
+    if run.moved:
+        files = ", ".join(run.moved)
+        yield f"An earlier run was stopped before it moved its files into the folder; now they are there: {files}."
+    for hidden in run.swept:
+        yield f"{hidden}: an earlier run was stopped before it recorded a payment. The folder was deleted."
+    for hidden in run.busy:
+        yield f"{hidden}: another run is in progress there."
+    if over := sum(payee.due < 0 for payee in run.payees):
+        yield f"Paid more than the bonus is now: {over:,} sessions. Nothing is deducted."
+
+
+def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
+    """The complete sessions that are in no list for Prolific, and those to review first."""
+    for reason, count in sorted(Counter(run.lists.left_out.values()).items()):
+        yield f"Complete, but left out: {count} ({reason})."
+    if run.lists.excluded:
+        yield about_excluded(run.lists.excluded)
+    if second := _numbers(payee for payee in run.payees if payee.second):
+        yield (
+            f"Complete, but not paid: session {second}. Another session with the same ID is paid, and nothing proves "
+            "that both are the same person's. Review them, and pay by hand if that is right."
+        )
+    if nobodys := _numbers(payee for payee in run.payees if payee.outcome == "complete" and not payee.id):
+        yield (
+            f"Complete, but without an ID, so in no list of a recruiter: session {nobodys}. `parley show status` shows "
+            "which links had no usable ID."
+        )
+    if failed := sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete"):
+        yield f"{failed} complete sessions failed an attention check: review them before you approve."
+    if strangers:
+        yield f"{strangers} IDs of Prolific's export belong to no session of this study."
+
+
+def _numbers(payees: Iterator[Payee]) -> str:
+    return ", ".join(f"{payee.number:,}" for payee in payees)

@@ -1,0 +1,152 @@
+"""Payments: what is to be paid, the files for Prolific, and the bonus files of earlier runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import gradio as gr
+
+from app.use_cases.pay import PaymentFile, Payments, pay
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.tab import LocationValues, TabLocation, text
+from experiments.study.study import Study
+from problems.errors import ParleyError
+from storage.datasets.describe.zip_file import zip_texts
+from storage.datasets.exports.chatbench_filter import prolific_rows
+from storage.payments.payment_files import PaymentRequest, recorded_files
+from storage.payments.prolific import statuses
+
+NOWHERE = Path("payments")
+"""The folder of a dry run, which writes nothing."""
+NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
+
+
+class PaymentsTab:
+    name = "payments"
+    label = "Payments"
+
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+        self._desk, self._place = desk, place
+        self.outputs: list[Any] = []
+
+    def build(self) -> None:
+        self._overview = gr.HTML(elem_id="payments", padding=False, apply_default_css=False)
+        with gr.Column(visible=False, elem_classes="sheet", elem_id="payments-form") as self._form:
+            self._upload = gr.HTML(padding=False, apply_default_css=False)
+            self._export = gr.Textbox(
+                label="Prolific's export of the study (csv): who returned, timed out or was rejected gets nothing",
+                placeholder="Participant id,Status",
+                lines=2,
+                max_lines=6,
+                elem_id="payments-export",
+            )
+            self._excluded = gr.Checkbox(
+                label="Also pay complete sessions that a researcher excluded", elem_id="payments-excluded"
+            )
+            self._sure = gr.Checkbox(label="Yes, record these bonuses as paid", elem_id="payments-sure")
+            self._write = gr.Button("Create payment files", variant="primary", elem_id="payments-write")
+        self._link = gr.HTML(elem_id="payments-link", padding=False, apply_default_css=False)
+        self._earlier = gr.HTML(elem_id="payments-earlier", padding=False, apply_default_css=False)
+        with gr.Row(elem_classes="actions", visible=False) as self._again:
+            self._file = gr.Dropdown(
+                label="Bonus file", choices=[], interactive=True, allow_custom_value=False, elem_id="payments-file"
+            )
+            self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
+        shown = [self._overview, self._sure, self._earlier, self._again, self._file]
+        self.outputs = [*shown, self._form, self._upload, self._export, self._excluded, self._link]
+        desk, chosen = self._desk, [self._place.study, self._export, self._excluded]
+        desk.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
+        desk.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
+        desk.bind(self._fetch.click, self._make_again, [self._place.study, self._file], [self._link], owner=True)
+
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
+        study = self._desk.study(at.study) if visitor.owner else None
+        return {
+            **(self._shown(self._planned(study)) if study else self._nothing(visitor)),
+            self._form: gr.update(visible=study is not None),
+            self._upload: self._desk.html("payments_upload.html.j2"),
+            self._export: "",
+            self._excluded: False,
+            self._link: "",
+        }
+
+    def _nothing(self, visitor: CurrentUser) -> dict[Any, Any]:
+        return {
+            self._overview: self._overview_of(None, owner=visitor.owner),
+            self._sure: False,
+            self._earlier: "",
+            self._again: gr.update(visible=False),
+            self._file: gr.update(choices=[], value=None),
+        }
+
+    def _shown(self, planned: Payments) -> dict[Any, Any]:
+        files = recorded_files(planned.run.payees)
+        names = [file.name for file in files]
+        return {
+            self._overview: self._overview_of(planned),
+            self._sure: False,
+            self._earlier: self._desk.html("payments_earlier.html.j2", files=files),
+            self._again: gr.update(visible=bool(files)),
+            self._file: gr.update(choices=names, value=next(iter(names), None)),
+        }
+
+    def _overview_of(self, planned: Payments | None, *, owner: bool = True, fault: str = "") -> str:
+        return self._desk.html("payments.html.j2", planned=planned, owner=owner, fault=fault)
+
+    def _planned(self, study: Study, export: str = "", *, excluded: bool = False) -> Payments:
+        """What would be paid now; raises BadFile or ProblemError if the export cannot be read."""
+        return self._paid(study, replace(_request(study, export, excluded), dry=True))
+
+    def _paid(self, study: Study, request: PaymentRequest) -> Payments:
+        return pay(self._desk.database, self._desk.participants, study, request, self._desk.clock.now_us())
+
+    def _plan(self, visitor: CurrentUser, name: str, export: Any, excluded: Any) -> Mapping[Any, Any]:
+        study = self._desk.study(name) if visitor.owner else None
+        if study is None:
+            return {}
+        try:
+            shown = self._overview_of(self._planned(study, text(export), excluded=excluded is True))
+        except ParleyError as error:
+            shown = self._overview_of(None, fault=str(error))
+        return {self._overview: shown, self._sure: False}
+
+    def _pay(self, visitor: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
+        desk, study = self._desk, self._desk.studies.newest(name)
+        if sure is not True:
+            return desk.notify(NOT_SURE, "warn")
+        request = _request(study, text(export), excluded is True)
+        with TemporaryDirectory() as folder:  # the files are in the link's zip, and can be made again from the log
+            done = self._paid(study, replace(request, folder=Path(folder)))
+        paid = f"{len(done.run.payments):,} bonuses, {sum(file.bonus for file in done.files):,.2f} in all"
+        desk.audit(visitor, "created payment files", f"{study.name}: {paid}")
+        return {
+            **self._shown(self._planned(study, text(export), excluded=excluded is True)),
+            **self._offer(visitor, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
+            **desk.notify(f"{paid}, are recorded as paid. Download the files now, and upload them at Prolific once."),
+        }
+
+    def _make_again(self, visitor: CurrentUser, name: str, file: Any) -> Mapping[Any, Any]:
+        desk, study = self._desk, self._desk.studies.newest(name)
+        files = {one.name: one.text for one in recorded_files(self._planned(study).run.payees) if one.name == file}
+        if not files:
+            return desk.notify("Choose one of the bonus files.", "warn")
+        desk.audit(visitor, "created a bonus file again", f"{study.name}: {file}")
+        return self._offer(visitor, f"{study.name}-{Path(str(file)).stem}", files)
+
+    def _offer(
+        self, visitor: CurrentUser, name: str, texts: Mapping[str, str], files: Sequence[PaymentFile] = ()
+    ) -> dict[Any, Any]:
+        downloads = self._desk.downloads
+        link = downloads.offer(visitor, f"{name}.zip", "payment files", 0, partial(zip_texts, texts))
+        return {self._link: self._desk.html("payments_link.html.j2", link=link, files=files)}
+
+
+def _request(study: Study, export: str, excluded: bool) -> PaymentRequest:
+    known = statuses(prolific_rows(export, "Prolific's export")) if export.strip() else None
+    return PaymentRequest(study.name, NOWHERE, known, pay_excluded=excluded)

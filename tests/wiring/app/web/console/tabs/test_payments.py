@@ -1,0 +1,87 @@
+"""Payments in the console: what is shown, written once, and created again."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from storage.db.engine import open_database
+from tests.fakes.console import Room, console
+from tests.fakes.let_go import let_go
+from tests.fakes.payees import Somebody, pid, take_part
+from tests.fakes.researcher import Researcher, text, value, visible
+
+pytestmark = pytest.mark.anyio
+PEOPLE = (
+    Somebody("prolific", pid(1), 3),
+    Somebody("prolific", pid(2), 2),
+    Somebody("prolific", pid(3), outcome="no_consent"),
+)
+PAID = f"{pid(1)},0.30\n{pid(2)},0.20\n"
+Console = tuple[Room, Researcher]
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Console]:
+    await take_part(tmp_path, *PEOPLE)
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    async with console(tmp_path, database) as (room, researcher):
+        await researcher.open(study="paid", tab="payments")
+        yield room, researcher
+    let_go(database)
+
+
+async def fetched(researcher: Researcher, link: Any) -> dict[str, str]:
+    found = re.search(r'href="(download/[^"]+)"', value(link))
+    assert found, value(link)
+    answer = await researcher.client.get(f"/{found[1]}")
+    with ZipFile(io.BytesIO(answer.content)) as archive:
+        return {re.sub(r"\d{4}-\d\d-\d\d", "DAY", name): archive.read(name).decode() for name in archive.namelist()}
+
+
+async def test_bonuses_are_recorded_once_and_their_file_can_be_created_again(at: Console) -> None:
+    room, researcher = at
+    unsure = await researcher.on("payments-write", "click")
+    assert "warn" in value(unsure["note"])
+    paid = await researcher.on("payments-write", "click", **{"payments-sure": True})
+    files = await fetched(researcher, paid["payments-link"])
+    assert files["prolific-bonus-DAY-1.csv"] == PAID
+    assert files["prolific-return-DAY-1.csv"] == f"{pid(3)}\n"
+    assert room.did[-1][1:] == ("created payment files", "paid: 2 bonuses, 0.50 in all")
+    assert text(paid["payments"]).startswith("To pay 0 new bonuses, 0.00 in all")
+    once_more = await researcher.on("payments-write", "click", **{"payments-sure": True})
+    assert not any("bonus" in name for name in await fetched(researcher, once_more["payments-link"]))
+    name = value(paid["payments-file"])
+    again = await researcher.on("payments-again", "click", **{"payments-file": name})
+    assert await fetched(researcher, again["payments-link"]) == {"prolific-bonus-DAY-1.csv": PAID}
+
+
+async def test_prolifics_export_says_who_is_left_out_and_a_bad_one_writes_nothing(at: Console) -> None:
+    _, researcher = at
+    returned = f"Participant id,Status\n{pid(1)},RETURNED\n{pid(2)},AWAITING REVIEW\n{pid(3)},APPROVED\n"
+    shown = await researcher.on("payments-export", "change", **{"payments-export": returned})
+    assert text(shown["payments"]).startswith("To pay 1 new bonus, 0.20 in all")
+    values = {"payments-sure": True, "payments-export": "no,export\n"}
+    bad = await researcher.on("payments-write", "click", **values)
+    assert 'role="alert"' in value(bad["note"])
+    paid = await researcher.on("payments-write", "click", **{**values, "payments-export": returned})
+    files = await fetched(researcher, paid["payments-link"])
+    assert files["prolific-bonus-DAY-1.csv"] == f"{pid(2)},0.20\n"
+
+
+async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:
+    room, researcher = at
+    room.as_("analyst", "Bob")
+    seen = await researcher.enter("payments", study="paid")
+    assert not visible(seen["payments-form"])
+    assert "<table" not in value(seen["payments"]) + value(seen["payments-earlier"])
+    tried = await researcher.on("payments-write", "click", **{"payments-sure": True})
+    assert 'role="alert"' in value(tried["note"])
+    room.as_("owner")
+    assert "2 new bonuses" in text((await researcher.enter("payments"))["payments"])
