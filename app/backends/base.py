@@ -88,8 +88,6 @@ class StreamEnd:
     """The model that replied, by its server's own name, which may be more exact than the one asked for."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    limits: Mapping[str, str] = field(default_factory=dict)
-    """What the server's headers say of its rate limits, by name in small letters."""
     adapted: tuple[str, ...] = ()
     """What of the request the server refuses, so that it was left out or put elsewhere: `temperature`, `system`."""
 

@@ -40,7 +40,6 @@ class ModelQueue:
     leaving: StopSignal = field(default_factory=StopSignal)
     """Given when the model is given up, or the run is to end."""
     heard_s: float = field(default_factory=time.monotonic)
-    helpers: int = 0
     stopped: str | None = None
     replies: int = 0
     refused: int = 0

@@ -40,24 +40,22 @@ class RunLimits:
     """A model is given up if it sends nothing for this long, or if its server asks for a longer pause."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunProgress:
-    """How far a run is: samples, but for `calls` and what they took."""
+    """How far a run is, in samples."""
 
     samples: int
-    done: int
-    """Those that are complete, also those that were before."""
     reused: int
-    """Those that were complete before."""
-    failed: int
-    refused: int
+    """Those that were complete before the run."""
+    asked: int = 0
+    """Those that were completed by this run."""
+    failed: int = 0
+    refused: int = 0
     """Those that ended with a model's refusal, in this run."""
-    calls: int
-    """Requests that were made, with those that failed."""
-    rate: float
-    tokens: int
-    cost: float
-    seconds_left: float | None
+
+    @property
+    def done(self) -> int:
+        return self.reused + self.asked + self.refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +70,22 @@ class ModelUsage:
     completion_tokens: int
     cost: float | None
     stopped: str | None = None
+    """Why the model was given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
     run: str
     why: str
-    asked: int
-    """Replies that this run brought, refusals among them."""
-    reused: int
-    """Samples that were complete before."""
-    failed: int
-    """Samples that were given up."""
-    refused: int
-    cost: float
     seconds: float
     progress: RunProgress
-    models: tuple[ModelUsage, ...] = ()
+    models: tuple[ModelUsage, ...]
+
+    @property
+    def asked(self) -> int:
+        """Replies that this run brought, refusals among them."""
+        return sum(one.replies + one.refused for one in self.models)
+
+    @property
+    def cost(self) -> float:
+        return sum(one.cost or 0.0 for one in self.models)

@@ -15,10 +15,8 @@ import asyncio
 import signal
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from app.backends.model_ref import ModelRef
 from app.batch.caller import AttemptWriter, BatchCalls, RunStop
@@ -35,85 +33,6 @@ from app.config.settings import Settings
 from storage.ai_alone.replies import has_result, texts
 from storage.ai_alone.runs import asking, begin_run, end_run
 from storage.db.engine import Database
-
-LATE_S = 20.0
-
-
-class ProgressCounter:
-    """The counts of one run; samples here, calls in the lanes."""
-
-    def __init__(
-        self, samples: int, stored: int, lanes: Mapping[ModelKey, ModelQueue], tell: Callable[[RunProgress], None]
-    ) -> None:
-        self._samples, self._reused, self._lanes, self._tell = samples, stored, lanes, tell
-        self._asked = self._failed = self._refused = 0
-        self._began_s = time.monotonic()
-        self._late = deque([(self._began_s, 0, 0)])
-        """When, how many replies, and how many samples were over."""
-
-    def completed(self, *, reused: bool) -> None:
-        """A sample is complete; `reused` if all of it was there before."""
-        if reused:
-            self._reused += 1
-        else:
-            self._asked += 1
-
-    def gave_up(self, *, refused: bool) -> None:
-        """A sample ended without a reply: the model refused, or a call failed."""
-        if refused:
-            self._refused += 1
-        else:
-            self._failed += 1
-
-    def report(self) -> None:
-        self._tell(self.progress())
-
-    def progress(self) -> RunProgress:
-        lanes = self._lanes.values()
-        replies = sum(lane.replies + lane.refused for lane in lanes)
-        over = self._asked + self._failed + self._refused
-        rate, samples_a_second = self._rates(replies, over)
-        left = self._samples - self._reused - over
-        return RunProgress(
-            samples=self._samples,
-            done=self._reused + self._asked + self._refused,
-            reused=self._reused,
-            failed=self._failed,
-            refused=self._refused,
-            calls=sum(lane.requests for lane in lanes),
-            rate=rate,
-            tokens=sum(lane.prompt_tokens + lane.completion_tokens for lane in lanes),
-            cost=sum(lane.cost for lane in lanes),
-            seconds_left=left / samples_a_second if samples_a_second else 0.0 if not left else None,
-        )
-
-    def _rates(self, replies: int, over: int) -> tuple[float, float]:
-        now_s = time.monotonic()
-        while len(self._late) > 1 and self._late[1][0] < now_s - LATE_S:
-            self._late.popleft()
-        then_s, replies_then, over_then = self._late[0]
-        self._late.append((now_s, replies, over))
-        took_s = max(now_s - then_s, 1e-3)
-        return (replies - replies_then) / took_s, (over - over_then) / took_s
-
-    def ended(self, run: str, why: str) -> RunResult:
-        """The end of the run, which is reported too."""
-        progress = self.progress()
-        self._tell(progress)
-        used = tuple(lane.used() for lane in self._lanes.values())
-        return RunResult(
-            run=run,
-            why=why,
-            asked=sum(one.replies + one.refused for one in used),
-            reused=self._reused,
-            failed=self._failed,
-            refused=self._refused,
-            cost=progress.cost,
-            seconds=time.monotonic() - self._began_s,
-            progress=progress,
-            models=used,
-        )
-
 
 AHEAD = 3
 MOST_BEHIND = 1_500
@@ -156,7 +75,7 @@ class _Runner:
         self._pool = ModelPool(servers, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
         self._stop, self._over = RunStop(self._lanes), asyncio.Event()
-        self._tally = ProgressCounter(found.samples, found.stored, self._lanes, tell)
+        self._progress, self._tell = RunProgress(found.samples, found.stored), tell
         self._feeding = self._open = 0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -175,7 +94,7 @@ class _Runner:
 
     async def run(self, plan: RunPlan) -> RunResult:
         data = {"study": plan.study, "what": plan.what, **plan.details, "budget": self._limits.budget}
-        name = await asyncio.to_thread(begin_run, self._database, data)
+        name, began_s = await asyncio.to_thread(begin_run, self._database, data), time.monotonic()
         settings, patience_s = self._settings, self._limits.patience_s
         waits_s = settings.retry_wait_s, settings.max_retry_wait_s, patience_s
         caller = Caller(
@@ -188,8 +107,14 @@ class _Runner:
                 await self._all()
         finally:
             await asyncio.to_thread(self._kept.close)
-        ended = self._tally.ended(name, self._why())
-        await asyncio.to_thread(end_run, self._database, name, _fact(ended))
+        self._tell(self._progress)
+        used = tuple(lane.used() for lane in self._lanes.values())
+        ended = RunResult(name, self._why(), time.monotonic() - began_s, self._progress, used)
+        facts = {field: getattr(ended, field) for field in ("why", "asked", "cost")}
+        facts |= {field: getattr(self._progress, field) for field in ("reused", "failed", "refused")}
+        given_up = {one.label: one.stopped for one in used if one.stopped}
+        facts |= {"seconds": round(ended.seconds, 3), **({"given_up": given_up} if given_up else {})}
+        await asyncio.to_thread(end_run, self._database, name, facts)
         return ended
 
     async def close(self) -> None:
@@ -213,13 +138,6 @@ class _Runner:
 
     def _work(self, lane: ModelQueue) -> None:
         for _ in range(self._limits.concurrency):
-            self._tasks.append(self._group.create_task(self._take(lane)))
-
-    def _help(self, lane: ModelQueue) -> None:
-        """Let other calls start in place of those that wait for their next attempt."""
-        most = (AHEAD - 1) * self._limits.concurrency
-        while lane.helpers < min(lane.leaving.waiting, most):
-            lane.helpers += 1
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     async def _feed(self, where: ModelKey, lane: ModelQueue) -> None:
@@ -260,12 +178,15 @@ class _Runner:
                 return True
             asked = True
             if reply.error is not None:
-                self._tally.gave_up(refused=has_result(reply.error.reason))
+                refused = has_result(reply.error.reason)
+                self._progress.refused += refused
+                self._progress.failed += not refused
                 return True
             sample.texts = (*sample.texts, reply.text)
             while self._kept.behind > MOST_BEHIND and not self._stop.why:
                 await asyncio.sleep(TELL_S)
-        self._tally.completed(reused=not asked)
+        self._progress.asked += asked
+        self._progress.reused += not asked
         return True
 
     def _there(self, question: Prompt) -> ModelQueue:
@@ -282,9 +203,7 @@ class _Runner:
 
     async def _tick(self) -> None:
         while True:
-            self._tally.report()
-            for lane in list(self._lanes.values()):
-                self._help(lane)
+            self._tell(self._progress)
             await asyncio.sleep(TELL_S)
 
     @contextmanager
@@ -308,13 +227,6 @@ class _Runner:
         if self._stop.why:
             self._over.set()
         self._stop.set(INTERRUPTED)
-
-
-def _fact(ended: RunResult) -> dict[str, Any]:
-    """The facts about the end of a run for the log."""
-    counts = {name: getattr(ended, name) for name in ("why", "asked", "reused", "failed", "refused", "cost")}
-    given_up = {one.label: one.stopped for one in ended.models if one.stopped}
-    return counts | {"seconds": round(ended.seconds, 3)} | ({"given_up": given_up} if given_up else {})
 
 
 async def _at_once(seconds: float) -> None:

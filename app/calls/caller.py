@@ -14,7 +14,7 @@ from typing import Any
 
 from app.backends.base import Backend, Request, StreamEnd
 from app.calls.model_pool import ModelAccess
-from app.calls.retry import RetryPolicy, is_busy
+from app.calls.retry import RetryPolicy
 from app.clock import Clock
 from app.errors import BackendBroken, BackendError, PriceUnknown, SettingsError
 from experiments.study.sections.model_spec import ModelSpec, Price
@@ -77,11 +77,6 @@ class StopSignal:
     def __init__(self) -> None:
         self.given = False
         self._waits: set[asyncio.Timeout] = set()
-
-    @property
-    def waiting(self) -> int:
-        """How many contexts the signal would end."""
-        return len(self._waits)
 
     def give(self) -> None:
         if not self.given:  # a timeout that has gone off cannot be set anew
@@ -167,7 +162,8 @@ class Caller:
         while not call.is_over():
             number += 1
             try:
-                sent_s, backend = await self._admitted(access, call, tokens), access.backend()
+                await self._admitted(access, call, tokens)
+                backend = access.backend()
             except (BackendError, SettingsError) as error:
                 return self._not_asked(access, request, call, number, error)
             if call.ready is not None:
@@ -180,29 +176,28 @@ class Caller:
             result = await call.ask(backend, request, tries + 1 >= self.policy.tries)
             attempt = Attempt(access.label, number, request, result, cost_of(access.model, result.end))
             self.budget.settle(most, _settled(attempt, most))
-            self._learn(access, call, result, (sent_s, tokens))
+            self._learn(access, call, result, tokens)
             call.record(attempt)
             if (failed := result.error) is None:
                 return attempt
             tries, broken = tries + self.policy.counts(failed), broken + isinstance(failed, BackendBroken)
-            pause_s = self.policy.pause_s(failed, tries, broken, f"{request.seed}:{number}")
+            pause_s = self.policy.pause_s(failed, number, tries, broken, request.seed)
             if pause_s is None:
                 return attempt
             async with call.stop.heeded():
                 await self.clock.wait(pause_s)
         return None
 
-    async def _admitted(self, access: ModelAccess, call: Call, tokens: int) -> float:
-        """Wait for the turn of a call; gives when it went. Raises BackendUnavailable where it may not wait so long."""
+    async def _admitted(self, access: ModelAccess, call: Call, tokens: int) -> None:
+        """Wait for the turn of a call. Raises BackendUnavailable where it may not wait so long."""
         while not call.is_over() and (open_s := access.breaker.open_s(call.session)) > 0:
             if not self.policy.patient:
                 raise access.breaker.error()
             async with call.stop.heeded():
                 await self.clock.wait(open_s)
-        if (sent_s := access.limiter.at_once(tokens)) is None:
+        if not access.limiter.at_once(tokens):
             async with call.stop.heeded():
-                sent_s = await access.limiter.admit(tokens, self.policy.longest_admission_s)
-        return sent_s or 0.0
+                await access.limiter.admit(tokens, self.policy.longest_admission_s)
 
     def _not_asked(
         self, access: ModelAccess, request: Request, call: Call, number: int, error: BackendError | SettingsError
@@ -213,14 +208,11 @@ class Caller:
         call.record(attempt)
         return attempt
 
-    def _learn(self, access: ModelAccess, call: Call, result: Result, sent: tuple[float, int]) -> None:
-        (sent_s, tokens), error = sent, result.error
-        if error is None:
+    def _learn(self, access: ModelAccess, call: Call, result: Result, tokens: int) -> None:
+        if (error := result.error) is None:
             access.limiter.replied(result.end, tokens)
             access.breaker.succeeded()
             return
-        if is_busy(error):
-            access.limiter.refused(sent_s, error.retry_after_s)
         if self.policy.counts(error):
             access.breaker.failed_again(call.session, error)
         else:

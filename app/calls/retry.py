@@ -16,6 +16,7 @@ BUSY = "status_429"
 LEAK = "leak"
 """The reason of the error for a reply that reveals its model, if the study wants such replies replaced."""
 BROKEN_TRIES = 2
+MOST_DOUBLED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,11 @@ class RetryPolicy:
 
     def counts(self, error: BackendError) -> bool:
         """Whether a failure is one of the tries."""
-        return not (self.patient and is_busy(error))
+        return not (self.patient and error.reason == BUSY)
 
-    def pause_s(self, error: BackendError, tries: int, broken: int, seed: str) -> float | None:
-        """How long to wait before the next try, after so many and so many that brought no reply; None for no other."""
+    def pause_s(self, error: BackendError, number: int, tries: int, broken: int, seed: str) -> float | None:
+        """How long to wait after attempt `number`, of which `tries` count and `broken` brought no reply; None for no
+        other attempt."""
         if tries >= self.tries:
             return None
         if isinstance(error, BackendBroken):
@@ -50,10 +52,5 @@ class RetryPolicy:
             return None
         if error.retry_after_s is not None:
             return error.retry_after_s if error.retry_after_s <= self.longest_retry_after_s else None
-        pause_s: float = min(self.longest_wait_s, self.wait_s * 2 ** max(0, tries - 1))
-        return pause_s * random.Random(seed).uniform(0.75, 1.25)  # noqa: S311  (spread, so that not all come at once)
-
-
-def is_busy(error: BackendError) -> bool:
-    """Whether the server asks to be called less often."""
-    return error.reason == BUSY and isinstance(error, BackendUnavailable)
+        pause_s: float = min(self.longest_wait_s, self.wait_s * 2 ** min(number - 1, MOST_DOUBLED))
+        return pause_s * random.Random(f"{seed}:{number}").uniform(0.75, 1.25)  # noqa: S311  (spread, so that not all come at once)

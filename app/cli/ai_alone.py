@@ -13,8 +13,7 @@ from app.ai_alone.plan import AiAloneRequest, AloneCell, cells, settings_of
 from app.ai_alone.scoring import score
 from app.batch.cost_estimate import estimate
 from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
-from app.batch.progress_display import ProgressDisplay, show_summary
-from app.batch.runner import run
+from app.cli.batch_run import run_batch, show_run
 from app.cli.commands import group
 from app.cli.common import (
     STDOUT,
@@ -26,13 +25,12 @@ from app.cli.common import (
     StudyName,
     ToFile,
     existing_database,
-    finish,
     name_of,
     option,
     settings_in_use,
     write_csv,
 )
-from app.cli.printing import echo, err, out, show
+from app.cli.printing import echo, show
 from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
@@ -112,13 +110,12 @@ def run_(
     Studies(database).register(found)
     save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
-    messages = err if as_json else out
-    with ProgressDisplay(messages).showing() as display:
-        ended = finish(run(database, settings, plan, limits, display))
-    show_summary(messages, ended)
+    ended = run_batch(database, settings, plan, limits)
+    if not as_json:
+        show_run(ended)
     score(database, found.name)
     _show(database, found.name, as_json)
-    if ended.why != DONE or ended.failed:
+    if ended.why != DONE or ended.progress.failed:
         raise typer.Exit(1)
 
 

@@ -25,8 +25,7 @@ from app.annotation.validation_study import draw_sample, public_id, write_sample
 from app.backends.model_ref import parse_model_ref
 from app.batch.cost_estimate import estimate
 from app.batch.plan import RunLimits, RunPlan
-from app.batch.progress_display import ProgressDisplay, show_summary
-from app.batch.runner import run
+from app.cli.batch_run import run_batch, show_run
 from app.cli.commands import group
 from app.cli.common import (
     AsJson,
@@ -37,12 +36,11 @@ from app.cli.common import (
     Seed,
     StudyName,
     existing_database,
-    finish,
     name_of,
     option,
     settings_in_use,
 )
-from app.cli.printing import echo, err, out, show
+from app.cli.printing import echo, show
 from app.cli.session import act_on
 from app.clock import SystemClock
 from app.config.secret import secret_for
@@ -131,10 +129,8 @@ def run_(
     run_name = ""
     if plan.cells:
         save_annotations(database, name, plan)
-        with ProgressDisplay(err).showing() as display:
-            limits = RunLimits(concurrency=concurrency, budget=budget)
-            ended = finish(run(database, settings, asking, limits, display))
-        show_summary(out, ended)
+        ended = run_batch(database, settings, asking, RunLimits(concurrency=concurrency, budget=budget))
+        show_run(ended)
         run_name = ended.run
     found = collect_results(database, plan, run_name)
     done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
@@ -214,8 +210,7 @@ def sample(
     record_label_sample(database, name_of(study), drawn, by="researcher", at_us=SystemClock().now_us())
     echo(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}")
     echo(f"Next, let people label them: parley serve {quote(str(path))}")
-    for then in ("agreement", "estimate"):
-        echo(f"Then: parley annotate {then} {study} --annotator {name} --label-study {label.name}")
+    echo(f"Then: parley annotate agreement {study} --annotator {name} --label-study {label.name}")
 
 
 @commands.command("agreement")

@@ -26,8 +26,6 @@ WHOLE, STREAM = {"accept": "application/json"}, {"accept": "text/event-stream"}
 the server, as none says more than the body of the request."""
 DRAIN_S = 0.2
 """How long what follows the end of a reply is waited for, so that the connection can be used again."""
-RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
-"""How the names of headers begin that say what a server's rate limits are."""
 
 
 class Framing(Protocol):
@@ -68,7 +66,6 @@ async def streamed(
     stream, as some servers give none."""
     with masking(server):
         async with opening as response, aclosing(response.aiter_bytes()) as chunks:
-            limits = _rate_limits(response.headers)
             deltas = _deltas(chunks, framing, decoder, whole)
             try:
                 async with aclosing(deltas):
@@ -79,7 +76,7 @@ async def streamed(
                                 continue
                             dialect.remember(splitter, one.finish_reason)
                             await _drain(chunks)
-                            yield replace(one, limits=limits, adapted=dialect.adapted)
+                            yield replace(one, adapted=dialect.adapted)
                             return
             except BackendError:
                 for one in splitter.flush():
@@ -186,7 +183,7 @@ def completion_of(
         raise
     reasoning, text = split_reasoning(whole.text, whole.end, splitter)
     dialect.remember(splitter, whole.end.finish_reason)
-    end = replace(whole.end, limits=_rate_limits(response.headers), adapted=dialect.adapted)
+    end = replace(whole.end, adapted=dialect.adapted)
     return Completion(text, end, server.mask(words_of(raw)), words_of(sent), whole.reasoning + reasoning)
 
 
@@ -213,7 +210,3 @@ def words_of(data: bytes) -> str:
 
 def bearer(server: Server) -> dict[str, str]:
     return {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
-
-
-def _rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for name, value in headers.items() if (key := name.lower()).startswith(RATE_LIMITS)}

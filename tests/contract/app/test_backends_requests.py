@@ -15,7 +15,7 @@ from tests.fakes.model_server import serve
 
 MESSAGES = [{"role": message.role, "content": message.text} for message in ASKED]
 QUESTION = MESSAGES[1:]
-ENDED = StreamEnd("stop", "tutor-1-2026", 12, 7, limits={"x-ratelimit-remaining-requests": "59"})
+ENDED = StreamEnd("stop", "tutor-1-2026", 12, 7)
 
 
 @pytest.fixture(scope="module")

@@ -43,10 +43,10 @@ def test_everything_is_asked_once_and_then_never_again(each_database):
         assert any(text.startswith("c | reply") and text.count("|") == 2 for text in told), (
             "a step is told those before it"
         )
-        assert (ended.why, ended.asked, ended.reused, ended.failed) == ("done", 13, 0, 0)
+        assert (ended.why, ended.asked, ended.progress.reused, ended.progress.failed) == ("done", 13, 0, 0)
         again = ask(each_database, CELLS)
         assert len(model.asked) == 13
-        assert (again.why, again.asked, again.reused) == ("done", 0, 7)
+        assert (again.why, again.asked, again.progress.reused) == ("done", 0, 7)
     assert sorted(seed for seed, *_ in rows(each_database, CELLS)) == sorted(seeds(CELLS))
 
 
@@ -77,7 +77,7 @@ def test_more_samples_ask_only_for_more_and_another_temperature_for_all(database
         model.asked.clear()
         ended = ask(database, [Talk("x", 10)])
         assert sorted(int(seed.split(":")[1]) for seed in model.asked) == [5, 6, 7, 8, 9]
-        assert (ended.asked, ended.reused) == (5, 5)
+        assert (ended.asked, ended.progress.reused) == (5, 5)
         assert ask(database, [Talk("x", 5, temperature=0.8)]).asked == 5
 
 
@@ -90,7 +90,7 @@ def test_no_more_calls_are_made_at_once_than_allowed(database):
 def test_being_told_to_wait_is_no_try(database):
     cell = Talk("x")
     with asking(first(seeds([cell])[0], *[BUSY] * 20)) as model:
-        assert ask(database, [cell], RunLimits(4, tries=2)).failed == 0
+        assert ask(database, [cell], RunLimits(4, tries=2)).progress.failed == 0
     assert len(model.asked) == 21
 
 
@@ -100,12 +100,12 @@ def test_what_stays_is_a_failed_row_and_asked_again_by_the_next_run(error, reque
     hurt = seeds(cells)[0]
     with asking(lambda seed: error if seed == hurt else None) as model:
         ended = ask(database, cells)
-        assert (ended.why, ended.failed, ended.asked) == ("done", 1, 1)
+        assert (ended.why, ended.progress.failed, ended.asked) == ("done", 1, 1)
         assert model.asked.count(hurt) == requests
         assert dict((seed, reason) for seed, _, reason in rows(database, cells))[hurt] == error.reason
         model.told = lambda seed: None
         again = ask(database, cells)
-    assert (again.asked, again.reused, again.failed) == (1, 1, 0)
+    assert (again.asked, again.progress.reused, again.progress.failed) == (1, 1, 0)
     assert {reason for *_, reason in rows(database, cells)} == {None}
 
 
@@ -114,9 +114,9 @@ def test_a_refusal_is_an_outcome_and_not_asked_again(database):
     hurt = seeds(cells)[0]
     with asking(lambda seed: NO if seed == hurt else None) as model:
         ended = ask(database, cells)
-        assert (ended.refused, ended.failed, ended.asked) == (1, 0, 3)
+        assert (ended.progress.refused, ended.progress.failed, ended.asked) == (1, 0, 3)
         assert model.asked.count(hurt) == 1
-        assert ask(database, cells).reused == 2
+        assert ask(database, cells).progress.reused == 2
         assert len(model.asked) == 3
     assert (hurt, None, "refusal") in rows(database, cells)
 
@@ -137,7 +137,7 @@ def test_a_server_that_is_away_is_given_up(database):
         limits = RunLimits(4, tries=1, patience_s=0.05)
         ended = ask(database, [Talk("x", 200)], limits, breaker_pause_s=0.001)
     assert ended.why == "stopped"
-    assert 0 < ended.failed < 200
+    assert 0 < ended.progress.failed < 200
 
 
 def test_the_budget_is_never_exceeded_and_nearly_used(database):
@@ -147,7 +147,7 @@ def test_the_budget_is_never_exceeded_and_nearly_used(database):
         assert ended.why == "budget"
         assert 0.035 <= ended.cost <= 0.05
         more = ask(database, cells, RunLimits(8, budget=0.05))
-    assert more.reused == ended.asked
+    assert more.progress.reused == ended.asked
     assert sum(one.cost for one in runs(database)) == pytest.approx(ended.cost + more.cost)
 
 

@@ -1,0 +1,48 @@
+"""A batch run at the command line: its progress, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+
+from app.batch.plan import BUDGET, DONE, INTERRUPTED, RunLimits, RunPlan, RunProgress, RunResult
+from app.batch.runner import run
+from app.cli.common import finish
+from app.cli.printing import echo, progress_bar, show, warn
+from app.config.settings import Settings
+from storage.db.engine import Database
+
+WHY = {
+    DONE: "Everything is asked.",
+    BUDGET: "The budget bears no further call; the same command with a higher one goes on from here.",
+    INTERRUPTED: "Stopped. What came is stored; the same command goes on from here.",
+}
+
+
+def run_batch(database: Database, settings: Settings, plan: RunPlan, limits: RunLimits) -> RunResult:
+    """Make the calls of a plan that the database lacks, with a progress bar."""
+    with progress_bar(transient=False) as bar:
+        task = bar.add_task(plan.study, total=None)
+
+        def tell(now: RunProgress) -> None:
+            counts = {"refused": now.refused, "failed": now.failed, "were there": now.reused}
+            words = ", ".join([plan.study, *(f"{number:,} {what}" for what, number in counts.items() if number)])
+            bar.update(task, description=words, completed=now.done + now.failed, total=now.samples)
+
+        return finish(run(database, settings, plan, limits, tell))
+
+
+def show_run(ended: RunResult) -> None:
+    """Print what each model did, and why the run ended."""
+    show([{name: value for name, value in asdict(one).items() if name != "stopped"} for one in ended.models], False)
+    there = f", {ended.progress.reused:,} samples were there" if ended.progress.reused else ""
+    failed = (
+        f", {ended.progress.failed:,} failed: the same command asks for them again" if ended.progress.failed else ""
+    )
+    rate = ended.asked / ended.seconds if ended.seconds else 0.0
+    echo(f"{ended.asked:,} replies in {timedelta(seconds=round(ended.seconds))} ({rate:,.1f}/s){there}{failed}.")
+    if ended.why in WHY:
+        echo(WHY[ended.why])
+    for one in ended.models:
+        if one.stopped:
+            warn(one.stopped)
