@@ -80,7 +80,7 @@ def ask(folder: str, url: str, calls: int) -> None:
     ended = uvloop.run(run(database, settings, plan, RunLimits(AT_ONCE), lambda progress: None))
     seconds, now = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-    assert (ended.asked, ended.failed) == (calls, 0)
+    assert (ended.asked, ended.progress.failed) == (calls, 0)
     print(json.dumps([calls / seconds, 1e3 * cpu_s / calls, bars.peak_mb()]))
 
 
