@@ -5,6 +5,13 @@ from __future__ import annotations
 from app.analysis.report.wording import family
 from app.analysis.results import NAMES
 
+VARIANTS = (
+    ", by condition",
+    "; only raters kept in the release",
+    " for an instrument that several surveys ask, by the path of the survey",
+    ", for an instrument that several surveys ask, by the path of the survey",
+)
+
 
 def figures() -> str:
     """Every pattern of names, with its meaning."""
@@ -14,10 +21,22 @@ def figures() -> str:
         "its interval (`low`, `high`, `level`; null if it has none, and `why`), `n` and what that `counts`, "
         "`participants`, `unit` (`share` from 0 to 1, `points`: a difference of shares, `number`, `count`), `groups`, "
         "`further` numbers by name, `label` and `sentence`.\n\n"
-        "In a study that records both editions of DICES, figures of both begin with `dices-350.` and `dices-990.`. "
-        "Two figures that would still have the same name are numbered: `_2`.\n"
+        "`kept` in a name: only raters kept in the release. `_at`: of an instrument that several surveys ask, by the path "
+        "of the survey. In a study that records both editions of DICES, figures of both begin with `dices-350.` and "
+        "`dices-990.`. Two figures that would still have the same name are numbered: `_2`.\n"
     )
     for title in dict.fromkeys(family(name) for name in NAMES):
-        rows = (f"- `{name}`: {what}\n" for name, what in NAMES.items() if family(name) == title)
+        names: dict[str, list[str]] = {}
+        for name, what in NAMES.items():
+            if family(name) == title:
+                names.setdefault(_without_variant(what), []).append(f"`{name}`")
+        rows = (f"- {', '.join(alike)}: {what}\n" for what, alike in names.items())
         text += f"\n## {title}\n\n{''.join(rows)}"
     return text
+
+
+def _without_variant(what: str) -> str:
+    """What a figure is, without what the variant's own name says."""
+    for variant in VARIANTS:
+        what = what.removesuffix(variant)
+    return what

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,6 +54,7 @@ from storage.datasets.tidy import columns as tidy
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
+ALIKE = 3  # from so many columns on they share a head
 DOCS = Path(__file__).parent
 MAP = DOCS / "architecture.md"
 OPERATOR = DOCS / "operator.md"
@@ -273,7 +275,7 @@ def instruments_page() -> str:
         "An instrument is a published questionnaire with its scoring. A survey asks it by `- instrument: NAME` among "
         f"its questions:\n\n{keys(InstrumentUse)}\n"
         "An instrument of your own is a file in a folder `instruments` beside the study; its keys are at the end of "
-        "this page.\n"
+        "this page. All items of a score must be answered unless it says otherwise.\n"
     )
     for path in sorted(INSTRUMENTS.glob("*.yaml")):
         text += _instrument(Instrument.model_validate(read_yaml(path)))
@@ -287,16 +289,18 @@ def _instrument(one: Instrument) -> str:
     text = f"\n## {one.instrument}\n\n{one.title}. {one.source}\n\n"
     text += f"Licence: {one.licence.rstrip('.')}: <{one.licence_url}>\n\n" + (f"{one.note}\n\n" if one.note else "")
     text += f"> {one.instructions}\n\n" if one.instructions else ""
-    rows = (
-        (f"`{one.instrument}_{item.id}`", item.text, _points(one.scale_of(item)), "yes" if item.reverse else "")
-        for item in one.items
-    )
-    text += table(("question", "wording", "scale", "reverse"), rows) + "\n"
+    for scale, items in groupby(one.items, key=lambda item: _points(one.scale_of(item))):
+        text += f"{scale}:\n\n"
+        for item in items:
+            reverse = " (reverse)" if item.reverse else ""
+            text += f"- `{one.instrument}_{item.id}`{reverse}: {item.text}\n"
+        text += "\n"
+    text += "Scores:\n\n"
     for score in one.scores:
         to = f", mapped to {score.range[0]:g} to {score.range[1]:g}" if score.range else ""
         of = ", ".join(f"`{item}`" for item in score.items) or "all items"
-        needed = f"at most {score.missing} unanswered" if score.missing else "none may be unanswered"
-        text += f"- `{score.name}`: the {score.rule} of {of}{to}; {needed}\n"
+        missing = f"; at most {score.missing} unanswered" if score.missing else ""
+        text += f"- `{score.name}`: the {score.rule} of {of}{to}{missing}\n"
     return text
 
 
@@ -357,7 +361,23 @@ def _columns(parts: Sequence[tuple[str, str, Sequence[Column]]]) -> str:
             if common:
                 text += f"- {', '.join(map(_column_name, group))}: [above](#columns-of-several-tables)\n"
             else:
-                text += "".join(map(_column, group))
+                text += _column_list([*group])
+    return text
+
+
+def _column_list(columns: Sequence[Column]) -> str:
+    """Columns in a row with the same values and the same beginning of their meaning have both in one head."""
+    text = ""
+    for inside, group in groupby(columns, key=_in_brackets):
+        alike = [*group]
+        if len(alike) < ALIKE:
+            text += "".join(map(_column, alike))
+            continue
+        meanings = [" ".join(column.meaning.split()) for column in alike]
+        begin = commonprefix(meanings).rpartition(": ")[0]
+        text += f"- {begin or 'Columns'} ({inside}):\n"
+        for column, meaning in zip(alike, meanings, strict=True):
+            text += f"    - {_column_name(column)}: {meaning.removeprefix(f'{begin}: ')}\n"
     return text
 
 
@@ -368,10 +388,13 @@ def _column_name(column: Column) -> str:
 
 
 def _column(column: Column) -> str:
+    return f"- {_column_name(column)} ({_in_brackets(column)}): {' '.join(column.meaning.split())}\n"
+
+
+def _in_brackets(column: Column) -> str:
     allowed = column.form.allowed
     kind = "" if column.kind == "text" or "number" in allowed else column.kind
-    inside = "; ".join(filter(None, (kind, "" if allowed == "a text" else allowed, column.source)))
-    return f"- {_column_name(column)} ({inside}): {' '.join(column.meaning.split())}\n"
+    return "; ".join(filter(None, (kind, "" if allowed == "a text" else allowed, column.source)))
 
 
 def settings_page() -> str:
@@ -422,11 +445,10 @@ def _parameters(command: Any) -> list[Any]:
 
 def _command(name: str, command: Any, shared: Sequence[str]) -> str:
     items = _parameters(command)
-    usage = " ".join(["parley", name, *(_argument(item) for item in items if _is_argument(item))])
-    options = " [OPTIONS]" if any(not _is_argument(item) for item in items) else ""
-    text = f"\n### {name}\n\n    {usage}{options}\n\n{command.help}\n"
+    usage = " ".join([name, *(_argument(item) for item in items if _is_argument(item))])
+    text = f"\n### {usage}\n\n{command.help}\n"
     own = [line for line in map(_parameter, items) if line not in shared]
-    also = [_parameter_name(item) for item in items if _parameter(item) in shared and not _is_argument(item)]
+    also = [f"`{item.opts[-1]}`" for item in items if _parameter(item) in shared and not _is_argument(item)]
     own += [f"- [Also](#arguments-and-options-of-several-commands): {', '.join(also)}.\n"] if also else []
     return text + ("\n" + "".join(own) if own else "")
 

@@ -14,35 +14,19 @@ NAMED = {
     "questions": "list of questions",
     "when": "condition",
     "until": "condition",
-    "factors": "mapping, each a list of values, a mapping of values to weights, or `one_of`, see below",
+    "factors": "mapping, each a list of values, a mapping of values to weights, or `one_of`",
 }
 """Keys whose schema would say too much."""
 REFERRED = {
-    "ProblemGroups": "groups, see below",
-    "ByFactor": "protocol for each value, see below",
-    "PromptByFactor": "text for each value, see below",
-    "FromTag": "`one_of`, see below",
-    "OnFailure": "mapping, see below",
-    "Price": "price, see below",
-    "Quota": "quota, see below",
-    "SessionLimits": "limits, see below",
-    "AiAloneSpec": "mapping, see below",
-    "AiAlonePrompts": "texts, see below",
-    "SimulatorPrompts": "texts, see below",
-    "AnnotatorSpec": "annotator, see below",
-    "DatasetInfo": "mapping, see below",
-    "IntegrityChecks": "mapping, see below",
-    "IntegrityThresholds": "mapping, see below",
-    "Plan": "mapping, see below",
-    "PlannedContrast": "mapping, see below",
-    "Looks": "mapping, see below",
-    "Hypothesis": "hypothesis, see below",
-    "Author": "author, see below",
-    "Grant": "grant, see below",
+    "ByFactor": "protocol for each value",
+    "PromptByFactor": "text for each value",
+    "FromTag": "`one_of`",
+    "SimulatorPrompts": "texts",
+    "AnnotatorSpec": "annotator",
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
-LONGEST_DEFAULT = 200
+LONGEST_DEFAULT = 140
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
 
@@ -53,8 +37,8 @@ def about(thing: Any) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
-    cells = [list(head), ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    lines = [f"| {' | '.join(map(_cell, row))} |\n" for row in (head, *rows)]
+    return "".join([lines[0], f"|{'---|' * len(head)}\n", *lines[1:]])
 
 
 def filled(page: str, name: str, text: str) -> str:
@@ -96,9 +80,9 @@ def kind(schema: Mapping[str, Any]) -> str:
     """In words, what JSON Schema allows."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return REFERRED.get(name, f"{re.sub('(?<=[a-z])(?=[A-Z])', ' ', name).lower()}, see below")
+        return REFERRED.get(name, re.sub("(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Spec")).lower())
     if "enum" in schema or "const" in schema:
-        return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
     either = schema.get("anyOf") or schema.get("oneOf")
     if either:
         return " or ".join(dict.fromkeys(filter(None, map(kind, either))))
@@ -131,7 +115,7 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 def _default(value: object) -> str:
     if isinstance(value, str) and len(value) > LONGEST_DEFAULT:
-        return "a text, which the JSON Schema has"
+        return "in the JSON Schema"
     if value is None or value in ("", (), {}) or isinstance(value, BaseModel):
         return ""
     plain = list(value) if isinstance(value, tuple) else value
