@@ -54,6 +54,7 @@ from storage.datasets.tidy import columns as tidy
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
+WORDS = ("title", "text", "button", "questions")  # of a protocol's step, which its file has
 ALIKE = 3  # from so many columns on they share a head
 DOCS = Path(__file__).parent
 MAP = DOCS / "architecture.md"
@@ -260,12 +261,20 @@ def fields_page() -> str:
 
 
 def protocols_page() -> str:
-    """Every protocol that comes with Parley, as its file says it."""
-    text = "A protocol defines what happens with one problem. Studies name it in `do` and change its steps in `with`.\n"
+    """Every protocol that comes with Parley: its steps, without their texts."""
+    text = (
+        "A protocol defines what happens with one problem. Studies name it in `do` and change its steps in `with`, by "
+        "their ids. The files, with all texts, are in `experiments/protocols`.\n"
+    )
     for path in sorted(PROTOCOLS.glob("*.yaml")):
         raw = read_yaml(path)
-        flow = path.read_text(encoding="utf-8").partition("\nflow:\n")[2]
-        text += f"\n## {raw['protocol']}@{raw['version']}\n\n{raw['about'].strip()}\n\n```yaml\nflow:\n{flow}```\n"
+        text += f"\n## {raw['protocol']}@{raw['version']}\n\n{raw['about'].strip()}\n\n"
+        for step in raw["flow"]:
+            name = step.get("id", step["step"])
+            plain = {key: value for key, value in step.items() if key not in ("step", "id", *WORDS)}
+            given = ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in plain.items())
+            text += f"- `{name}`" + (f" ({step['step']})" if name != step["step"] else "")
+            text += f": {given}\n" if given else "\n"
     return _page("Protocols", text)
 
 
@@ -375,9 +384,11 @@ def _column_list(columns: Sequence[Column]) -> str:
             continue
         meanings = [" ".join(column.meaning.split()) for column in alike]
         begin = commonprefix(meanings).rpartition(": ")[0]
-        text += f"- {begin or 'Columns'} ({inside}):\n"
+        end = commonprefix([meaning[::-1] for meaning in meanings])[::-1].partition(", ")[2]
+        text += f"- {begin or 'Columns'} ({inside}){f': {end}' if end else ':'}\n"
         for column, meaning in zip(alike, meanings, strict=True):
-            text += f"    - {_column_name(column)}: {meaning.removeprefix(f'{begin}: ')}\n"
+            own = meaning.removeprefix(f"{begin}: ").removesuffix(f", {end}") if end else meaning.removeprefix(f"{begin}: ")
+            text += f"    - {_column_name(column)}: {own}\n"
     return text
 
 
