@@ -387,8 +387,8 @@ def _column_list(columns: Sequence[Column]) -> str:
         end = commonprefix([meaning[::-1] for meaning in meanings])[::-1].partition(", ")[2]
         text += f"- {begin or 'Columns'} ({inside}){f': {end}' if end else ':'}\n"
         for column, meaning in zip(alike, meanings, strict=True):
-            own = meaning.removeprefix(f"{begin}: ").removesuffix(f", {end}") if end else meaning.removeprefix(f"{begin}: ")
-            text += f"    - {_column_name(column)}: {own}\n"
+            own = meaning.removeprefix(f"{begin}: ")
+            text += f"    - {_column_name(column)}: {own.removesuffix(f', {end}') if end else own}\n"
     return text
 
 
