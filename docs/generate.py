@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any, cast
 
@@ -300,9 +299,9 @@ def _instrument(one: Instrument) -> str:
     text += f"> {one.instructions}\n\n" if one.instructions else ""
     for scale, items in groupby(one.items, key=lambda item: _points(one.scale_of(item))):
         text += f"{scale}:\n\n"
-        for item in items:
-            reverse = " (reverse)" if item.reverse else ""
-            text += f"- `{one.instrument}_{item.id}`{reverse}: {item.text}\n"
+        for asked_item in items:
+            reverse = " (reverse)" if asked_item.reverse else ""
+            text += f"- `{one.instrument}_{asked_item.id}`{reverse}: {asked_item.text}\n"
         text += "\n"
     text += "Scores:\n\n"
     for score in one.scores:
@@ -383,13 +382,17 @@ def _column_list(columns: Sequence[Column]) -> str:
             text += "".join(map(_column, alike))
             continue
         meanings = [" ".join(column.meaning.split()) for column in alike]
-        begin = commonprefix(meanings).rpartition(": ")[0]
-        end = commonprefix([meaning[::-1] for meaning in meanings])[::-1].partition(", ")[2]
+        begin = _one_of({meaning.rpartition(": ")[0] for meaning in meanings})
+        end = _one_of({meaning.partition(", ")[2] for meaning in meanings})
         text += f"- {begin or 'Columns'} ({inside}){f': {end}' if end else ':'}\n"
         for column, meaning in zip(alike, meanings, strict=True):
             own = meaning.removeprefix(f"{begin}: ")
             text += f"    - {_column_name(column)}: {own.removesuffix(f', {end}') if end else own}\n"
     return text
+
+
+def _one_of(texts: set[str]) -> str:
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def _column_name(column: Column) -> str:
