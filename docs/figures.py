@@ -22,8 +22,8 @@ def figures() -> str:
         "`participants`, `unit` (`share` from 0 to 1, `points`: a difference of shares, `number`, `count`), `groups`, "
         "`further` numbers by name, `label` and `sentence`.\n\n"
         "`kept` in a name: only raters kept in the release. `_at`: of an instrument that several surveys ask, by the "
-        "path of the survey. In a study that records both editions of DICES, figures of both begin with `dices-350.` and "
-        "`dices-990.`. Two figures that would still have the same name are numbered: `_2`.\n"
+        "path of the survey. In a study that records both editions of DICES, figures of both begin with `dices-350.` "
+        "and `dices-990.`. Two figures that would still have the same name are numbered: `_2`.\n"
     )
     for title in dict.fromkeys(family(name) for name in NAMES):
         names: dict[str, list[str]] = {}
