@@ -2,7 +2,6 @@
 # docker run -p 7860:7860 -v parley:/data parley parley serve ...    a study; the database stays in the volume
 # docker run --read-only --tmpfs /tmp ...                            works as well: only /data is written to
 # compose.yaml starts all of a deployment with PostgreSQL: two of these, the console, nginx.
-# tests/house/docker_dry_run.py tries these steps where there is no Docker: keep them plain.
 
 FROM python:3.12-slim AS build
 WORKDIR /src

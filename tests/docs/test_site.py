@@ -3,18 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
 
-from app.studies.loader import INSTRUMENTS, shipped
+from app.studies.loader import shipped
 from app.studies.yaml_loader import parse_yaml
 from docs import site, studies
-from storage.schemas.registry import schemas
 
 pytestmark = pytest.mark.nightly
 
@@ -27,8 +22,6 @@ SEARCHED = {
     "bonus": {"cookbook/prolific.html", "reference/study.html"},
     "withdraw": {"glossary.html", "reference/commands.html"},
 }
-SIZES = ({"viewport": {"width": 1280, "height": 900}}, {"viewport": {"width": 390, "height": 844}, "is_mobile": True})
-SLOW_MS = 60_000
 BY_TIME = ("CHANGELOG.md",)
 MOST_WORDS = 10_000
 PAGES = [(path, place) for path, place in site.sources() if place.suffix == ".md"]
@@ -90,32 +83,6 @@ def test_every_picture_is_on_a_page_and_small():
     assert sum(path.stat().st_size for path in pictures) < 1_500_000
 
 
-def test_the_comparisons_counts_of_parley_are_true():
-    text = (site.DOCS / "comparison.md").read_text(encoding="utf-8")
-    assert f"| ready questionnaires | {len([*INSTRUMENTS.glob('*.yaml')])} |" in text
-    words = ("six", "seven", "eight", "nine", "ten")
-    assert f"| yes: {words[len(schemas()) - 6]} schemas |" in text
-
-
-def test_links_are_those_of_the_site(tmp_path: Path):
-    page, other, top = tmp_path / "docs" / "in" / "page.md", tmp_path / "docs" / "other.md", tmp_path / "SECURITY.md"
-    page.parent.mkdir(parents=True)
-    for path in (other, top):
-        path.touch()
-    text = "[a](../other.md#x) [`b`\nc](../../SECURITY.md) [d](../../x.py) [e](#y) [f](https://example.org) `[g](o)`"
-    page.write_text(text, encoding="utf-8")
-    places = {page: Path("in/page.md"), other: Path("other.md"), top: Path("security.md")}
-    assert site.relinked(page, places) == (
-        "[a](../other.md#x) [`b`\nc](../security.md) d [e](#y) [f](https://example.org) `[g](o)`"
-    )
-
-
-def test_a_graph_becomes_a_table(tmp_path: Path):
-    page = tmp_path / "page.md"
-    page.write_text("```mermaid\nflowchart TD\n  a --> b\n  a --> c\n```\n", encoding="utf-8")
-    assert "| `a` | `b`, `c` |" in site.relinked(page, {})
-
-
 def test_every_page_is_built_and_python_is_not(built: Path):
     for page in navigation():
         assert (built / page).with_suffix(".html").is_file()
@@ -134,46 +101,3 @@ def test_no_page_and_no_style_loads_anything_from_another_host(built: Path):
         text = path.read_text(encoding="utf-8")
         assert TAGS.findall(text) + LOADS.findall(text) == [], path
         assert path.suffix != ".html" or POLICY in text, path
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None: ...
-
-
-@pytest.fixture(scope="module")
-def url(built: Path) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=built)) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("size", SIZES, ids=["desktop", "phone"])
-def test_people_search_and_no_other_host_is_asked(browser: Browser, url: str, size: dict):
-    context = browser.new_context(**size)
-    page = context.new_page()
-    asked: list[str] = []
-    wrong: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-    for at in ("index.html", "architecture.html", "gallery/index.html"):
-        page.goto(f"{url}/{at}")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{at} is wider than the screen"
-    page.locator("label[for=__search]:visible, button.md-search__button:visible").first.click()
-    for word in SEARCHED:
-        page.get_by_role("combobox").or_(page.get_by_placeholder("Search")).first.fill(word)
-        expect(page.locator("mark", has_text=re.compile(word, re.I)).first).to_be_visible(timeout=SLOW_MS)
-    assert [one for one in asked if not one.startswith((url, "data:", "blob:"))] == []
-    assert wrong == []
-    context.close()

@@ -6,14 +6,24 @@ The files are copied before, so that nothing of an earlier build gets in and not
 is downloaded: setuptools is that of this environment.
 """
 
+import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).parents[2]
+START_S = 90
 
 
 def listed() -> list[str]:
@@ -46,6 +56,58 @@ def _hook(name: str, source: Path, out: Path) -> str:
     if done.returncode:
         raise RuntimeError(f"setuptools could not {name.replace('_', ' ')}:\n{done.stdout}\n{done.stderr}")
     return done.stdout.splitlines()[-1]
+
+
+def link_packages(lock: Path, site: Path) -> None:
+    """Make what a lock names, and nothing else of this environment, importable from another one."""
+    pins = re.findall(r"^[^\s#].*?(?= *\\?$)", lock.read_text(encoding="utf-8"), re.M)
+    for pin in map(Requirement, pins):
+        if pin.marker and not pin.marker.evaluate():
+            continue
+        found = distribution(pin.name)
+        tops = {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}
+        for old in (*site.glob(f"{pin.name}-*.dist-info"), *map(site.joinpath, tops)):
+            _remove(old)  # a new environment may come with a setuptools of its own
+        for top in tops:
+            (site / top).symlink_to(Path(str(found.locate_file(top))).resolve())
+
+
+def _remove(old: Path) -> None:
+    if old.is_dir() and not old.is_symlink():
+        shutil.rmtree(old)
+    else:
+        old.unlink(missing_ok=True)
+
+
+def site_of(installed: Path) -> Path:
+    """The folder of an environment in which its packages lie."""
+    return next(installed.glob("lib/python*/site-packages"))
+
+
+def page_of(installed: Path, folder: Path, database: str, words: Sequence[str], path: str) -> str:
+    """Start `parley` with these words in a folder, without this environment on its path, and give a page of it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {"PATH": f"{installed}/bin:/usr/bin:/bin", "PARLEY_PORT": str(port), "HOME": str(folder)}
+    environ |= {"PARLEY_HOST": "127.0.0.1", "PARLEY_DATABASE_URL": database}
+    server = subprocess.Popen([installed / "bin/parley", *words], cwd=folder, env=environ)
+    try:
+        return _wait_for(f"http://127.0.0.1:{port}/{path}", server)
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _wait_for(url: str, server: subprocess.Popen) -> str:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as reply:
+                return reply.read().decode()
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.2)
+    raise TimeoutError(f"{url} did not answer within {START_S} s; `parley` ended with {server.poll()}")
 
 
 if __name__ == "__main__":
