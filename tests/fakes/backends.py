@@ -14,13 +14,20 @@ PLAYS: dict[str, list[Exception | str]] = {}
 """By the model's name at its server: what it does, one after another; then it replies."""
 
 
-class Played:
-    """A backend whose models fail as PLAYS says."""
+class FakeBackend:
+    """What a backend has besides its `stream`."""
 
     Options = BackendOptions
 
     def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
         pass
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Played(FakeBackend):
+    """A backend whose models fail as PLAYS says."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         told = PLAYS.get(request.model) or ["Good."]
@@ -30,9 +37,6 @@ class Played:
             raise now
         yield TextDelta(now)
         yield StreamEnd("stop", f"{request.model}-v1", 1_000, 10)
-
-    async def close(self) -> None:
-        """Nothing."""
 
 
 @contextmanager

@@ -32,6 +32,8 @@ class Reply:
     """What stands before the stream: nothing, or a byte order mark."""
     kind: str = ""
     """The content type of the stream, where it is not the right one."""
+    usage: bool = True
+    """Whether the end tells what the reply has cost."""
     _packer: Any = None
 
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
@@ -60,7 +62,7 @@ class Reply:
     async def refuse(self, text: str) -> None:
         raise NotImplementedError
 
-    async def finish(self, reason: str = "stop", *, usage: bool = True) -> None:
+    async def finish(self, reason: str = "stop") -> None:
         raise NotImplementedError
 
     async def end_only(self) -> None:
@@ -95,7 +97,7 @@ class Reply:
         await self.send(self.mark)
         await self.begin()
 
-    def squeeze(self) -> None:
+    async def squeeze(self) -> None:
         self._packer = zlib.compressobj(wbits=31)
 
     async def raw(self, text: str) -> None:
@@ -120,10 +122,19 @@ class Reply:
             await self.plain_chunk(rest)
         await self._write(b"0\r\n\r\n")
 
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def hang_up(self) -> None:
+        self.writer.close()
+
+    async def abort(self) -> None:
+        self.writer.transport.abort()
+
     async def reset(self) -> None:
         connection: socket.socket = self.writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.writer.transport.abort()
+        await self.abort()
 
     async def wait(self, seconds: float) -> None:
         try:

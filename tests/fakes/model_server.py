@@ -22,22 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.anthropic_reply import MessagesReply
-from tests.fakes.endpoint_reply import EndpointReply, LinesReply, WholeReply
 from tests.fakes.model_faults import FAULTS, ordinary, reply_to
+from tests.fakes.model_protocols import DIALECTS, WHOLE, ChatReply
 from tests.fakes.model_reply import Left, Reply
-from tests.fakes.openai_reply import ChatReply, ResponsesReply
-from tests.fakes.whole_replies import WHOLE
-
-DIALECTS: dict[str, type[Reply]] = {
-    "/chat/completions": ChatReply,
-    "/responses": ResponsesReply,
-    "/messages": MessagesReply,
-    "/speak/sse": EndpointReply,
-    "/speak/lines": LinesReply,
-    "/speak/none": WholeReply,
-}
-"""How an address ends, and what is spoken there."""
 
 
 @dataclass(frozen=True, slots=True)

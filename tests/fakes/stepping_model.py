@@ -6,11 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
-from app.config.settings import Settings
-from tests.fakes.backends import registered
+from app.backends.base import Delta, Request, StreamEnd, TextDelta
+from tests.fakes.backends import FakeBackend, registered
 
 ASKED: list[Asking] = []
 """Every time that a model was asked, in order."""
@@ -38,13 +36,8 @@ class Asking:
         self.pieces.put_nowait(error)
 
 
-class Stepping:
+class Stepping(FakeBackend):
     """The backend."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         asking = Asking(request.model)
@@ -54,9 +47,6 @@ class Stepping:
                 raise piece
             yield TextDelta(piece)
         yield StreamEnd("stop", request.model, 1, 1)
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 @contextmanager

@@ -5,23 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
-from app.config.settings import Settings
-from tests.fakes.backends import registered
+from app.backends.base import Delta, Request, StreamEnd, TextDelta
+from tests.fakes.backends import FakeBackend, registered
 
 ASKED: list[asyncio.Event] = []
 """For each time that the model was asked, what lets it go on after its first word."""
 
 
-class Waiting:
+class Waiting(FakeBackend):
     """A backend that says a word, and the rest when it is let."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         ASKED.append(asyncio.Event())
@@ -29,9 +22,6 @@ class Waiting:
         await ASKED[-1].wait()
         yield TextDelta("two.")
         yield StreamEnd("stop", "waiting-v1", 10, 2)
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
+from app.backends.base import Delta, Request, StreamEnd, TextDelta
 from app.bots.simulate import START_US, simulate
 from app.clock import SystemClock, VirtualClock
 from app.config.settings import Settings
@@ -31,7 +31,7 @@ from storage.registers.studies import Studies
 from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text
 from tests.fakes import studies
-from tests.fakes.backends import registered
+from tests.fakes.backends import FakeBackend, registered
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
 
@@ -42,13 +42,8 @@ BY_MODEL: dict[str, Any] = {}
 LABELS = ("tried", "known", "low effort")
 
 
-class Judge:
+class Judge(FakeBackend):
     """A backend that replies as BY_MODEL says."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         ASKED.append(request.model)
@@ -59,9 +54,6 @@ class Judge:
         if said:
             yield TextDelta(said)
         yield StreamEnd("stop", request.model, 10, 5)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta, system_of
+from app.backends.base import Delta, Request, StreamEnd, TextDelta, system_of
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import BackendRejected
@@ -20,7 +20,7 @@ from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, GuessCount, blinding
 from tests.fakes import studies
-from tests.fakes.backends import registered
+from tests.fakes.backends import FakeBackend, registered
 
 pytestmark = pytest.mark.anyio
 LABELS = {"gpt": "ChatGPT", "claude": "Claude", "open": "An open model"}
@@ -28,22 +28,14 @@ TRUTH = {"alpha": "gpt", "beta": "claude", "gone": "open"}
 ASK = {"step": "guess", "options": LABELS, "truth": TRUTH}
 
 
-class Leaky:
+class Leaky(FakeBackend):
     """A backend whose models tell who they are when they are told to; the model `gone` never replies."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         if request.model == "gone":
             raise BackendRejected("no such model", reason="status_404")
         yield TextDelta("I am ChatGPT, made by OpenAI." if "Boast" in system_of(request.messages) else "Let us see.")
         yield StreamEnd("stop", request.model, 1, 1)
-
-    async def close(self) -> None:
-        """Nothing."""
 
 
 @pytest.fixture(scope="module", autouse=True)

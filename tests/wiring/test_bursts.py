@@ -1,5 +1,6 @@
 """Fifty people who come at the same moment, again and again, to four arms with a quota: each arm gets as many as the
-others, and none more than its own; with a third of them leaving, every place is filled again.
+others, and none more than its own; with a third of them leaving, every place is filled again. Two servers give
+them out.
 
 With --soak: 100 bursts on each kind of database.
 """
@@ -24,7 +25,9 @@ from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
+from storage.log.quota import item_counts
 from storage.registers.studies import Studies
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
 from tests.wiring.reading import tally_of
@@ -84,7 +87,7 @@ class Place:
             let_go(other)
 
 
-async def place(folder: Path, database: Database, number: int) -> Place:
+async def place(folder: Path, database: Database, number: int, **keys: Any) -> Place:
     raw: dict[str, Any] = {
         "study": f"arms{number}",
         "title": "Arms",
@@ -96,6 +99,7 @@ async def place(folder: Path, database: Database, number: int) -> Place:
             {"step": "info", "text": "Thank you."},
             {"step": "finish"},
         ],
+        **keys,
     }
     study = load_study(str(studies.write(folder, raw)))
     Studies(database).register(study)
@@ -132,3 +136,25 @@ async def test_places_of_those_who_left_are_all_filled_again(
         await arms.burst()
         assert arms.taken() == [QUOTA] * ARMS
         await arms.close()
+
+
+async def test_the_last_place_is_given_once(tmp_path: Path, each_database: Database) -> None:
+    arms = await place(tmp_path, each_database, 0, quotas=[{"max": 1}])
+    assert len(await arms.burst(12)) == 1
+    await arms.close()
+
+
+async def test_problems_with_a_target_are_given_out_evenly_to_all_who_come_at_once(
+    tmp_path: Path, each_database: Database
+) -> None:
+    items = [{"id": f"q{number}", "text": "?"} for number in range(4)]
+    rate = {"each": "item", "of": "items", "take": 3, "target": 5, "flow": [{"step": "info", "text": "Read."}]}
+    flow = [{"step": "consent", "text": "Do you agree?"}, rate, {"step": "finish"}]
+    arms = await place(tmp_path, each_database, 0, problems={"items": {"items": items}}, flow=flow)
+    assert len(await arms.burst(10)) == 10
+    with each_database.connect() as connection:
+        given = item_counts(connection, "arms0", "person", "item", arms.clock.now_us(), LEASE_S)
+    assert sum(given.values()) == 3 * 10
+    assert max(given.values()) - min(given.values()) <= 1
+    assert recompute_draws(each_database, "arms0").differences == ()
+    await arms.close()

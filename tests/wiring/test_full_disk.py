@@ -8,18 +8,16 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from sqlalchemy import Connection
 
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
-from app.config.settings import Settings
+from app.backends.base import Delta, Request, StreamEnd, TextDelta
 from app.errors import BackendUnavailable
 from tests.fakes import studies
 from tests.fakes.alone import Talk, ask, asking, database_in, rows, seeds
-from tests.fakes.backends import registered
+from tests.fakes.backends import FakeBackend, registered
 from tests.fakes.crowd import PATIENCE_S
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
@@ -34,25 +32,19 @@ ASKED: list[asyncio.Event] = []
 BUSY = "Be busy once."
 
 
-class Held:
+class Held(FakeBackend):
     """A backend that answers when it is let; the first time that it is told BUSY it has no answer."""
 
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        self._was_busy = False
+    was_busy = False
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         ASKED.append(asyncio.Event())
         await ASKED[-1].wait()
-        if BUSY in request.messages[-1].text and not self._was_busy:
-            self._was_busy = True
+        if BUSY in request.messages[-1].text and not self.was_busy:
+            self.was_busy = True
             raise BackendUnavailable("busy", reason="status_503")
         yield TextDelta("word " * 3_000)
         yield StreamEnd("stop", "held-v1", 1_000_000, 0)
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,6 @@ import logging
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,6 +21,7 @@ from storage.db.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.model_server import serve
 from tests.fakes.postgres import fresh
 from tests.fakes.served import SECRET, Process
 
@@ -109,37 +108,8 @@ def test_no_line_of_a_start_shows_the_databases_password(postgres_server: str, t
     assert KEY not in process.log
 
 
-@asynccontextmanager
-async def quoting() -> AsyncIterator[str]:
-    """A model server that refuses everything, with the whole request in its message."""
-
-    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in head.decode().lower().split("\r\n") if line[:15] == "content-length:")
-        quote = head + await reader.readexactly(length)
-        answer = json.dumps({"error": {"message": quote.decode()}}).encode()
-        begin = f"HTTP/1.1 400 Bad\r\nconnection: close\r\ncontent-length: {len(answer)}\r\n\r\n"
-        writer.write(begin.encode() + answer)
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
-
-    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-
-
-def settings_of(url: str, models: str, format_: str) -> dict[str, str]:
-    return {
-        "PARLEY_DATABASE_URL": url,
-        "PARLEY_LOG_FORMAT": format_,
-        "PARLEY_LOG_LEVEL": "INFO",
-        "PARLEY_OPENAI_BASE_URL": models,
-        "PARLEY_OPENAI_API_KEY": KEY,
-    }
-
-
 async def fail(bot: HttpBot, url: str) -> None:
-    """A model that fails with what was said in its message, and a database that has lost its log."""
+    """A model that refuses with the whole request in its message, and a database that has lost its log."""
     await bot.arrive("talk", f"?PROLIFIC_PID={PERSON}&STUDY_ID=a&SESSION_ID=b")
     await bot.until(path="with_ai")
     said = {"text": f"What is {SAID}?"}
@@ -161,9 +131,11 @@ async def fail(bot: HttpBot, url: str) -> None:
 async def test_nothing_that_people_say_or_are_is_logged_whatever_fails(
     format_: str, database_url: str, tmp_path: Path
 ) -> None:
-    study = studies.chat(tmp_path, backend="openai", model="m", options={})
-    async with quoting() as models:
-        process = Process(tmp_path, (study,), env=settings_of(database_url, models, format_))
+    study = studies.chat(tmp_path, backend="openai", model="fault:401-quote", options={})
+    with serve() as models:
+        env = {"DATABASE_URL": database_url, "LOG_FORMAT": format_, "LOG_LEVEL": "INFO"}
+        env |= {"OPENAI_BASE_URL": models.base_url, "OPENAI_API_KEY": KEY}
+        process = Process(tmp_path, (study,), env={f"PARLEY_{name}": value for name, value in env.items()})
         await asyncio.to_thread(process.start)
         try:
             async with HttpBot(process.url, "one", canary=SAID) as bot:

@@ -16,7 +16,6 @@ from pathlib import Path
 import httpx2
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 
 from app.clock import SystemClock, VirtualClock
 from storage.db.engine import connect, open_database
@@ -57,18 +56,6 @@ def let_no_file_grow(process: Process) -> None:
 def let_files_grow(process: Process) -> None:
     _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
-
-
-def fill_the_journal(address: str) -> None:
-    """Have PostgreSQL begin one piece of its journal after another, until there is no room."""
-    database = connect(address)  # to open it would write, for which there may be no room already
-    more = text("SELECT pg_logical_emit_message(true, 'parley', repeat('x', 1000000)), pg_switch_wal()")
-    try:
-        with database.connect() as connection:
-            while True:
-                connection.execute(more)
-    except DBAPIError:
-        database.dispose()
 
 
 @pytest.fixture(params=[pytest.param("a small file system", marks=pytest.mark.soak), "a limit of the size of files"])
@@ -185,46 +172,6 @@ def check_told(found: Crowd) -> None:
     heard = b"".join(part for bot in found.arrived for part in bot.heard)
     assert b"Internal Server Error" not in heard
     assert b"psycopg" not in heard
-
-
-@pytest.mark.nightly
-async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
-    others = 0
-    with outside() as folder, small_disk(folder, 128), one_that_restarts(folder) as (address, restart):
-        process = Process(tmp_path, (studies.short(tmp_path),), env={"PARLEY_DATABASE_URL": address})
-        await asyncio.to_thread(process.start)
-        try:
-            async with (
-                crowd(process.url, "short", people, seed) as found,
-                httpx2.AsyncClient(base_url=process.url, timeout=60) as client,
-            ):
-                for number, journal in enumerate((False, True) * (5 if soak else 1)):
-                    bot = await found.one(f"{seed}:{number}")
-                    await bot.until(path="remarks")
-                    await found.more(4 * people)
-                    fill_disk(folder)
-                    if journal:
-                        await asyncio.to_thread(fill_the_journal, address)
-                    others += sum(answer.status_code == 303 for answer in await refused(client, LOADED_S))
-                    await refused_at_work(bot, LOADED_S)
-                    assert (await client.get("/healthz/ready")).status_code == 503
-                    free_disk(folder)
-                    if journal:
-                        await asyncio.to_thread(restart, 0)
-                    await found.more(4 * people)
-                    await bot.finish()
-            await asyncio.to_thread(process.stop)
-        finally:
-            process.kill()
-        check_told(found)
-        told = (folder / "log").read_text(encoding="utf-8")
-        assert "could not extend file" in told
-        assert "redo done" in told, (
-            "it had stopped without a goodbye; of that it could write nothing, as its disk was full"
-        )
-        database = open_database(address)
-        check_crowd(database, found, others)
-        database.dispose()
 
 
 async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
