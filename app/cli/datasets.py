@@ -291,7 +291,7 @@ def _record_peek(database: Database, request: ExportRequest) -> None:
     """Record an export of people's data as an unplanned look, in a preregistered study that is not over."""
     if request.origin not in (None, Origin.PERSON) or not plan_events(database, request.study).preregistrations:
         return
-    from app.analysis.trial.looks import peek
+    from app.use_cases.outcome_lock import peek
 
     if peek(database, request.study, TERMINAL, "export", "", SystemClock().now_us()):
         err.print(

@@ -114,7 +114,7 @@ def report_(
     """
     from app.analysis.report import FORMATS, build_report
     from app.analysis.report.published_comparison import published_paper
-    from app.analysis.trial.looks import locked_for, peek
+    from app.use_cases.outcome_lock import locked_for, peek
 
     chosen = _format(form, to)
     require_folder(to)

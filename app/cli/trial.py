@@ -318,9 +318,9 @@ def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
 
 def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
     """Where the assumptions are from."""
-    from app.analysis.trial.looks import locked_for
     from app.analysis.trial.outcomes import read_trial
     from app.analysis.trial.power_plan import Pilot, release
+    from app.use_cases.outcome_lock import locked_for
 
     if not source:
         return Pilot()

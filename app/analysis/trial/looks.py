@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import ceil, isfinite
+from math import isfinite
 from statistics import NormalDist
 
 from app.analysis.trial.hypothesis_tests import evaluate, shown, sides
@@ -21,25 +21,14 @@ from app.analysis.trial.outcomes import TrialData, estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import Monitor, boundaries, sequence_width
 from app.errors import TrialError
+from app.use_cases.outcome_lock import next_look, planned_study
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Hypothesis, Plan, PlannedContrast
-from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
-from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look
-from storage.registers.studies import Studies
-from storage.registers.study_status import operations_of
-from storage.reports.plan_history import complete_people, plan_in_force
+from storage.registers.plan_events import RecordedLook, plan_events, record_look
+from storage.reports.plan_history import complete_people
 
-DAY_US = 86_400_000_000
 LATER = "Nothing is recorded. Take the look when more have completed: its boundary is that of their share."
-AGAIN = ", again"
-"""How the way of a look ends that only opens again what an earlier one shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedLook:
-    number: int
-    needs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,47 +50,6 @@ class LookResult:
     """Of p."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeLock:
-    """Outcomes of a preregistered trial that is not over: with how many complete sessions, of how many planned, and the
-    next look; None after the last but one."""
-
-    complete: int
-    planned: int | None
-    next: PlannedLook | None
-
-
-def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
-    """The lock on a study's outcomes; None if it is not preregistered, or is over: closed, or with all its
-    participants."""
-    recorded = plan_events(database, study)
-    planned = _planned(database, study, recorded)
-    if planned is None or operations_of(database, study).closed is not None:
-        return None
-    plan = planned.file.plan
-    complete = complete_people(database, study)
-    if plan is None or (plan.participants is not None and complete >= plan.participants):
-        return None
-    return OutcomeLock(complete, plan.participants, next_look(plan, recorded.looks))
-
-
-def look_is_due(database: Database, study: str) -> bool:
-    lock = outcome_lock(database, study)
-    return lock is not None and lock.next is not None and lock.complete >= lock.next.needs
-
-
-def next_look(plan: Plan, looks: Sequence[RecordedLook]) -> PlannedLook | None:
-    """The next planned look; None if there is none but the analysis at the end."""
-    if plan.looks is None or plan.participants is None:
-        return None
-    taken = sum(look.number is not None for look in looks)
-    if plan.looks.spending == "always-valid":
-        return PlannedLook(taken + 1, ceil(plan.looks.at[0] * plan.participants))
-    if taken >= len(plan.looks.at):
-        return None
-    return PlannedLook(taken + 1, ceil(plan.looks.at[taken] * plan.participants))
-
-
 def look(
     database: Database, study: str, who: str, now_us: int, *, secret: str, unblind: bool = False
 ) -> tuple[RecordedLook, tuple[LookResult, ...]]:
@@ -111,7 +59,7 @@ def look(
     NotPossible if somebody else takes it at the same time.
     """
     recorded = plan_events(database, study)
-    planned = _planned(database, study, recorded)
+    planned = planned_study(database, study, recorded)
     if planned is None:
         raise TrialError(
             f"{study} is not preregistered, so no look is planned: `parley trial preregister {study} --record`."
@@ -156,50 +104,6 @@ def look(
     return taken, found
 
 
-def peek(database: Database, study: str, who: str, through: str, why: str, now_us: int) -> bool:
-    """Record an unplanned look at outcomes; returns False if the study's outcomes are not locked."""
-    if (lock := outcome_lock(database, study)) is None:
-        return False
-    record_look(database, study, RecordedLook(now_us, None, who, through, why, lock.complete, {}))
-    return True
-
-
-def open_again(database: Database, study: str, origin: str, who: str, through: str, now_us: int) -> None:
-    """Record that somebody opens the outcomes again which an unplanned look of the last day shows them; nothing where
-    outcomes are not locked. It gives no further day."""
-    lock = outcome_lock(database, study) if origin == Origin.PERSON else None
-    first = _unplanned(database, study, who, now_us) if lock is not None else None
-    if lock is not None and first is not None:
-        again = RecordedLook(now_us, None, who, f"{through}{AGAIN}", first.why, lock.complete, {})
-        record_look(database, study, again)
-
-
-def _unplanned(database: Database, study: str, who: str, now_us: int) -> RecordedLook | None:
-    """The last unplanned look of somebody within a day; those that open it again do not count."""
-    mine = (one for one in reversed(plan_events(database, study).looks) if one.number is None and one.who == who)
-    return next((one for one in mine if now_us - one.at_us < DAY_US and not one.through.endswith(AGAIN)), None)
-
-
-def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
-    """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them to that
-    person for a day; nobody is `who` on a terminal, which several people may share."""
-    lock = outcome_lock(database, study) if origin == Origin.PERSON else None
-    if lock is None:
-        return ""
-    if _unplanned(database, study, who, now_us) is not None:
-        return ""
-    wanted = f" of {lock.planned:,}" if lock.planned is not None else ""
-    due = ""
-    if lock.next is not None and lock.complete >= lock.next.needs:
-        due = f" Look {lock.next.number} is due."
-    elif lock.next is not None:
-        due = f" The next look is planned at {lock.next.needs:,}."
-    return (
-        f"{study} is preregistered, and its outcomes are not shown before the planned time: {lock.complete:,}{wanted} "
-        f"participants have completed.{due} Any other look is recorded, and the report states it."
-    )
-
-
 def nominal_alpha(
     plan: Plan, hypothesis: Hypothesis, looks: Sequence[RecordedLook], complete: int | None = None
 ) -> float:
@@ -228,11 +132,6 @@ def _monitor(plan: Plan, hypothesis: Hypothesis, shares: tuple[float, ...]) -> t
     spending = plan.looks.spending if plan.looks is not None else "obrien-fleming"
     bounds = None if spending == "always-valid" else boundaries(times, alpha, spending, sides(hypothesis.direction))
     return Monitor(times, alpha, bounds), len(shares) - 1
-
-
-def _planned(database: Database, study: str, recorded: PlanEvents) -> Study | None:
-    counts = plan_in_force(database, study, recorded)
-    return None if counts is None else Studies(database).get(counts.hash)
 
 
 def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:

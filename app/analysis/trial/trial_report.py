@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from app.analysis.estimates import Finding
 from app.analysis.trial.deviations import Deviation, deviations
-from app.analysis.trial.looks import outcome_lock
 from app.analysis.trial.outcomes import TrialData, read_trial
 from app.analysis.trial.populations import ArmFlow, arm_flows
 from app.analysis.trial.results import HypothesisResult, findings, raw_words, trial_results
@@ -23,6 +22,7 @@ from app.analysis.trial.wording import (
     missing_words,
     sample_words,
 )
+from app.use_cases.outcome_lock import outcome_lock
 from experiments.study.sections.plan import STEP, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database

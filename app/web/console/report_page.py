@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.analysis.report import build_report, html
-from app.analysis.trial.looks import locked_for, open_again
+from app.use_cases.outcome_lock import locked_for, open_again
 from app.web.console.background_cache import StaleWhileRevalidate
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR

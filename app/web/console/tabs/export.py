@@ -8,7 +8,7 @@ from typing import Any, Literal
 import gradio as gr
 from gradio.components import Component
 
-from app.analysis.trial.looks import locked_for, open_again, peek
+from app.use_cases.outcome_lock import locked_for, open_again, peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE

@@ -18,8 +18,9 @@ from app.analysis.report.charts import forest_chart
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import SURVEY, Results, results
 from app.analysis.trial.deviations import deviations
-from app.analysis.trial.looks import locked_for, look, look_is_due, open_again, peek
+from app.analysis.trial.looks import look
 from app.errors import TrialError
+from app.use_cases.outcome_lock import locked_for, look_is_due, open_again, peek
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import chart_or_note
 from app.web.console.context import ConsoleContext

@@ -12,13 +12,14 @@ import gradio as gr
 import pytest
 from sqlalchemy import update
 
-from app.analysis.trial.looks import locked_for, look, nominal_alpha, peek
+from app.analysis.trial.looks import look, nominal_alpha
 from app.analysis.trial.outcomes import estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import boundaries
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import TrialError
+from app.use_cases.outcome_lock import locked_for, peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation
