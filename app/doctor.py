@@ -34,7 +34,6 @@ from app.studies.drafts import Drafts
 from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.study import Study
 from problems.errors import ParleyError
-from problems.plugins import nowhere
 from storage.accounts.secret_fingerprint import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import Database, open_database
@@ -76,7 +75,7 @@ def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
                     yield Diagnosis("problem", what, "Write NAME=value, and close each quotation mark.")
         if os.name != "nt" and stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Diagnosis("warning", f"Other users of this machine can read {file}.", f"chmod 600 {file}")
-    for sentence in (*unknown(names_in_use()), *nowhere()):
+    for sentence in unknown(names_in_use()):
         what, _, to_do = sentence.partition(". ")
         yield Diagnosis("warning", f"{what.rstrip('.')}.", to_do or "Correct its name, or remove it.")
     for name in overridden():

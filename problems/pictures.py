@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
-from mimetypes import guess_type
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -53,22 +52,6 @@ _INLINE = re.compile(
     r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<([^<>\n]*)>|([^\s()<>]+))(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_SIGNS: Sequence[tuple[int, bytes, str]] = (
-    (0, b"%PDF", "a PDF"),
-    (0, b"ID3", "a sound"),
-    (0, b"OggS", "a sound or video"),
-    (8, b"WAVE", "a sound"),
-    (8, b"AVI ", "a video"),
-    (0, b"\x1aE\xdf\xa3", "a video"),
-    (4, b"ftypheic", "HEIC, which browsers do not show"),
-    (4, b"ftypavif", "AVIF, which some browsers do not show"),
-    (4, b"ftyp", "a sound or video"),
-    (0, b"BM", "a bitmap (BMP)"),
-    (0, b"II*\0", "a TIFF"),
-    (0, b"MM\0*", "a TIFF"),
-)
-"""What a file is whose bytes begin so, with the place of these bytes."""
-
 _DAMAGED = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NameError, OSError, RuntimeError),
     *(SyntaxError, TypeError, ValueError, Warning, struct.error, zlib.error),
@@ -185,8 +168,6 @@ class _Inspected:
 def _inspected(content: bytes, name: str) -> _Inspected:
     if len(content) > MOST_BYTES:
         raise _too_large(len(content), name)
-    if kind := _kind(content):
-        raise ProblemError(f"{name!r} is {kind}. Allowed: {ALLOWED}. Convert it to one of these")
     from PIL import Image  # slow to import, and few studies have pictures
 
     try:
@@ -214,7 +195,7 @@ def _tokens(text: str) -> Iterator[Any]:
 
 
 def _damaged(name: str) -> ProblemError:
-    return ProblemError(f"{name!r} is damaged, or no picture. Allowed: {ALLOWED}. Save it anew")
+    return ProblemError(f"{name!r} is damaged, or no picture that can be shown. Save it anew. Allowed: {ALLOWED}")
 
 
 def _too_large(size: int, name: str) -> ProblemError:
@@ -226,8 +207,6 @@ def _too_large(size: int, name: str) -> ProblemError:
 def _decoded(uri: str) -> bytes:
     head, _, coded = uri.partition(",")
     name = f"{uri[:30]}..."
-    if kind := _medium_of_type(head[5:].partition(";")[0].lower()):
-        raise ProblemError(f"{name!r} is {kind}. Allowed: {ALLOWED}")
     if not head.lower().endswith(";base64"):
         raise ProblemError(f"{name!r} is not in base64. Write data:image/png;base64,... or put a file beside the study")
     try:
@@ -271,8 +250,6 @@ def _no_path(name: str) -> str:
             f"{name!r} is not a path in the study's folder. Put the file there and write its name, as in "
             "![what it shows](chart.png)"
         )
-    if kind := _medium(name):
-        return f"{name!r} is {kind}, which the page does not show. Allowed: pictures, as {ALLOWED}"
     return ""
 
 
@@ -295,25 +272,6 @@ def _bytes(path: Path, name: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ProblemError(f"{name!r} cannot be read ({error.strerror}). Check its permissions") from error
-
-
-def _kind(content: bytes) -> str:
-    """What bytes are that are known to be no picture that can be shown; empty if nothing is known."""
-    start = content[:1000].lower().lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"<") and b"<svg" in start:
-        return "SVG, which can hold scripts"
-    return next((kind for place, sign, kind in _SIGNS if content.startswith(sign, place)), "")
-
-
-def _medium(name: str) -> str:
-    return _medium_of_type(guess_type(name, strict=False)[0] or "")
-
-
-def _medium_of_type(found: str) -> str:
-    main = found.partition("/")[0]
-    return {"audio": "a sound", "video": "a video", "application/pdf": "a PDF"}.get(
-        main if main != "application" else found, ""
-    )
 
 
 class _Markdown(MarkdownIt):

@@ -11,30 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from traceback import walk_tb
 from typing import Generic, TypeVar
 
 from problems.errors import ParleyError, did_you_mean
 
-GROUPS = (
-    "parley.annotators",
-    "parley.backends",
-    "parley.methods",
-    "parley.problems",
-    "parley.steps",
-    "parley.users",
-)
 UNLOADABLE = (
-    ImportError,
-    AttributeError,
-    SyntaxError,
-    NameError,
-    RuntimeError,
-    ValueError,
-    TypeError,
-    LookupError,
-    OSError,
-    SystemExit,
+    *(ImportError, AttributeError, SyntaxError, NameError, RuntimeError),
+    *(ValueError, TypeError, LookupError, OSError, SystemExit),
 )
 """What a module may raise while it is imported, its registering included."""
 
@@ -87,25 +70,3 @@ class Registry(Generic[Entry]):
             hint = did_you_mean(name, known)
             raise self._error(f"There is no {self._what} {name!r}; allowed: {', '.join(known)}.{hint}")
         return known[name]
-
-
-def nowhere() -> list[str]:
-    """What packages offer where nobody looks for it, a sentence each: they may have misspelt the group."""
-    groups = [group for group in sorted(entry_points().groups) if group.startswith("parley.") and group not in GROUPS]
-    found = [entry for group in groups for entry in entry_points(group=group)]
-    return [
-        f"{_package(entry)} offers {entry.name!r} under {entry.group!r}, which is no group of Parley's; allowed: "
-        f"{', '.join(GROUPS)}.{did_you_mean(entry.group, GROUPS)}"
-        for entry in found
-    ]
-
-
-def raising_package(error: BaseException) -> str | None:
-    """The package of somebody else's in which an error was raised, with the line; None where it was in none."""
-    offered = [entry for group in GROUPS for entry in entry_points(group=group)]
-    homes = {entry.module.partition(".")[0]: _package(entry) for entry in offered}
-    for frame, line in reversed(list(walk_tb(error.__traceback__))):
-        home = homes.get(str(frame.f_globals.get("__name__")).partition(".")[0])
-        if home is not None:
-            return f"{home} ({frame.f_code.co_filename}, line {line})"
-    return None

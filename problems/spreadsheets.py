@@ -1,15 +1,15 @@
 """Workbooks of Excel: which sheet holds the items, and its cells as the sheet shows them.
 
 What a sheet shows and a table cannot hold is noted or is a fault of its cell: errors, formulas that were never
-calculated, number formats but the plainest, the forms of days, hidden rows and columns, raised and lowered characters.
+calculated, number formats but the plainest, the forms of days.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
@@ -19,13 +19,11 @@ from xml.etree.ElementTree import ParseError, iterparse
 from zipfile import BadZipFile, ZipFile
 
 from openpyxl.cell.read_only import ReadOnlyCell
-from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.reader.excel import ExcelReader
-from openpyxl.utils import get_column_letter
 from openpyxl.utils.exceptions import InvalidFileException
 
 from problems.errors import ProblemError, did_you_mean
-from problems.tables import MOST_COLUMNS, QUESTION, Records, Table, Unreadable, check_size, of_records, plain_name
+from problems.tables import QUESTION, Records, Table, Unreadable, check_size, of_records, plain_name
 from problems.text import NotText, checked
 
 DAMAGED = (
@@ -47,22 +45,12 @@ SEVERAL = 20
 """How many rows are listed in a note."""
 
 
-@dataclass(slots=True)
-class SheetXml:
-    """What XML says of a sheet and `openpyxl` does not while it reads row by row."""
-
-    rows: list[int] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
-    not_calculated: set[str] = field(default_factory=set)
-    """The formulas that have no value."""
-
-
 def read_workbook(path: Path, sheet: str, question: str) -> Table:
     """Read the named sheet; without a name the first one with a column for the question. Raises ProblemError."""
     try:
         with ZipFile(path) as archive:
             check_size(str(path), size=sum(part.file_size for part in archive.infolist()))
-        reader = ExcelReader(path, read_only=True, data_only=True, rich_text=True)
+        reader = ExcelReader(path, read_only=True, data_only=True)
         reader.read()
         book = Book(reader, path)
         return book.table(book.named(sheet) if sheet else book.found(question))
@@ -97,7 +85,7 @@ class Book:
 
     def _columns(self, name: str) -> tuple[str, ...]:
         """The columns of a sheet, as its first rows show them."""
-        return Sheet(islice(self._rows(name), FIRST), SheetXml(), str(self._path)).records.columns
+        return Sheet(islice(self._rows(name), FIRST), (), str(self._path)).records.columns
 
     def _rows(self, name: str) -> Iterator[Sequence[Any]]:
         self._sheets[name].reset_dimensions()
@@ -105,7 +93,7 @@ class Book:
 
     def table(self, name: str) -> Table:
         with self._reader.archive.open(self._parts[name]) as xml:
-            sheet = Sheet(self._rows(name), _read_xml(xml), str(self._path))
+            sheet = Sheet(self._rows(name), _not_calculated(xml), str(self._path))
         table = of_records(sheet.records, str(self._path))
         others = [other for other in self._sheets if other != name]
         told = (
@@ -119,51 +107,31 @@ def _asks(columns: Sequence[str], question: str) -> bool:
     return question in columns if question else any(plain_name(name) in QUESTION for name in columns)
 
 
-def _read_xml(xml: Any) -> SheetXml:
-    found = SheetXml()
+def _not_calculated(xml: Any) -> set[str]:
+    """The formulas of a sheet that have no value, which `openpyxl` does not say while it reads row by row."""
+    found = set()
     for _, element in iterparse(xml):  # noqa: S314  # expat refuses entities that unfold without end
-        match element.tag.rpartition("}")[2]:
-            case "col" if element.get("hidden") in ("1", "true"):
-                first, last = int(element.get("min", 1)), int(element.get("max", 1))
-                found.columns += map(get_column_letter, range(first, min(last, MOST_COLUMNS) + 1))
-            case "c" if element.get("t") != "str" and element.find("{*}f") is not None:
-                if not element.findtext("{*}v"):
-                    found.not_calculated.add(element.get("r", ""))
-            case "row":
-                if element.get("hidden") in ("1", "true"):
-                    found.rows.append(int(element.get("r", 0)))
-                element.clear()
-            case _:
-                pass
+        kind = element.tag.rpartition("}")[2]
+        if kind == "c" and element.get("t") != "str" and element.find("{*}f") is not None:
+            if not element.findtext("{*}v"):
+                found.add(element.get("r", ""))
+        elif kind == "row":
+            element.clear()
     return found
 
 
 class Sheet:
     """The rows of a sheet, and what is to be said of them."""
 
-    def __init__(self, rows: Iterator[Sequence[Any]], xml: SheetXml, name: str) -> None:
-        self._xml = xml
+    def __init__(self, rows: Iterator[Sequence[Any]], not_calculated: Collection[str], name: str) -> None:
+        self._not_calculated = not_calculated
         self._said: dict[str, list[str]] = {}
         """What is said of cells, and of which."""
-        self._decimal = ""
         self.records = Records.of(((f"row {at}", self._row(cells)) for at, cells in enumerate(rows, 1)), name)
 
     @property
     def notes(self) -> list[str]:
-        """What was made of the cells, and what is hidden and was read."""
-        notes = [f"{_listed('cell', cells)}: {said}" for said, cells in self._said.items()]
-        if self._decimal:
-            notes.append(
-                f"numbers have a decimal point and commas between thousands, such as {self._decimal}; for others, "
-                "format the cells as text and type them"
-            )
-        filled = {where for where, _ in self.records.filled}
-        hidden = [str(row) for row in self._xml.rows if f"row {row}" in filled]
-        notes += [f"hidden, and read as well: {_listed('row', hidden)}"] if hidden else []
-        used = {get_column_letter(at) for _, cells in self.records.filled for at, cell in enumerate(cells, 1) if cell}
-        columns = [letter for letter in self._xml.columns if letter in used]
-        notes += [f"hidden, and read as well: {_listed('column', columns)}"] if columns else []
-        return notes
+        return [f"{_listed('cell', cells)}: {said}" for said, cells in self._said.items()]
 
     def _row(self, cells: Sequence[Any]) -> list[str]:
         read = [self._cell(cell) for cell in cells]
@@ -173,8 +141,8 @@ class Sheet:
 
     def _cell(self, cell: Any) -> str:
         if cell.value is None:
-            formulas = self._xml.not_calculated
-            return NOT_CALCULATED if formulas and isinstance(cell, ReadOnlyCell) and cell.coordinate in formulas else ""
+            known = self._not_calculated
+            return NOT_CALCULATED if known and isinstance(cell, ReadOnlyCell) and cell.coordinate in known else ""
         if cell.data_type == "e":
             return Unreadable(f"is {cell.value}, an error in the sheet. Correct it there")
         match cell.value:
@@ -184,8 +152,8 @@ class Sheet:
                 return self._number(cell, cell.value)
             case date() | time() | timedelta():
                 return self._moment(cell, cell.value)
-            case CellRichText() if any(isinstance(part, TextBlock) and part.font.vertAlign for part in cell.value):
-                self._say("has raised or lowered characters, which are read as ordinary ones: 10² as 102", cell)
+            case _:
+                pass
         try:
             return checked(_ESCAPE.sub(lambda match: chr(int(match[1], 16)), str(cell.value))).strip()
         except NotText as error:
@@ -198,8 +166,6 @@ class Sheet:
             shown = number_text(value, "General") or ""
             told = f"the number format {code!r} is not known here, so the plain number was read; CSV has what is shown"
             self._say(told, cell)
-        if not self._decimal and ("." in shown or "," in shown):
-            self._decimal = shown
         return shown
 
     def _moment(self, cell: ReadOnlyCell, value: date | time | timedelta) -> str:

@@ -41,10 +41,6 @@ class Unreadable(str):
     __slots__ = ()
 
 
-CUT = Unreadable("was cut by the data-set viewer. Download the file itself")
-EMPTY: Mapping[str, list[str]] = {}
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row: where it stands, such as `line 7`, and its cells by column; blank cells are left out."""
@@ -277,55 +273,22 @@ def of_records(records: Records, file: str) -> Table:
 def _json_lines(path: Path) -> Table:
     # not splitlines(): that also splits at U+2028, which JSON allows inside a string
     lines = enumerate(read_text(path).split("\n"), 1)
-    return _of_json(((f"line {number}", _parsed(line, path, number)) for number, line in lines if line.strip()), path)
+    found = ((f"line {number}", _parsed(line, path, number)) for number, line in lines if line.strip())
+    return of_objects(found, str(path))
 
 
 def _json(path: Path) -> Table:
-    """A list of objects, or an object that holds one, such as `{"rows": [...]}` of a data-set viewer."""
-    read = _parsed(read_text(path), path, 1)
-    labels: Mapping[str, list[str]] = EMPTY
+    """A list of objects, or an object that holds one."""
     notes: tuple[str, ...] = ()
+    read = _parsed(read_text(path), path, 1)
     if isinstance(read, dict):
         lists = [key for key, value in read.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
-        key = "rows" if "rows" in lists else lists[0] if len(lists) == 1 else None
-        labels, notes = _viewer_labels(read), (f"the items were read from {key!r}",)
-        read = read.get(key)
+        key = lists[0] if len(lists) == 1 else None
+        read, notes = read.get(key), (f"the items were read from {key!r}",)
     if not isinstance(read, list):
         raise ProblemError(f"{path}: must be a list of objects, [{{...}}, {{...}}]")
-    table = _of_json(((f"item {number}", value) for number, value in enumerate(read, 1)), path, labels)
+    table = of_objects(((f"item {number}", value) for number, value in enumerate(read, 1)), str(path))
     return replace(table, notes=(*notes, *table.notes))
-
-
-def _of_json(found: Iterable[tuple[str, object]], path: Path, labels: Mapping[str, list[str]] = EMPTY) -> Table:
-    """The table of objects in a file, which may be wrapped in what a tool keeps about each."""
-    tasks = 0
-
-    def unwrapped() -> Iterator[tuple[str, object]]:
-        nonlocal tasks
-        for where, value in found:
-            if isinstance(value, dict) and isinstance(value.get("row"), dict) and "row_idx" in value:
-                cut = value.get("truncated_cells") or ()
-                row = {name: CUT if name in cut else cell for name, cell in value["row"].items()}
-                yield where, labelled(row, labels)
-            elif isinstance(value, dict) and isinstance(value.get("data"), dict) and _is_task(value):
-                tasks += 1
-                yield where, {**({"id": value["id"]} if "id" in value else {}), **value["data"]}
-            else:
-                yield where, value
-
-    table = of_objects(unwrapped(), str(path))
-    return replace(table, notes=("tasks of Label Studio: their data were read, no annotations",)) if tasks else table
-
-
-def _is_task(value: Mapping[str, object]) -> bool:
-    """Whether an object with `data` is a task as Label Studio takes or exports it."""
-    return bool({"annotations", "predictions"} & value.keys()) or value.keys() <= {"id", "data", "meta"}
-
-
-def _viewer_labels(read: Mapping[str, Any]) -> dict[str, list[str]]:
-    told = read.get("features")
-    features = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    return class_labels({str(one.get("name")): one.get("type") for one in features})
 
 
 def _parsed(text: str, path: Path, line: int) -> object:
@@ -336,27 +299,6 @@ def _parsed(text: str, path: Path, line: int) -> object:
         raise ProblemError(f"{path}: {where}: is not JSON ({error.msg})") from error
     except (RecursionError, ValueError) as error:
         raise ProblemError(f"{path}: line {line}: is nested too deeply, or has a number too long") from error
-
-
-def class_labels(features: object) -> dict[str, list[str]]:
-    """The names of Hugging Face's class labels by column; nothing of what has another shape."""
-    found: dict[str, list[str]] = {}
-    for name, one in features.items() if isinstance(features, dict) else ():
-        names = one.get("names") if isinstance(one, dict) else None
-        if isinstance(names, list) and all(isinstance(label, str) for label in names):
-            found[name] = names
-    return found
-
-
-def labelled(row: Mapping[str, Any], labels: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The row with the name of each class label in place of its number; -1 stands for an unknown one."""
-    return {name: _label(labels[name], value) if name in labels else value for name, value in row.items()}
-
-
-def _label(names: list[str], value: Any) -> Any:
-    if not isinstance(value, int):
-        return value
-    return names[value] if 0 <= value < len(names) else None
 
 
 def _markdown(path: Path) -> Table:
@@ -376,18 +318,16 @@ def _markdown(path: Path) -> Table:
     return of_objects([(path.name, {"id": path.stem, **cells, "question": text.strip()})], str(path))
 
 
-NATIVE = (WORKBOOK, ".parquet", ".arrow")
+NATIVE = (WORKBOOK, ".parquet")
 """What is read in a process of its own."""
 READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),
     WORKBOOK: _native,
     **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
     ".json": _json,
-    **dict.fromkeys(NATIVE[1:], _native),
+    ".parquet": _native,
     **dict.fromkeys(MARKDOWN, _markdown),
 }
-ABOUT = ("README.md", "dataset_info.json", "state.json", "dataset_dict.json")
-"""Files that describe a folder and are no items: a README, and those of `datasets.save_to_disk`."""
 
 
 def _folder(path: Path, sheet: str, question: str) -> Table:
@@ -414,7 +354,7 @@ def _folder(path: Path, sheet: str, question: str) -> Table:
 
 def _counts(file: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.is_file() and file.suffix.lower() in READERS and file.name not in ABOUT and not hidden
+    return file.is_file() and file.suffix.lower() in READERS and file.name != "README.md" and not hidden
 
 
 def _endings() -> str:

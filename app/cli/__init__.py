@@ -47,7 +47,7 @@ def main() -> None:
             _print(STOPPED)
         raise
     finally:
-        sys.excepthook = _name_package  # typer has put its own there
+        sys.excepthook = sys.__excepthook__  # typer has put its own there
 
 
 def _check_arguments(words: list[str]) -> None:
@@ -59,15 +59,6 @@ def _check_arguments(words: list[str]) -> None:
                 f"The argument {ascii(os.fsencode(word))[1:]} is not in UTF-8. Use a terminal with UTF-8; if "
                 "it names a file, give the file another name."
             )
-
-
-def _name_package(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback, and the package that raised the error where it is not Parley."""
-    from problems.plugins import raising_package
-
-    sys.__excepthook__(kind, error, trace)
-    if (package := raising_package(error)) is not None:
-        _print(f"The error is not in Parley, but in the package {package}.", style="red")
 
 
 def _message_of(error: ParleyError | OSError) -> str:

@@ -44,7 +44,6 @@ from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
 from experiments.views.translatable_texts import unused_translations
-from problems.plugins import nowhere
 from storage.db.database_url import redact_password
 from storage.db.engine import open_database
 from storage.db.file_lock import serving_lock
@@ -170,7 +169,7 @@ def check(
         "hash": found.hash,
         "median_minutes": minutes,
         "errors": [],
-        "advice": [*advice(found, minutes), *nowhere()],
+        "advice": advice(found, minutes),
         "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
         "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
         **(estimate_costs(found, trial, participants) if trial and cost else {}),

@@ -38,7 +38,6 @@ from app.web.sub_path import SubPath
 from experiments.errors import StudyError
 from experiments.study.study import Study
 from problems.errors import ParleyError
-from problems.plugins import raising_package
 from storage.db.engine import Database
 from storage.log.seats import last_us
 from storage.registers.origins import Origin
@@ -176,9 +175,7 @@ async def error_response(request: Request, error: Exception) -> Response:
     """The response to an unexpected error: a sentence and a reference, under which the log has the cause."""
     reference = secrets.token_hex(4)
     expected = isinstance(error, ParleyError)
-    package = None if expected else raising_package(error)
     fault = f"{error}" if expected else f"{type(error).__name__}: {error}"
-    fault += f"; the fault is that of {package}" if package else ""
     log.error(
         "%s %s, session %s: %s [%s]", request.method, redacted_path(request), session_of(request), fault, reference
     )
