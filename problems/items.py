@@ -18,11 +18,13 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from problems.errors import ProblemError, did_you_mean
 from problems.problem import Option, Problem
@@ -61,59 +63,54 @@ ORDERED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMap:
-    """Which columns hold what. Blank: recognised by its name, or absent."""
+class Columns(BaseModel):
+    """The columns of a table of items."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
     question: str = ""
-    options: str | tuple[str, ...] = ()
-    """One column with a list of options, or a column for each, in their order."""
+    """The text that participants read."""
+    options: str | list[str] = ""
+    """A column for each option, in their order, or one column with a list or an object of them; 2 to 26. None for
+    a free answer. If `answer` is one of these columns, each item's options get an order of their own."""
     answer: str = ""
+    """The right answer: the option's letter, text or number."""
     id: str = ""
+    """The item's name in exported files. Default: numbered."""
     dataset: str = ""
-    tags: tuple[str, ...] | None = None
-    """The columns that become tags; None for every other column that holds texts."""
-    sheet: str = ""
-    """The sheet of a workbook. Blank: the first with a question."""
-    answers_from: int | None = None
-    """0 or 1: the number of the first option, where answers are numbers. None: as the table shows it."""
+    """The collection that the item belongs to. Default: the name of the file."""
+    tags: list[str] | None = None
+    """The columns by which a study can choose items (`where`). Default: every other column that holds texts."""
+    sheet: str | None = None
+    """The sheet of an Excel file. Default: the first with a column for the question."""
+    answers_from: Literal[0, 1] | None = None
+    """The number of the first option, where answers are numbers. Default: as the table shows it."""
+
+    @field_validator("answers_from", mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        return int(value) if value in ("0", "1") else value
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> ColumnMap:
-        known = [field.name for field in fields(cls)]
-        faults: list[str] = []
-        for name, value in given.items():
-            if name not in known:
-                hint = did_you_mean(name, known)
-                faults.append(f"{name!r} is not a part of an item; allowed: {', '.join(known)}.{hint}")
-            elif name == "answers_from" and str(value) not in ("0", "1", "None"):
-                faults.append(f"answers_from must be 0 or 1, not {value!r:.60}")
-            elif name != "answers_from" and value is not None and not _names(name, value):
-                faults.append(f"{name} must be the name of a {SHEET if name == SHEET else 'column'}, not {value!r:.60}")
-        if faults:
-            raise ProblemError("columns:", *faults)
-        read: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in given.items()
-            if value is not None
-        }
-        return cls(**read | ({"answers_from": int(read["answers_from"])} if "answers_from" in read else {}))
+    def of(cls, given: Mapping[str, Any]) -> Columns:
+        """The map that is written as `columns` of a study file; raises ProblemError."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            unknown = did_you_mean(next(iter(given.keys() - cls.model_fields), ""), cls.model_fields)
+            faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}." for one in error.errors())
+            allowed = f"allowed: {', '.join(cls.model_fields)}.{unknown}"
+            raise ProblemError("columns:", *faults, allowed) from error
 
     def to_json(self) -> dict[str, Any]:
         """The parts that are told or were recognised, as a study file has them under `columns`."""
-        found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {name: value for name, value in found.items() if value not in ("", [], None)}
+        return {name: value for name, value in self.model_dump().items() if value not in ("", [], None)}
 
     @property
     def used(self) -> set[str]:
         """The columns that are no tags."""
         options = (self.options,) if isinstance(self.options, str) else self.options
         return {self.question, self.answer, self.id, self.dataset, *options} - {""}
-
-
-def _names(part: str, value: object) -> bool:
-    several = isinstance(value, list) and all(isinstance(name, str) for name in value)
-    return several if part == "tags" else isinstance(value, str) or (part == "options" and several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +138,7 @@ class Choices:
 class Items:
     """What was understood of a table."""
 
-    columns: ColumnMap
+    columns: Columns
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     faults: tuple[str, ...]
@@ -157,8 +154,8 @@ def load(path: Path, columns: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 def table_of(path: Path, columns: Mapping[str, Any]) -> Table:
     """The table of a file, of which a workbook's sheet may be named; raises ProblemError."""
-    given = ColumnMap.of(columns)
-    return read_table(path, given.sheet, given.question)
+    given = Columns.of(columns)
+    return read_table(path, given.sheet or "", given.question)
 
 
 def inline(items: Sequence[object], columns: Mapping[str, Any], name: str) -> tuple[Problem, ...]:
@@ -178,7 +175,7 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     Nothing is raised for bad rows: `faults` has them all, and `problems` the others. Raises ProblemError if `given` is
     no mapping of columns.
     """
-    columns = recognised(table.columns, ColumnMap.of(given))
+    columns = recognised(table.columns, Columns.of(given))
     if faults := list(_absent(table.columns, columns)):
         return Items(columns, (), table.notes, tuple(faults))
     chosen = [_attempt(row, columns) for row in table.rows]
@@ -211,7 +208,7 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     return Items(columns, problems, (*notes, *_doubts(read, columns)), tuple(faults), places)
 
 
-def _doubts(read: Sequence[tuple[str, Problem]], columns: ColumnMap) -> Iterator[str]:
+def _doubts(read: Sequence[tuple[str, Problem]], columns: Columns) -> Iterator[str]:
     """What can be used and is seldom meant."""
     alike = [where for where, problem in read if _has_equal_options(problem)]
     if alike:
@@ -225,7 +222,7 @@ def _has_equal_options(problem: Problem) -> bool:
     return len({option.text.strip().casefold() for option in problem.options}) < len(problem.options)
 
 
-def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
+def recognised(there: Sequence[str], given: Columns) -> Columns:
     """The map, with blanks filled by the columns that have usual names; a column under `tags` is filled in nowhere."""
     taken = given.used | {*(given.tags or ())}
     free = {plain_name(name): name for name in reversed(there) if name not in taken}
@@ -242,18 +239,18 @@ def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
         ]
         letters = [(key, name) for key, name in keyed if not key.isdecimal()]
         chosen = letters if len(letters) >= FEWEST else [(key.zfill(2), name) for key, name in keyed if key.isdecimal()]
-        found |= {"options": tuple(name for _, name in sorted(chosen))} if len(chosen) >= FEWEST else {}
+        found |= {"options": [name for _, name in sorted(chosen)]} if len(chosen) >= FEWEST else {}
     right = given.answer or found.get("answer")
     wrong = [name for name in there if name not in taken and WRONG.fullmatch(plain_name(name))]
     wrong = [name for name in wrong if not LIST.fullmatch(plain_name(name))] or wrong
     if right and wrong and not (given.options or "options" in found):
-        found["options"] = (right, *wrong)
+        found["options"] = [right, *wrong]
     if LABEL in free and not right and (given.options or "options" in found):
         found["answer"] = free[LABEL]
-    return replace(given, **found)
+    return given.model_copy(update=found)
 
 
-def _absent(there: Sequence[str], columns: ColumnMap) -> Iterator[str]:
+def _absent(there: Sequence[str], columns: Columns) -> Iterator[str]:
     """The columns that are named and not there; and the question, if no column holds it."""
     known = f"there are: {', '.join(there)}."
     for part in ("question", "options", "answer", "id", "dataset", "tags"):
@@ -265,10 +262,10 @@ def _absent(there: Sequence[str], columns: ColumnMap) -> Iterator[str]:
         yield f"no column holds the question; name it, as in `columns: {{question: NAME}}`; {known}"
 
 
-def tag_columns(table: Table, columns: ColumnMap) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def tag_columns(table: Table, columns: Columns) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that are tags, and a note on others that would be if they held texts."""
     if columns.tags is not None:
-        return columns.tags, ()
+        return tuple(columns.tags), ()
     others = [name for name in table.columns if name not in columns.used]
     lists = [name for name in others if any(not isinstance(row.cells.get(name, ""), str) for row in table.rows)]
     notes = (f"columns with lists or objects are no tags, and were passed over: {', '.join(lists)}",) if lists else ()
@@ -276,7 +273,7 @@ def tag_columns(table: Table, columns: ColumnMap) -> tuple[tuple[str, ...], tupl
 
 
 def _problem(
-    row: Row, columns: ColumnMap, choices: Choices, name: str, dataset: str, tags: Sequence[str], base: int | None
+    row: Row, columns: Columns, choices: Choices, name: str, dataset: str, tags: Sequence[str], base: int | None
 ) -> Problem:
     text = _text_cell(row, columns.question)
     if not text:
@@ -313,7 +310,7 @@ def _text_cell(row: Row, column: str) -> str:
     return value
 
 
-def _attempt(row: Row, columns: ColumnMap) -> Choices | ProblemError:
+def _attempt(row: Row, columns: Columns) -> Choices | ProblemError:
     """The options of a row, or why it has none that can be used."""
     try:
         found = _choices(row, columns)
@@ -326,7 +323,7 @@ def _attempt(row: Row, columns: ColumnMap) -> Choices | ProblemError:
     return ProblemError(f"option {blank[0]} is blank, and one after it is not") if blank else found
 
 
-def _choices(row: Row, columns: ColumnMap) -> Choices:
+def _choices(row: Row, columns: Columns) -> Choices:
     if isinstance(columns.options, str):
         return _of_cell(_held(row, columns.options), columns.options)
     texts: list[str] = []
@@ -449,7 +446,7 @@ def _no_option(said: str, options: Sequence[Option]) -> ProblemError:
     return ProblemError(f"the answer {said!r} is no option; allowed: {keys}, or its text")
 
 
-def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: ColumnMap) -> int | None:
+def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: Columns) -> int | None:
     """Whether answers that are numbers begin at 0 or at 1; None if the table does not show it."""
     zero = False
     for row, choices in rows:
@@ -461,8 +458,8 @@ def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: ColumnMap) -> int
     return 0 if zero else None
 
 
-def _at_one_place(found: Sequence[Choices], columns: ColumnMap) -> bool:
+def _at_one_place(found: Sequence[Choices], columns: Columns) -> bool:
     """Whether the right option stands at the same place in each row by the table's form."""
-    if isinstance(columns.options, tuple):
+    if isinstance(columns.options, list):
         return columns.answer in columns.options
     return bool(found) and all(choices.right == 0 for choices in found)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from types import TracebackType
 from typing import Any
 
 from app.errors import ArgumentInvalid

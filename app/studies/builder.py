@@ -21,7 +21,7 @@ from experiments.study.schema import StudyFile
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from problems.errors import ProblemError
-from problems.items import ColumnMap, understand
+from problems.items import Columns, understand
 from problems.problem import Problem
 from problems.registry import ITEMS
 from problems.tables import parse_csv
@@ -512,7 +512,7 @@ def _longest(given: Answers) -> str:
     return max(texts, key=lambda name: len(getattr(given, name)))
 
 
-def _item(problem: Problem, columns: ColumnMap) -> dict[str, Any]:
+def _item(problem: Problem, columns: Columns) -> dict[str, Any]:
     """A row of the table under the names that a study file recognises."""
     options = [option.text for option in problem.options]
     told: dict[str, Any] = {"id": problem.id if columns.id else "", "question": problem.text, "options": options}

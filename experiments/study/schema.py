@@ -26,6 +26,7 @@ from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, 
 from experiments.study.sections.retention import Period
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import kinds
+from problems.items import Columns
 
 
 class ProblemGroups(StrictModel):
@@ -40,28 +41,6 @@ class ProblemGroups(StrictModel):
     """The number of problems in a group, or the number from each dataset."""
     numbered: Literal["within", "across"] = "within"
     """Whether numbers start at 0 again for each value of the tag in `within`, or continue across values."""
-
-
-class Columns(StrictModel):
-    """The columns of a table of items."""
-
-    question: str = ""
-    """The text that participants read."""
-    options: str | list[str] = ""
-    """A column for each option, in their order, or one column with a list or an object of them; 2 to 26. None for
-    a free answer. If `answer` is one of these columns, each item's options get an order of their own."""
-    answer: str = ""
-    """The right answer: the option's letter, text or number."""
-    id: str = ""
-    """The item's name in exported files. Default: numbered."""
-    dataset: str = ""
-    """The collection that the item belongs to. Default: the name of the file."""
-    tags: list[str] | None = None
-    """The columns by which a study can choose items (`where`). Default: every other column that holds texts."""
-    sheet: str | None = None
-    """The sheet of an Excel file. Default: the first with a column for the question."""
-    answers_from: Literal[0, 1] | None = None
-    """The number of the first option, where answers are numbers. Default: as the table shows it."""
 
 
 class ProblemSource(StrictModel):

@@ -32,7 +32,7 @@ from experiments.study.base_model import Slug
 from experiments.study.fields import choice
 from experiments.study.screen import Panel, ProblemBlock, ProgressView, Screen
 from problems.errors import ParleyError, ProblemError
-from problems.items import SHEET, ColumnMap, Items, recognised, tag_columns, understand
+from problems.items import SHEET, Columns, Items, recognised, tag_columns, understand
 from problems.pictures import MOST_BYTES, MOST_PIXELS, PictureMap
 from problems.pools import load_pool
 from problems.problem import Problem
@@ -208,15 +208,17 @@ class ItemsSection:
         told = pool.get("columns") if pool.get("path") == file else None
         saved = dict(told) if isinstance(told, Mapping) else {}
         try:
-            asked = ColumnMap.of(saved)
-            table = self._files(name).read(file, *([_sheet_of(chosen)] if chosen else [asked.sheet, asked.question]))
+            asked = Columns.of(saved)
+            table = self._files(name).read(
+                file, *([_sheet_of(chosen)] if chosen else [asked.sheet or "", asked.question])
+            )
             if chosen and _fits(table, chosen):
                 given = _given(table, chosen)
             else:
-                given = saved if not chosen or asked.sheet == _sheet_of(chosen) else {SHEET: _sheet_of(chosen)}
+                given = saved if not chosen or (asked.sheet or "") == _sheet_of(chosen) else {SHEET: _sheet_of(chosen)}
             items = understand(table, given, _stem(file))
         except ProblemError as error:
-            broken = Items(ColumnMap(), (), (), (str(error),))
+            broken = Items(Columns(), (), (), (str(error),))
             return {self._columns: gr.update(visible=False), **self._results_of(visitor, name, broken)}
         one, several = [NONE, *((column, column) for column in table.columns)], list(table.columns)
         columns = items.columns
@@ -243,9 +245,9 @@ class ItemsSection:
                 try:
                     problems = load_pool(pool, called, self._desk.drafts.folder(name))
                 except ProblemError as error:
-                    return Items(ColumnMap(), (), (note,), (str(error),))
+                    return Items(Columns(), (), (note,), (str(error),))
                 places = tuple(f"item {number}" for number in range(1, len(problems) + 1))
-                return Items(ColumnMap(), problems, (note,), (), places)
+                return Items(Columns(), problems, (note,), (), places)
         return None
 
     def _results_of(self, visitor: CurrentUser, name: str, items: Items, columns: Sequence[str] = ()) -> Updates:
@@ -371,9 +373,9 @@ def _given(table: Table, chosen: Chosen) -> dict[str, Any]:
     given = {part: value for part, value in zip((*PARTS, *SETTINGS), chosen, strict=True) if value}
     if len(given.get("options", ())) == 1:
         given["options"] = given["options"][0]
-    guessed = recognised(table.columns, ColumnMap.of(given)).to_json()
+    guessed = recognised(table.columns, Columns.of(given)).to_json()
     if guessed.keys() - given.keys() - {"dataset"}:
-        others, _ = tag_columns(table, ColumnMap.of({**given, "tags": None}))
+        others, _ = tag_columns(table, Columns.of({**given, "tags": None}))
         given["tags"] = list(dict.fromkeys((*given.get("tags", ()), *others)))
     return given
 
