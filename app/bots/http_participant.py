@@ -12,93 +12,43 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from functools import lru_cache
 from html import unescape
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import httpx2
 from pydantic import TypeAdapter
 
 from app.errors import RehearsalImpossible, VisitFailed
 from experiments.study.fields import AnyField, Field
-from experiments.study.screen import (
-    Block,
-    ChatMessage,
-    ChatView,
-    CodeBlock,
-    NoticeBlock,
-    Panel,
-    ProblemBlock,
-    ProgressView,
-    ReplyView,
-    RoundView,
-    Screen,
-    TextBlock,
-    Timing,
-    TranscriptBlock,
-)
+from experiments.study.screen import Block, Screen
 
-FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
+FIELD: TypeAdapter[Field] = TypeAdapter(AnyField)
+BLOCKS: Mapping[str, type[Block]] = {block.kind: block for block in get_args(Block)}
+_types = lru_cache(get_type_hints)
 
 
 def screen_of(plain: Mapping[str, Any]) -> Screen:
-    return Screen(
-        **{
-            **plain,
-            "panel": _panel(plain["panel"]),
-            "progress": ProgressView(**plain["progress"]),
-            "timing": Timing(**plain["timing"]) if plain["timing"] else None,
-            "actions": tuple(plain["actions"]),
-        }
-    )
+    """The screen of its JSON, which has lists for tuples and mappings for everything else."""
+    found: Screen = _value(Screen, plain)
+    return found
 
 
-def _panel(plain: Mapping[str, Any]) -> Panel:
-    chat = plain["chat"]
-    return Panel(
-        plain["title"],
-        tuple(_block(dict(block)) for block in plain["blocks"]),
-        FIELDS.validate_python(plain["fields"]),
-        ChatView(
-            **{
-                **chat,
-                "messages": tuple(ChatMessage(**message) for message in chat["messages"]),
-                "rating": FIELDS.validate_python(chat["rating"]),
-                "rounds": tuple(_round(one) for one in chat["rounds"]),
-            }
-        )
-        if chat
-        else None,
-        plain["button"],
-        plain["decline"],
-    )
-
-
-def _round(plain: Mapping[str, Any]) -> RoundView:
-    return RoundView(plain["message"], tuple(ReplyView(**reply) for reply in plain["replies"]), plain["voted"])
-
-
-def _block(plain: dict[str, Any]) -> Block:
-    match plain.pop("block"):
-        case "text":
-            return TextBlock(**plain)
-        case "problem":
-            return ProblemBlock(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
-        case "transcript":
-            ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])
-            return TranscriptBlock(
-                **{
-                    **plain,
-                    "messages": tuple(ChatMessage(**message) for message in plain["messages"]),
-                    "ratings": ratings,
-                }
-            )
-        case "notice":
-            return NoticeBlock(plain["text"], tuple(plain["about"]))
-        case "code":
-            return CodeBlock(**plain)
-        case other:
-            raise ValueError(f"no block is called {other!r}")
+def _value(kind: Any, plain: Any) -> Any:
+    if kind is Field:
+        return FIELD.validate_python(plain)
+    if kind == Block:
+        kind = BLOCKS[plain["block"]]
+    parts = get_args(kind)
+    if get_origin(kind) is tuple:
+        same = parts[-1] is Ellipsis
+        return tuple(_value(parts[0] if same else parts[place], one) for place, one in enumerate(plain))
+    made: Any = next(filter(is_dataclass, (kind, *parts)), None)  # a part of X | None
+    if made is None or plain is None:
+        return plain
+    types = _types(made)
+    return made(**{name: _value(types[name], value) for name, value in plain.items() if name != "block"})
 
 
 PATIENCE_S = 60.0

@@ -180,7 +180,7 @@ async def _start_session(
 async def _comes(
     runtime: SessionService, clock: VirtualClock, live: LoadedSession, step: str, *, careful: bool
 ) -> bool:
-    """Let the bot act until the step is before it; whether it came there. Who is careful passes every check."""
+    """Let the bot act until the step is before it; whether it came there."""
     bot = RandomBot(live.state.seed)
     for _ in range(MOST_CLICKS if step else 0):
         await runtime.settled(live.stream)
@@ -188,13 +188,21 @@ async def _comes(
         screen = live.screen
         if screen.ended or without_indices(screen.path) == step:
             break
-        kind, values = bot.act(screen)
-        if kind == "submit" and careful:
-            values |= correct_answers(live)
-        clock.advance(CLICK_S)
-        wait_until_open(clock, screen)
-        await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}")
+        await click(runtime, clock, live, bot, careful=careful)
     return not step or without_indices(live.screen.path) == step
+
+
+async def click(
+    runtime: SessionService, clock: VirtualClock, live: LoadedSession, bot: RandomBot, *, careful: bool
+) -> None:
+    """Let a bot act on the screen before it. Who is careful passes every check."""
+    screen = live.screen
+    kind, values = bot.act(screen)
+    if kind == "submit" and careful:
+        values |= correct_answers(live)
+    clock.advance(CLICK_S)
+    wait_until_open(clock, screen)
+    await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}")
 
 
 def dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:

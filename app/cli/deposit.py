@@ -12,8 +12,8 @@ import typer
 from pydantic import SecretStr
 
 from app.cli.commands import command
-from app.cli.common import AsJson, settings_in_use
-from app.cli.printing import out, print_json
+from app.cli.common import AsJson, argument, option, settings_in_use
+from app.cli.printing import echo, show
 from app.clock import SystemClock
 from app.config.settings import env_name
 from app.deposit import HuggingFace, Zenodo
@@ -34,21 +34,33 @@ from storage.datasets.deposits import (
 )
 
 To = Literal["huggingface", "zenodo"]
-TO = "huggingface or zenodo. Default: none, so that only the gate is shown."
-REVIEWED = "You have looked at this column, and it can be published. It is recorded. Can be given several times."
-DESCRIBING = f"The columns that describe participants (`age,gender`), besides those that the schema marks; or `{NONE}`."
-NAME = "The repository at Hugging Face (`lab/data`). Default: the study's name."
 
 
 @command("deposit")
 def deposit(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of an export.")],
-    to: Annotated[To | None, typer.Option(metavar="REPOSITORY", help=TO)] = None,
-    publish: Annotated[bool, typer.Option("--publish", help="Make it public, which cannot be undone.")] = False,
-    reviewed: Annotated[list[str] | None, typer.Option(metavar="COLUMN", help=REVIEWED)] = None,
-    demographics: Annotated[str, typer.Option(metavar="COLUMNS", help=DESCRIBING)] = "",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who decides, with --reviewed and --demographics.")] = "",
-    name: Annotated[str, typer.Option(metavar="NAME", help=NAME)] = "",
+    folder: Annotated[Path, argument("FOLDER", "The folder of an export.")],
+    to: Annotated[
+        To | None, option("--to REPOSITORY", "huggingface or zenodo. Default: none, so that only the gate is shown.")
+    ] = None,
+    publish: Annotated[bool, option("--publish", "Make it public, which cannot be undone.")] = False,
+    reviewed: Annotated[
+        list[str] | None,
+        option(
+            "--reviewed COLUMN",
+            "You have looked at this column, and it can be published. It is recorded. Can be given several times.",
+        ),
+    ] = None,
+    demographics: Annotated[
+        str,
+        option(
+            "--demographics COLUMNS",
+            f"The columns that describe participants (`age,gender`), besides those that the schema marks; or `{NONE}`.",
+        ),
+    ] = "",
+    by: Annotated[str, option("--by NAME", "Who decides, with --reviewed and --demographics.")] = "",
+    name: Annotated[
+        str, option("--name NAME", "The repository at Hugging Face (`lab/data`). Default: the study's name.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """A gate comes first: personal data, small cells and unreviewed free text each need a decision.
@@ -62,7 +74,7 @@ def deposit(
     made = deposit_export(export, report, _repository(to), publish=publish, name=name) if to else None
     if as_json:
         gate = {"passed": not report.open, "threshold": THRESHOLD, **asdict(report)}
-        print_json({"gate": gate, "deposit": made.model_dump(mode="json") if made else None})
+        show({"gate": gate, "deposit": made.model_dump(mode="json") if made else None}, as_json)
     elif made:
         _print_deposit(export, made)
     if to is None and report.open:
@@ -96,14 +108,14 @@ def _repository(to: To) -> HuggingFace | Zenodo:
 
 def _print_gate(export: ExportFolder, report: GateReport) -> None:
     if report.simulated:
-        _say("No person took part in these sessions: the gate has nothing to examine.")
+        echo("No person took part in these sessions: the gate has nothing to examine.")
         return
     for one in report.findings:
         decision = f"reviewed by {'; '.join(dict.fromkeys(one.reviews.values()))}" if one.resolved else "open"
-        _say(f"{one.kind}: {', '.join(one.columns)}: {one.detail} ({decision})")
+        echo(f"{one.kind}: {', '.join(one.columns)}: {one.detail} ({decision})")
     if report.k is not None:
-        _say(f"k-anonymity of {', '.join(report.demographics)}: k = {report.k}, of {report.people:,} people")
-    _say(_advice(export, report) if report.open else "The gate is passed.")
+        echo(f"k-anonymity of {', '.join(report.demographics)}: k = {report.k}, of {report.people:,} people")
+    echo(_advice(export, report) if report.open else "The gate is passed.")
 
 
 def _advice(export: ExportFolder, report: GateReport) -> str:
@@ -120,14 +132,10 @@ def _advice(export: ExportFolder, report: GateReport) -> str:
 
 def _print_deposit(export: ExportFolder, made: Deposit) -> None:
     if not made.published:
-        _say(f"Deposited as a draft that only you see: {made.url}")
-        _say(f"Look at it there, then publish it: parley deposit {quote(str(export.path))} --to {made.to} --publish")
+        echo(f"Deposited as a draft that only you see: {made.url}")
+        echo(f"Look at it there, then publish it: parley deposit {quote(str(export.path))} --to {made.to} --publish")
     else:
-        _say(f"Published: {made.url}")
+        echo(f"Published: {made.url}")
         doi = made.doi or f"the DOI that {made.url}/settings generates"
-        _say(f"Write below `dataset:` in the study file: `doi: {doi}`, and run `parley metadata {export.study} FILE`")
-    _say(f"Recorded in {record_file(export.path)}")
-
-
-def _say(text: str) -> None:
-    out.print(text, markup=False, highlight=False, soft_wrap=True)
+        echo(f"Write below `dataset:` in the study file: `doi: {doi}`, and run `parley metadata {export.study} FILE`")
+    echo(f"Recorded in {record_file(export.path)}")

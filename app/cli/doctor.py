@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from shlex import quote
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from app.cli.commands import command
-from app.cli.common import AsJson, with_saved
+from app.cli.common import AsJson, argument, with_saved
 from app.cli.logging_setup import set_up
-from app.cli.printing import out, print_json
+from app.cli.printing import echo, show
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.doctor import Deployment, Diagnosis, examine
@@ -24,7 +24,7 @@ from storage.db.database_url import sqlite_path
 from storage.errors import StorageError
 from storage.registers.studies import Studies
 
-COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
+COLOURS = {"ok": "", "warning": "yellow", "problem": "red"}
 FIRST = "Correct this setting; nothing else can be looked at before."
 
 
@@ -32,9 +32,9 @@ FIRST = "Correct this setting; nothing else can be looked at before."
 def doctor(
     studies: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="STUDY",
-            help="Study files, or names of studies that come with Parley. Default: the published ones.",
+        argument(
+            "STUDY",
+            "Study files, or names of studies that come with Parley. Default: the published ones.",
             show_default=False,
         ),
     ] = None,
@@ -46,13 +46,12 @@ def doctor(
     """
     found = list(_findings(studies or []))
     if as_json:
-        print_json([{"area": area, "level": one.level, "what": one.what, "to_do": one.to_do} for area, one in found])
+        show([{"area": area, **asdict(one)} for area, one in found], as_json)
     else:
         for area, one in found:
-            colour = COLOURS[one.level]
-            out.print(f"[{colour}]{one.level:<7}[/{colour}] {area}: {escape(one.what)}", highlight=False)
+            echo(f"{one.level:<7} {area}: {one.what}", COLOURS[one.level])
             if one.to_do:
-                out.print(f"        {escape(one.to_do)}", highlight=False)
+                echo(f"        {one.to_do}")
     if any(one.level == "problem" for _, one in found):
         raise typer.Exit(1)
 

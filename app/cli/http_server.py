@@ -21,7 +21,6 @@ from collections import Counter
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 from typing import Any
 
 import uvicorn
@@ -288,13 +287,6 @@ def end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parley-parent", daemon=True).start()
-
-
-def how_it_ended(process: BaseProcess) -> str:
-    code = process.exitcode or 0
-    with suppress(ValueError):
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return f"signal {-code}"
 
 
 def open_when_up(page: str, settings: Settings, port: int) -> None:

@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, StudyName, existing_database, name_of, require_folder, settings_in_use
-from app.cli.printing import err, out
+from app.cli.common import (
+    INTERRUPTED,
+    STDOUT,
+    StudyName,
+    existing_database,
+    name_of,
+    option,
+    require_folder,
+    settings_in_use,
+)
+from app.cli.printing import echo, err, progress_bar, warn
 from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown, TrialError
 from experiments.errors import suggestion
@@ -38,60 +46,24 @@ PAPERS = ("chatbench",)
 HTML = "html"
 ENDINGS = {"htm": HTML, "markdown": "md"}
 
-OutFile = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="The file to write; `-` for standard output. Default: STUDY-report.html.",
-    ),
-]
-Format = Annotated[
-    str,
-    typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMS)}. Default: by the file's ending."),
-]
 OriginChoice = Annotated[
     str | None,
-    typer.Option(
-        metavar="ORIGIN",
-        help="Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
+    option(
+        "--origin ORIGIN",
+        "Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
     ),
 ]
 Part = Annotated[
     str,
-    typer.Option(
-        metavar="PART",
-        help="Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first.",
-    ),
-]
-Unfinished = Annotated[
-    bool,
-    typer.Option("--unfinished", help="Also analyse sessions that were not completed."),
-]
-ComparedPaper = Annotated[
-    str,
-    typer.Option(
-        "--compare-with",
-        metavar="PAPER",
-        help=f"Add the figures published in a paper: {', '.join(PAPERS)}.",
-    ),
-]
-MatchedModels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--match-model",
-        metavar="MINE=THEIRS",
-        help="With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
+    option(
+        "--part PART", "Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first."
     ),
 ]
 PeekReason = Annotated[
     str,
-    typer.Option(
-        "--peek",
-        metavar="REASON",
-        help="Look at the outcomes of a preregistered study before its end; this is recorded, and the report "
-        "states it.",
+    option(
+        "--peek REASON",
+        "Look at the outcomes of a preregistered study before its end; this is recorded, and the report states it.",
     ),
 ]
 
@@ -99,13 +71,24 @@ PeekReason = Annotated[
 @command("report")
 def report_(
     study: StudyName,
-    to: OutFile = None,
-    form: Format = "",
+    to: Annotated[
+        Path | None,
+        option("-o --out FILE", "The file to write; `-` for standard output. Default: STUDY-report.html."),
+    ] = None,
+    form: Annotated[str, option("--format FORMAT", f"One of {', '.join(FORMS)}. Default: by the file's ending.")] = "",
     origin: OriginChoice = None,
     part: Part = "",
-    unfinished: Unfinished = False,
-    against: ComparedPaper = "",
-    called: MatchedModels = None,
+    unfinished: Annotated[bool, option("--unfinished", "Also analyse sessions that were not completed.")] = False,
+    against: Annotated[
+        str, option("--compare-with PAPER", f"Add the figures published in a paper: {', '.join(PAPERS)}.")
+    ] = "",
+    called: Annotated[
+        list[str] | None,
+        option(
+            "--match-model MINE=THEIRS",
+            "With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
+        ),
+    ] = None,
     reason: PeekReason = "",
 ) -> None:
     """Each figure has its interval, n and a sentence.
@@ -141,7 +124,7 @@ def report_(
             file.write(content)
     except KeyboardInterrupt:
         err.print("Stopped. No report was written.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     _print_summary(path, made)
 
 
@@ -163,8 +146,7 @@ def _first(database: Database, study: str) -> str:
 @contextmanager
 def _stepping() -> Iterator[Steps]:
     """Show a progress bar with the part that is computed."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("Reading", total=None)
 
         def steps(parts: list[AnalysisStep]) -> Iterable[AnalysisStep]:
@@ -182,8 +164,8 @@ def _print_summary(path: Path, made: Report) -> None:
     people = how_many(made.results.analysed, "participant")
     if made.origin == Origin.IMPORT and not made.flow.arrived:
         people = "rows that belong to no participant"
-    out.print(f"{path}: {how_many(number, 'figure')} of {people} ({made.whose})", highlight=False)
+    echo(f"{path}: {how_many(number, 'figure')} of {people} ({made.whose})")
     if made.warning:
-        out.print(f"[yellow]{made.warning}[/yellow]")
+        warn(made.warning)
     if made.against is not None:
-        out.print(f"[dim]{made.comparison_summary}[/dim]", highlight=False)
+        echo(made.comparison_summary, "dim")

@@ -106,7 +106,6 @@ def serve_studies(
     demo: bool = False,
     invite: bool = False,
     open_browser: bool = False,
-    qr: bool = False,
 ) -> None:
     """Serve these studies and the published ones until stopped, and print the links for participants."""
     from app.cli.workers import require_settings_of_workers, supervise
@@ -126,7 +125,7 @@ def serve_studies(
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
         echo(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
-        print_links(studies, database, settings, qr=qr)
+        print_links(studies, database, settings)
         echo(f"  data: {redact_password(settings.database_url)}")
         if invite:
             invite_first(settings, database)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +30,7 @@ from app.cli.common import (
     require_folder,
     settings_in_use,
 )
-from app.cli.printing import echo, err, progress_bar, show, warn
+from app.cli.printing import echo, err, progress_bar, show
 from app.clock import SystemClock, VirtualClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -50,7 +50,6 @@ from storage.reports.analysis_data import flow
 
 if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
     from app.analysis.trial.outcomes import TrialData
-    from app.analysis.trial.power import ParticipantsNeeded, PowerPoint
     from app.analysis.trial.power_plan import HypothesisPower, Pilot
     from experiments.study.sections.plan import Hypothesis, Plan
 
@@ -264,19 +263,18 @@ def power(
     options = PowerOptions(assumed, answers, questions, tuple(sizes or ()), tuple(effects or ()), runs, seed)
     planned = [plan_power(found, plan, one, tried, pilot, options) for one in chosen]
     results = _run(planned, workers or os.cpu_count() or 1, Path(f"{found.name}-power.jsonl"), resume)
-    costs = _Costs(trial, pilot.minutes or trial.typical_minutes, reward)
+    minutes = pilot.minutes or trial.typical_minutes
+    hypotheses_ = [_hypothesis_data(one, lambda n: _costs(n, trial, minutes, reward)) for one in results]
     if to is not None:
         _write_figure(results, to)
-    currency = found.file.currency
+    whole = {"study": found.name, "hash": found.hash, "runs": options.runs, "seed": options.seed}
+    whole |= {"currency": found.file.currency, "without_price": trial.unpriced}
     if as_json:
-        whole = {"study": found.name, "hash": found.hash, "runs": options.runs, "seed": options.seed}
-        hypotheses_ = [_hypothesis_data(one, costs) for one in results]
-        show({**whole, "currency": currency, "without_price": trial.unpriced, "hypotheses": hypotheses_}, as_json)
+        show({**whole, "hypotheses": hypotheses_}, as_json)
         return
-    for one in results:
-        show(_summary(one, costs, currency), as_json)
-    if trial.unpriced:
-        warn(f"Costs lack models without a `price`: {', '.join(trial.unpriced)}.")
+    show(whole, as_json)
+    for one in hypotheses_:
+        show(_tables(one), as_json)
 
 
 def _assumed(told: Sequence[str]) -> dict[str, float]:
@@ -354,22 +352,13 @@ def _run(planned: Sequence[HypothesisPower], workers: int, store: Path, resume: 
     return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in planned]
 
 
-@dataclass(frozen=True, slots=True)
-class _Costs:
-    """What a number of participants costs and takes: models as simulated participants call them, and the median minutes
-    of complete sessions of the pilot, or of simulated participants."""
-
-    trial: DryRunResult
-    minutes: float
-    reward: float | None
-
-    def of(self, participants: int) -> dict[str, Any]:
-        """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
-        return {
-            "model_cost": participants * fmean(self.trial.costs),
-            "hours": participants * self.minutes / 60,
-            "rewards": None if self.reward is None else participants * self.reward,
-        }
+def _costs(participants: int, trial: DryRunResult, minutes: float, reward: float | None) -> dict[str, Any]:
+    """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
+    return {
+        "model_cost": participants * fmean(trial.costs),
+        "hours": participants * minutes / 60,
+        "rewards": None if reward is None else participants * reward,
+    }
 
 
 def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
@@ -380,7 +369,7 @@ def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
         file.write(svg(power_chart(panels, {one.hypothesis.id: one.effects[0] for one in results})).encode())
 
 
-def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:
+def _hypothesis_data(one: HypothesisPower, costs: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
     looks = one.design.looks and one.design.looks.model_dump(mode="json")
     points = [
         asdict(point) | {"power": point.power, "low": point.interval[0], "high": point.interval[1]}
@@ -388,11 +377,12 @@ def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:
     ]
     needed = [
         {"effect": effect, "power": power, **asdict(need)}
-        | (costs.of(need.participants) if need.participants is not None else {})
+        | (costs(need.participants) if need.participants is not None else {})
         for effect, power, need in one.needed()
     ]
     return {
         "id": one.hypothesis.id,
+        "claim": one.hypothesis.claim,
         "assumptions": asdict(one.assumed),
         "design": asdict(one.design) | {"looks": looks},
         "null_effect": one.effects[0],
@@ -401,45 +391,11 @@ def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:
     }
 
 
-def _summary(one: HypothesisPower, costs: _Costs, currency: str) -> dict[str, Any]:
-    """The powers of a hypothesis by size and effect with their intervals, and the participants for 80 and 90 %."""
-    by = {(point.participants, point.effect): point for point in one.points}
-    needed = [
-        {
-            "effect": effect,
-            "power": power_,
-            "participants": _participants(need),
-            "currency": currency,
-            **(costs.of(need.participants) if need.participants is not None else {}),
-        }
-        for effect, power_, need in one.needed()
-    ]
-    return {
-        "hypothesis": one.hypothesis.id,
-        "claim": one.hypothesis.claim,
-        "null_effect": one.effects[0],
-        "answers_each": one.design.answers,
-        "questions": one.design.questions,
-        "alpha": one.design.alpha,
-        "assumptions": asdict(one.assumed),
-        "power": [
-            {
-                "participants": size,
-                **{f"effect {effect:g}": _percent(by[size, effect]) for effect in one.effects},
-                "mean end": by[size, one.effects[:2][-1]].mean_participants if one.design.looks else None,
-            }
-            for size in sorted({point.participants for point in one.points})
-        ],
-        "needed": needed,
-    }
-
-
-def _percent(point: PowerPoint) -> str:
-    low, high = point.interval
-    return f"{100 * point.power:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def _participants(need: ParticipantsNeeded) -> str:
-    if need.participants is None:
-        return "more than simulated; give a larger -n"
-    return f"at most {need.participants:,}; give a smaller -n" if need.at_most else f"{need.participants:,}"
+def _tables(hypothesis: Mapping[str, Any]) -> dict[str, Any]:
+    """A hypothesis for people: its powers with their intervals in per cent, by size and effect."""
+    by_size: dict[int, dict[str, Any]] = {}
+    for one in hypothesis["points"]:
+        row = by_size.setdefault(one["participants"], {"participants": one["participants"]})
+        low, high = 100 * one["low"], 100 * one["high"]
+        row[f"effect {one['effect']:g}"] = f"{100 * one['power']:.1f} % ({low:.1f} to {high:.1f})"
+    return {**hypothesis, "points": [by_size[size] for size in sorted(by_size)]}

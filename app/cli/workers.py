@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from app.cli.http_server import NOT_STARTED, end_with_parent, family_of, how_it_ended, listen
+from app.cli.http_server import NOT_STARTED, end_with_parent, family_of, listen
 from app.cli.logging_setup import set_up
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -73,7 +73,7 @@ def _begin(settings: Settings, references: Sequence[str], listening: socket.sock
 
 def _has_ended(worker: BaseProcess) -> bool:
     if worker.exitcode is not None:
-        log.error("the worker %d has ended (%s); another takes its place", worker.pid, how_it_ended(worker))
+        log.error("the worker %d has ended (%s); another takes its place", worker.pid, worker.exitcode)
     return worker.exitcode is not None
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.backends import registry as backends
+from app.backends.model_ref import parse_model_ref
+from app.backends.registry import asks_servers
 from app.config.settings import Settings
 from app.privacy.screens import Arm
 from experiments.session.disclosures import disclosures
 from experiments.session.telemetry import disclosure
 from experiments.study.sections.dataset_info import DatasetInfo
-from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.privacy import Operator, PrivacyInfo
 from experiments.study.study import Study
 from experiments.study.template import names
@@ -40,17 +40,6 @@ TEMPLATES.filters |= {
     "quoted": lambda text: "\n".join(f"> {line}".rstrip() for line in str(text).strip().splitlines()),
     "stated": lambda text, key: text or f"Not stated: write it here, or into the study file ({key}).",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ModelServer:
-    """A server that models of the study are requested from. `host` is empty if the settings do not have it."""
-
-    name: str
-    host: str
-    models: tuple[str, ...]
-    annotators: tuple[str, ...]
-    operator: Operator
 
 
 def data_protection_document(
@@ -95,34 +84,21 @@ def data_protection_document(
     )
 
 
-def _servers(study: Study, settings: Settings) -> Iterator[ModelServer]:
-    models: dict[str, list[str]] = {}
-    for name, spec in study.file.models.items():
-        if backends.asks_servers(spec.backend):
-            models.setdefault(spec.server or spec.backend, []).append(name)
-    annotators: dict[str, list[str]] = {}
-    for name, annotator in (study.file.annotators or {}).items():
-        if server := _annotators_server(annotator.model, study.file.models):
-            annotators.setdefault(server, []).append(name)
+def _servers(study: Study, settings: Settings) -> Iterator[dict[str, Any]]:
+    """The servers that models and annotators of the study are requested from."""
+    used: dict[str, dict[str, list[str]]] = {}
+    annotators = {name: one.model for name, one in (study.file.annotators or {}).items() if one.model}
+    for kind, models in (("models", {name: name for name in study.file.models}), ("annotators", annotators)):
+        for name, model in models.items():
+            spec = parse_model_ref(study, model).model
+            if asks_servers(spec.backend):
+                used.setdefault(spec.server or spec.backend, {"models": [], "annotators": []})[kind].append(name)
     known = study.file.privacy.model_servers if study.file.privacy else {}
-    for name in dict.fromkeys((*models, *annotators)):
-        used = tuple(models.get(name, ())), tuple(annotators.get(name, ()))
-        yield ModelServer(name, _server_host(name, settings), *used, known.get(name, Operator()))
-
-
-def _annotators_server(model: str, models: dict[str, ModelSpec]) -> str:
-    """The server of an annotator's model: that of a model of the study, or `backend:name@server`."""
-    if spec := models.get(model):
-        return (spec.server or spec.backend) if backends.asks_servers(spec.backend) else ""
-    backend, _, rest = model.partition(":")
-    server = rest.rpartition("@")[2] if "@" in rest else backend
-    return server if rest and backends.asks_servers(backend) else ""
-
-
-def _server_host(name: str, settings: Settings) -> str:
     own = {"openai": settings.openai_base_url, "anthropic": settings.anthropic_base_url}
-    server = settings.find_server(name)
-    return _host(server.url if server else own.get(name) or "")
+    for name, by in used.items():
+        server = settings.find_server(name)
+        host = _host(server.url if server else own.get(name) or "")
+        yield {"name": name, "host": host, **by, "operator": known.get(name, Operator())}
 
 
 def _host(url: str) -> str:

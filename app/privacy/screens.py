@@ -1,24 +1,36 @@
-"""Every screen of a study, as simulated participants meet it with a scripted model: what the pictures are taken of.
+"""Every screen of a study, as simulated participants meet it with a scripted model, and pictures of them by Chromium.
 
-Conditions that show the same steps and texts are one arm. The participants act in a database that is thrown away, on a
-clock of their own; the same study gives the same screens.
+Conditions that show the same steps and texts are one arm. All of it happens in databases that are thrown away: nothing
+reaches the deployment's database, its alerts or a model server. The same study gives the same screens.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
 
-from app.bots.preview_session import CLICK_S, MOST_CLICKS, MOST_TRIES, is_open, step_chains, without_factor
+import uvicorn
+
+from app.bots.preview_session import MOST_CLICKS, MOST_TRIES, click, dated, is_open, step_chains, without_factor
 from app.bots.random_bot import RandomBot
-from app.bots.simulate import START_US, correct_answers, wait_until_open
-from app.clock import VirtualClock
+from app.bots.simulate import START_US
+from app.clock import SystemClock, VirtualClock
+from app.config.secret import secret_for
 from app.config.settings import Settings
-from app.session.service import SessionService
+from app.errors import SettingsError
+from app.session.service import Sessions, SessionService
 from app.session.transitions import LoadedSession
+from app.web.participant.session_cookie import SessionCookie
+from app.web.participant.signed_links import TrialLinks
 from experiments.events import Event
 from experiments.session.telemetry import without_indices
 from experiments.study.cells import cells
@@ -26,24 +38,33 @@ from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.study import Study
 from experiments.study.template import names
 from experiments.views.translatable_texts import texts_in
-from storage.db.engine import open_database
+from problems.errors import install_line
+from storage.db.engine import Database, open_database
 from storage.registers.origins import Origin
+from storage.registers.studies import Studies
 
-Key: TypeAlias = tuple[object, ...]
+Key = tuple[object, ...]
 """What screens that look alike have in common; it begins with the step's path without the numbers of turns."""
-AsyncScreens: TypeAlias = AsyncIterator[tuple[Key, Screen, tuple[Event, ...]]]
 START = "start"
 """The name of the start page among the pictures; no session has begun there."""
-CAREFUL, CARELESS = 0, 1
-"""The first participant passes every check; the second answers by chance, and may meet what comes after a failure."""
+DECLINES = 2
+"""The first participant passes every check, the second answers by chance, the third does not consent."""
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDTHS, HEIGHT = (1280, 390), 800
+OTHERWISE = "Or make the document without pictures: --no-screenshots"
+READY = "document.documentElement.dataset.ready === 'yes'"
+MOST_MS = 30_000
+STREAM = "00000000-0000-4000-8000-{:012d}"
+# not those of the deployment: nobody is alerted, and no proxy is in front
+OWN = {"secret": None, "alert_webhook_url": None, "trusted_proxies": "", "public_url": None}
+LIMITLESS = {"requests_per_second": 1_000, "request_burst": 10_000, "sessions_per_address_per_hour": 10_000}
 
 
 @dataclass(frozen=True, slots=True)
 class SeenScreen:
-    """A screen: what led to it, its name among the pictures, and its title in the document. `number` counts from 1."""
+    """A screen: its name among the pictures, its title in the document, and what led to it."""
 
     name: str
-    number: int
     title: str
     path: str
     events: tuple[Event, ...]
@@ -62,12 +83,19 @@ class Arm:
 async def walk_every_arm(study: Study, language: str) -> tuple[Arm, ...]:
     """The screens of each arm. `study` is one whose models are offline (`offline`)."""
     found = []
-    for number, (label, values) in enumerate(arms(study).items(), 1):
-        found.append(await _walk_arm(study, language, f"arm-{number}", label, values))
+    for number, (label, values) in enumerate(_arms(study).items(), 1):
+        with TemporaryDirectory() as folder:
+            database, clock = open_database(f"sqlite:///{folder}/screens.db"), VirtualClock(START_US)
+            runtime = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
+            try:
+                found.append(await _walk_arm(runtime, clock, study, language, f"arm-{number}", label, values))
+            finally:
+                await runtime.close()
+                database.dispose()
     return tuple(found)
 
 
-def arms(study: Study) -> dict[str, Mapping[str, str]]:
+def _arms(study: Study) -> dict[str, Mapping[str, str]]:
     """The conditions that differ in what participants meet: a label, and the factors' values of one cell of each."""
     chains = list(step_chains(study.flow))
     told = {name for _, step in study.steps for text in texts_in(step) for name in names(text)} & study.factors.keys()
@@ -81,101 +109,58 @@ def arms(study: Study) -> dict[str, Mapping[str, str]]:
     return {label or "All participants": values for label, values in zip(labels, found.values(), strict=True)}
 
 
-async def _walk_arm(study: Study, language: str, slug: str, label: str, values: Mapping[str, str]) -> Arm:
+async def _walk_arm(
+    runtime: SessionService,
+    clock: VirtualClock,
+    study: Study,
+    language: str,
+    slug: str,
+    label: str,
+    values: Mapping[str, str],
+) -> Arm:
+    runtime.studies.register(study)
     wanted = {path for path, chain in step_chains(study.flow) if is_open(chain, values)}
+    data = {"language": language} if len(study.file.offered) > 1 else {}
     seen: dict[Key, tuple[Screen, tuple[Event, ...]]] = {}
-    with TemporaryDirectory() as folder:
-        database = open_database(f"sqlite:///{folder}/screens.db")
-        clock = VirtualClock(START_US)
-        runtime = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
-        try:
-            runtime.studies.register(study)
-            for number in range(MOST_TRIES):
-                walker = _Walker(runtime, clock, study, values, language, f"{slug}:{number}")
-                for key, screen, events in [found async for found in walker.walk(careful=number % 2 == CAREFUL)]:
-                    seen.setdefault(key, (screen, events))
-                if number >= CARELESS and wanted <= {str(key[0]) for key in seen}:
-                    break
-            decliner = _Walker(runtime, clock, study, values, language, f"{slug}:declines")
-            for key, screen, events in [found async for found in decliner.decline()]:
-                seen.setdefault(key, (screen, events))
-        finally:
-            await runtime.close()
-            database.dispose()
+    for tried in range(MOST_TRIES):
+        live = await runtime.enrol(
+            study, origin=Origin.PERSON, seed=f"{slug}:{tried}", shut=without_factor(study, values), data=data
+        )
+        bot = RandomBot(live.state.seed)
+        for _ in range(MOST_CLICKS):
+            await runtime.settled(live.stream)
+            live = await runtime.get(live.stream) or live
+            screen = live.screen
+            seen.setdefault(_key(live), (screen, runtime.log.load(live.stream)))
+            if screen.ended:
+                break
+            if tried == DECLINES and "decline" in screen.actions:
+                await runtime.participant(live.stream, "decline", screen.path, {}, seen=screen.seen)
+            else:
+                await click(runtime, clock, live, bot, careful=tried % 2 == 0)
+        if tried >= DECLINES and wanted <= {str(key[0]) for key in seen}:
+            break
     first = {path: number for number, path in reversed([*enumerate(str(key[0]) for key in seen)])}
     ordered = sorted(seen.items(), key=lambda one: (one[1][0].ended, first[str(one[0][0])]))
     screens = tuple(
-        SeenScreen(f"{slug}-{number:02}-{_slug(screen)}", number, _title(screen), str(key[0]), events)
+        SeenScreen(f"{slug}-{number:02}-{_slug(screen)}", _title(screen), str(key[0]), events)
         for number, (key, (screen, events)) in enumerate(ordered, 1)
     )
     not_met = dict.fromkeys(path for path, _ in study.steps if path in wanted - {one.path for one in screens})
     return Arm(label, screens, tuple(not_met))
 
 
-@dataclass(frozen=True, slots=True)
-class _Walker:
-    """A simulated participant of one arm."""
-
-    runtime: SessionService
-    clock: VirtualClock
-    study: Study
-    values: Mapping[str, str]
-    language: str
-    seed: str
-
-    async def walk(self, *, careful: bool) -> AsyncScreens:
-        """Take part to the end; each screen with a key that is the same for screens that look alike."""
-        live = await self._begin()
-        bot = RandomBot(live.state.seed)
-        for _ in range(MOST_CLICKS):
-            await self.runtime.settled(live.stream)
-            live = await self.runtime.get(live.stream) or live
-            yield _key(live), live.screen, self.runtime.log.load(live.stream)
-            if live.screen.ended:
-                return
-            kind, values = bot.act(live.screen)
-            if kind == "submit" and careful:
-                values |= correct_answers(live)
-            await self._act(live, kind, values)
-
-    async def decline(self) -> AsyncScreens:
-        """Go on to the consent form, and decline."""
-        live = await self._begin()
-        bot = RandomBot(live.state.seed)
-        while "decline" not in live.screen.actions:
-            if live.screen.ended or live.state.seq > MOST_CLICKS:
-                return
-            kind, values = bot.act(live.screen)
-            await self._act(live, kind, values | dict(correct_answers(live)))
-            live = await self.runtime.get(live.stream) or live
-        await self._act(live, "decline", {})
-        live = await self.runtime.get(live.stream) or live
-        yield _key(live), live.screen, self.runtime.log.load(live.stream)
-
-    async def _begin(self) -> LoadedSession:
-        data = {"language": self.language} if len(self.study.file.offered) > 1 else {}
-        shut = without_factor(self.study, self.values)
-        seed = f"screens:{self.seed}"
-        return await self.runtime.enrol(self.study, origin=Origin.PERSON, seed=seed, shut=shut, data=data)
-
-    async def _act(self, live: LoadedSession, kind: str, values: Mapping[str, object]) -> None:
-        screen = live.screen
-        self.clock.advance(CLICK_S)
-        wait_until_open(self.clock, screen)
-        await self.runtime.participant(
-            live.stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}"
-        )
-        await self.runtime.settled(live.stream)
-
-
 def _key(live: LoadedSession) -> Key:
     screen = live.screen
     turned = sum(event.kind == "turned" for event in live.state.facts.get(screen.path, ()))
-    notices = any(isinstance(block, NoticeBlock) for block in screen.panel.blocks)
-    return without_indices(screen.path), screen.outcome, screen.actions, turned, notices, _said(screen)
+    return without_indices(screen.path), screen.outcome, screen.actions, turned, _has_notice(screen), _has_chat(screen)
 
 
-def _said(screen: Screen) -> bool:
+def _has_notice(screen: Screen) -> bool:
+    return any(isinstance(block, NoticeBlock) for block in screen.panel.blocks)
+
+
+def _has_chat(screen: Screen) -> bool:
     """Whether there is a conversation already."""
     chat = screen.panel.chat
     return chat is not None and bool(chat.messages or chat.rounds)
@@ -189,7 +174,103 @@ def _slug(screen: Screen) -> str:
 def _title(screen: Screen) -> str:
     if screen.ended:
         return f"The end: {screen.outcome.replace('_', ' ')}"
-    said = ", in a conversation" if _said(screen) else ""
+    said = ", in a conversation" if _has_chat(screen) else ""
     rated = ", to be rated" if {"rate", "vote"} & {*screen.actions} else ""
-    notice = ", with a notice" if any(isinstance(block, NoticeBlock) for block in screen.panel.blocks) else ""
-    return f"{without_indices(screen.path)}{said}{rated}{notice}"
+    return f"{without_indices(screen.path)}{said}{rated}{', with a notice' if _has_notice(screen) else ''}"
+
+
+def chromium() -> str | None:
+    """Its path; None if there is none but playwright's own."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
+def require_playwright() -> None:
+    """Raise SettingsError with the line to install playwright if it is missing."""
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError as error:
+        raise SettingsError(
+            f"Pictures of screens need a package that is not installed: {install_line('screenshots')} ({error}). "
+            f"{OTHERWISE}"
+        ) from None
+
+
+def file_of(folder: Path, name: str, width: int) -> Path:
+    return folder / f"{name}-{width}.png"
+
+
+def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: str) -> Iterator[Path]:
+    """Take a picture of each screen in each width, and yield its file. Raises SettingsError without Chromium."""
+    from playwright.sync_api import Error, sync_playwright
+
+    with _serving(study, screens) as (address, pilot, cookies), sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
+        except Error as error:
+            why = str(error).splitlines()[0]
+            raise SettingsError(
+                f"No Chromium or Chrome starts here: `playwright install chromium`. {OTHERWISE} ({why})"
+            ) from None
+        for width in WIDTHS:
+            size = {"width": width, "height": HEIGHT}
+            context = browser.new_context(viewport=size, reduced_motion="reduce", locale=language)  # type: ignore[arg-type]
+            context.set_default_timeout(MOST_MS)
+            for name, cookie in {START: None, **cookies}.items():
+                context.clear_cookies()
+                if cookie is not None:
+                    context.add_cookies([{**cookie, "url": address}])  # type: ignore[typeddict-item]
+                page = context.new_page()
+                page.goto(address if cookie else pilot)
+                if cookie:
+                    page.wait_for_function(READY)
+                page.evaluate("document.fonts.ready")
+                file = file_of(folder, name, width)
+                page.screenshot(path=file, full_page=True)
+                page.close()
+                yield file
+            context.close()
+        browser.close()
+
+
+@contextmanager
+def _serving(study: Study, screens: Sequence[SeenScreen]) -> Iterator[tuple[str, str, dict[str, dict[str, str]]]]:
+    """A participants' server, with a session for each screen that has come to it just now: its address, a link to the
+    start page, and the sessions' cookies by the screens' names."""
+    from app.web.server import build_app  # Gradio is slow to import, and other commands need none of it
+
+    with TemporaryDirectory() as folder:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        given = {"database_url": f"sqlite:///{folder}/screens.db", "host": "127.0.0.1", "port": port}
+        settings = Settings(**given, **OWN, **LIMITLESS)  # type: ignore[arg-type]
+        database = open_database(settings.database_url)
+        Studies(database).register(study)
+        secret = secret_for(settings, database)
+        signing = SessionCookie(secret, secure=False)
+        streams = {seen.name: STREAM.format(number) for number, seen in enumerate(screens)}
+        asyncio.run(_import(database, study, {streams[seen.name]: seen.events for seen in screens}))
+        quiet = {"log_config": None, "access_log": False, "log_level": "warning", "timeout_graceful_shutdown": 1}
+        app = build_app(settings, database, [study])
+        server = uvicorn.Server(uvicorn.Config(app, host=settings.host, port=port, **quiet))  # type: ignore[arg-type]
+        thread = threading.Thread(target=server.run, name="parley-screens", daemon=True)
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.02)
+            pilot = TrialLinks(secret).link("pilot", study.name, settings.address)
+            cookies = {name: {"name": signing.name, "value": signing.signed(one)} for name, one in streams.items()}
+            yield settings.address, pilot, cookies
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            database.dispose()
+
+
+async def _import(database: Database, study: Study, by_stream: Mapping[str, tuple[Event, ...]]) -> None:
+    sessions = Sessions(database, SystemClock())
+    try:
+        for stream, events in by_stream.items():
+            await sessions.import_session(study, stream, dated(events, sessions.now_us()))
+    finally:
+        await sessions.close()

@@ -1,21 +1,12 @@
-"""QR codes of links, for phones: as text for a terminal, and as a picture for a page."""
+"""QR codes of links, for phones."""
 
 from __future__ import annotations
-
-from io import StringIO
 
 import segno
 from markupsafe import Markup
 
 QUIET_ZONE = 4
 """The margin in modules that ISO/IEC 18004 asks for."""
-
-
-def as_text(link: str) -> str:
-    """Half blocks, light on dark, two modules a line."""
-    text = StringIO()
-    segno.make_qr(link).terminal(out=text, compact=True, border=QUIET_ZONE)
-    return text.getvalue()
 
 
 def as_svg(link: str, label: str) -> Markup:

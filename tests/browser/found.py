@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shutil
 
-from app.privacy.screenshots import chromium, first_of
-
-FIREFOX = ("firefox-esr", "firefox")
-MAC_FIREFOX = Path("/Applications/Firefox.app/Contents/MacOS/firefox")
+from app.privacy.screens import chromium
 
 __all__ = ["chromium", "firefox"]
 
 
 def firefox() -> str | None:
     """Its path, or None where there is none."""
-    return first_of(FIREFOX, MAC_FIREFOX)
+    return shutil.which("firefox-esr") or shutil.which("firefox")

@@ -1,4 +1,4 @@
-"""Pictures of a study's screens: of all, in both widths, shown by the document; and a run that was stopped goes on."""
+"""Pictures of a study's screens: of all, in both widths, shown by the document."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from app.privacy.screens import START
-from app.privacy.screenshots import WIDTHS, file_of
+from app.privacy.screens import WIDTHS
 from tests.fakes.commanding import parley
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium"), pytest.mark.timeout(300), pytest.mark.nightly]
@@ -29,13 +28,12 @@ PICTURES = 3 + 4 + 1
 """In each width: consent, (info,) the end without consent, and the end; and the start page."""
 
 
-def _pictures(folder: Path) -> dict[Path, int]:
-    """The pictures that the command has taken, and when."""
+def _pictures(folder: Path) -> set[Path]:
+    """The pictures that the command has taken."""
     done = parley("privacy", "tiny.yaml", "-o", "papers", "--language", "de", folder=folder)
     assert done.returncode == 0, done.stderr
-    assert not list(folder.rglob("*.part"))
     assert sorted(file.name for file in folder.iterdir()) == ["papers", "tiny.yaml"], "no database was made"
-    return {file: file.stat().st_mtime_ns for file in folder.rglob("*.png")}
+    return set(folder.rglob("*.png"))
 
 
 def test_every_screen_is_pictured_once_in_both_widths_and_shown_by_the_document(tmp_path: Path) -> None:
@@ -48,11 +46,5 @@ def test_every_screen_is_pictured_once_in_both_widths_and_shown_by_the_document(
             assert len(picture.convert("RGB").getcolors(1_000_000) or range(99)) > 20, f"{file.name} is blank"
     document = (tmp_path / "papers" / "data-protection.md").read_text(encoding="utf-8")
     links = [part.partition(">")[0] for part in document.split("](<")[1:]]
-    assert {tmp_path / "papers" / link for link in links} == first.keys()
+    assert {tmp_path / "papers" / link for link in links} == first
     assert len(links) == len(first)
-
-    lost = file_of(next(iter(first)).parent, START, 390)
-    lost.unlink()
-    again = _pictures(tmp_path)
-    assert again.keys() == first.keys()
-    assert [file for file in first if again[file] != first[file]] == [lost]
