@@ -34,7 +34,7 @@ from app.studies.drafts import Drafts
 from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.study import Study
 from problems.errors import ParleyError
-from storage.accounts.secret_fingerprint import refuse_other_secret
+from storage.accounts.audit_log import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import Database, open_database
 from storage.db.network_file import refuse_network_share

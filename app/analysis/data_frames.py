@@ -21,9 +21,7 @@ from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import left_out_sessions, origins_of, part_of, parts_of, require_origin, rows
-from storage.reports.instrument_scores import scored_sessions
-from storage.reports.screen_times import screens
-from storage.reports.survey_answers import survey_answers, survey_questions
+from storage.reports.session_views import scored_sessions, screens, survey_answers, survey_questions
 from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}

@@ -35,7 +35,7 @@ from storage.registers.imported_rows import streams_of_nobody
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded, require_origin
-from storage.reports.survey_answers import survey_questions
+from storage.reports.session_views import survey_questions
 from storage.schemas.registry import released
 
 INSTRUMENT = "instrument"

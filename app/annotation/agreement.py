@@ -11,7 +11,7 @@ from app.annotation.validation_study import STEP, AnnotationField, fields, publi
 from app.errors import AnnotatorUnknown
 from storage.db.engine import Database
 from storage.reports.conversations import Conversation
-from storage.reports.labels import Label, labels
+from storage.reports.session_views import Label, labels
 
 
 @dataclass(frozen=True, slots=True)

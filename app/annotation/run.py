@@ -19,7 +19,7 @@ from experiments.session.annotations import Annotation
 from storage.ai_alone.cells import StoredCell, save_cells
 from storage.ai_alone.replies import StoredReply, stored
 from storage.db.engine import Database
-from storage.log.ai_alone_erasure import forget_erased
+from storage.log.erasure import forget_erased
 from storage.reports.conversations import Conversation, conversations
 from storage.tables import SETTLED
 

@@ -23,7 +23,7 @@ from app.errors import BackendError
 from storage.db.engine import Database
 from storage.errors import StorageError, Unwritable
 from storage.log.event_log import Log
-from storage.log.write_requests import AttemptRow
+from storage.log.writer import AttemptRow
 
 LOOK_S = 0.2
 """How often to check whether replies can be stored again."""

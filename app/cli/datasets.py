@@ -41,10 +41,10 @@ from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import read_statuses
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.formats import FORMATS
+from storage.datasets.exports.personal_data import MODES
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import export_options
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder, write_recruiter_ids
-from storage.datasets.exports.screening import MODES
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files

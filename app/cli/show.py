@@ -67,7 +67,7 @@ from storage.reports.model_calls import attempts
 from storage.reports.monitoring.models import used
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
 from storage.reports.reproducibility import recompute_draws
-from storage.reports.screen_times import ScreenVisit, screens, typical
+from storage.reports.session_views import ScreenVisit, screens, typical
 from storage.yaml_text import yaml_text
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.errors import SettingsError
-from storage.accounts.secret_fingerprint import verify_secret
+from storage.accounts.audit_log import verify_secret
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from storage.db.private_files import create, unwritable

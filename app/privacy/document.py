@@ -22,7 +22,7 @@ from experiments.study.sections.privacy import Operator, PrivacyInfo
 from experiments.study.study import Study
 from experiments.study.template import names
 from storage.db.database_url import sqlite_path
-from storage.reports.person_readme import PARTS
+from storage.reports.person import PARTS
 
 HERE = "this machine"
 MOST_PROBLEMS = 50

@@ -69,7 +69,7 @@ from storage.log.event_log import Log
 from storage.log.projections import rows_of
 from storage.log.quota import StudyCounts
 from storage.log.telemetry import TelemetryBatch
-from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow
+from storage.log.writer import Append, AppendWithCounts, AttemptRow, DraftRow
 from storage.registers.imported_rows import rows_of_events
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies

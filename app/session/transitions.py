@@ -23,7 +23,7 @@ from experiments.study.study import Study
 from storage.log.projections import changed_rows, rows_of
 from storage.log.quota import StudyCounts
 from storage.log.seat_projection import seat_changes, until_us
-from storage.log.write_requests import Append, ClearedDraft, Enrolment
+from storage.log.writer import Append, ClearedDraft, Enrolment
 from storage.registers.origins import QUOTAS_APPLY, Origin
 from storage.schemas.base import ReleasedRow
 

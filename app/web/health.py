@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from problems.errors import ParleyError
 from storage.db.engine import Database, ping
 from storage.log.event_log import NOBODY, Log
-from storage.log.write_requests import DraftRow
+from storage.log.writer import DraftRow
 
 Answer = Callable[[Request], Awaitable[Response]]
 PATIENCE_S = 5.0

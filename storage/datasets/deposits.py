@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from experiments.errors import suggestion
 from storage.datasets.describe.editable_files import EDITABLE, WRITTEN
-from storage.datasets.exports.screening import personal_data_in
+from storage.datasets.exports.personal_data import personal_data_in
 from storage.datasets.imports.records import MOST
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.checksums import NAME, recorded, sha256_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 
-from experiments.session.engine import fold
 from experiments.views.integrity import (
     LEAST_RUNS,
     Dossier,
@@ -28,7 +27,7 @@ from storage.ai_alone.cells import cells_of
 from storage.ai_alone.replies import stored
 from storage.db.engine import Database
 from storage.log import telemetry
-from storage.log.event_log import facts
+from storage.log.folded_sessions import folded_sessions
 from storage.registers.studies import Studies
 
 _session, _seat = tables.sessions.c, tables.seats.c
@@ -82,19 +81,9 @@ def excluded_sessions(database: Database, study: str) -> frozenset[int]:
 
 def session_writings(database: Database, study: str, origins: Sequence[str]) -> Iterator[SessionWriting]:
     """What each session of these origins wrote, oldest first; nothing of those that withdrew."""
-    studies = Studies(database)
-    query = select(_session.stream, _session.hash, _session.ordinal).where(
-        _session.study == study, _session.origin.in_(origins)
-    )
-    with database.connect() as connection:
-        for stream, hash_, number in connection.execute(query.order_by(_session.ordinal)).all():
-            state = fold(facts(connection, stream))
-            if state.seq and state.outcome != "withdrawn":
-                records: dict[str, list[dict[str, Any]]] = {}
-                for row in telemetry.read(database, study, stream):
-                    records.setdefault(row["path"], []).append({**row["data"], "kind": row["kind"]})
-                wrote = written(studies.get(hash_), state, number, records)
-                yield SessionWriting(wrote, state.seed)
+    for stream, number, _, version, state in folded_sessions(database, study, origins):
+        records = telemetry.by_path(telemetry.read(database, study, stream))
+        yield SessionWriting(written(version, state, number, records), state.seed)
 
 
 def replies_alone(database: Database, study: str) -> dict[Question, list[Runs]]:

@@ -1,19 +1,32 @@
-"""Writers of exported files.
+"""Writers of exported files, and what others take their cells for.
 
 CSV as pandas' `to_csv` writes it: a cell is quoted only if necessary, and unknown values are blank. JSON as in the
 releases: one array with an object per line; columns of kind json contain the value itself.
+
+A csv has no cell types, so a spreadsheet takes every cell that begins with one of some characters for a formula, even
+if a participant wrote it (OWASP ASVS 1.2.10). Exact exports keep such cells; the variant for spreadsheets escapes them.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
+from operator import itemgetter
 from typing import Any, BinaryIO, TextIO
 
 import orjson
 
+from storage.column_types import FRACTION
 from storage.schemas.base import Column
+
+Rows = Sequence[Sequence[Any]]
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Includes the full-width forms of = + - @, which Chinese and Japanese spreadsheets treat alike."""
+ESCAPE = "'"
+"""Spreadsheets treat a cell with this prefix as text."""
+WHOLE = re.compile("-?[0-9]+")
 
 
 class _Lines:
@@ -37,7 +50,6 @@ class CsvWriter:
         self._writer.writerow(header)
 
     def rows(self, rows: Iterable[Iterable[Any]]) -> None:
-        """Write some rows."""
         self._writer.writerows(rows)
 
     def close(self) -> None:
@@ -45,7 +57,6 @@ class CsvWriter:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A small file."""
     text = StringIO()
     CsvWriter(text, header).rows(rows)
     return text.getvalue()
@@ -61,7 +72,6 @@ class JsonWriter:
         file.write(b"[")
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write some rows."""
         objects = []
         for row in rows:
             cells = list(row)
@@ -75,3 +85,55 @@ class JsonWriter:
     def close(self) -> None:
         """Write the end of the array."""
         self._file.write(b"\n]\n")
+
+
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would run the cell."""
+    return cell.startswith(FORMULA_STARTS)
+
+
+def escaped(cell: str) -> str:
+    """The cell, with an apostrophe in front if a spreadsheet would run it."""
+    return ESCAPE + cell if is_formula(cell) else cell
+
+
+class CsvCells:
+    """How a csv reader takes the columns, from the rows as they are written: whole numbers as floats if a cell is blank
+    or has a point, as texts if a cell is no number (imported files may have `1.0` and `True`), and a text column
+    without any text as numbers that are all missing."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._numbers = [(number, column.name) for number, column in enumerate(columns) if column.kind == "integer"]
+        self._empty = {number: column.name for number, column in enumerate(columns)}
+        self._floats: set[str] = set()
+        self._texts: set[str] = set()
+        self.rows = 0
+
+    @property
+    def as_floats(self) -> frozenset[str]:
+        return frozenset(self._floats - self._texts)
+
+    @property
+    def as_texts(self) -> frozenset[str]:
+        return frozenset(self._texts)
+
+    @property
+    def empty(self) -> frozenset[str]:
+        """The columns that have no value in any row."""
+        return frozenset(self._empty.values())
+
+    def see(self, rows: Rows) -> None:
+        """Look at some rows, and count them."""
+        self.rows += len(rows)
+        for number in [number for number in self._empty if any(row[number] not in (None, "") for row in rows)]:
+            del self._empty[number]
+        for number, name in self._numbers:
+            for cell in set(map(itemgetter(number), rows)):
+                if not (type(cell) is int or (type(cell) is str and cell.isdecimal())):
+                    self._see(name, cell)
+
+    def _see(self, name: str, cell: Any) -> None:
+        if cell is None or cell == "":
+            self._floats.add(name)
+        elif not (isinstance(cell, int) or WHOLE.fullmatch(cell)):
+            (self._floats if FRACTION.fullmatch(cell) else self._texts).add(name)

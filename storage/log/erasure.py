@@ -11,7 +11,7 @@ recognised, and not even the deployment's secret and the id lead to the data.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import OperationalError
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from experiments.events import Event
 from storage import tables
+from storage.ai_alone.cells import StoredCell, save_cells
 from storage.db.engine import PATIENCE, Database, writer
 from storage.registers.participants import UNLINKED
 from storage.schemas.registry import schemas
@@ -131,3 +132,27 @@ def is_erased(connection: Connection, stream: str) -> bool:
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
     return connection.execute(_ERASED, {"stream": stream}).first() is not None
+
+
+def forget_erased(database: Database, study: str, asked: Sequence[StoredCell]) -> None:
+    """Delete the cells and replies of a plan that are about erased sessions."""
+    erased = _erased(database, {one.stream for one in asked if one.stream})
+    mine = [one for one in asked if one.stream in erased]
+    if not mine:
+        return
+    save_cells(database, study, mine)  # replies are found by their cells, which have the session
+    with writer(database) as connection:
+        with connection.begin():
+            for stream in sorted(erased):
+                forget_annotations(connection, stream)
+        truncate_wal(connection)
+
+
+def _erased(database: Database, streams: Iterable[str]) -> set[str]:
+    own, listed = tables.erasures.c.stream, sorted(streams)
+    found: set[str] = set()
+    with database.connect() as connection:
+        for start in range(0, len(listed), AT_ONCE):
+            query = select(own).where(own.in_(listed[start : start + AT_ONCE]))
+            found |= set(connection.execute(query).scalars())
+    return found

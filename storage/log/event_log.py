@@ -36,8 +36,7 @@ from storage.log import usage
 from storage.log.erasure import truncate_wal
 from storage.log.seats import lock, overdue_sessions
 from storage.log.telemetry import TelemetryBatch, last_activity_us, was_attended
-from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow, Work
-from storage.log.writer import TYPED, write
+from storage.log.writer import TYPED, Append, AppendWithCounts, AttemptRow, DraftRow, Work, write
 
 log = logging.getLogger(__name__)
 

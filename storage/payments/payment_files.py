@@ -26,7 +26,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from experiments.views.bonus import NOTHING
-from storage.datasets.describe.csv_injection import escaped
+from storage.datasets.writers import escaped
 from storage.db.engine import Database
 from storage.db.private_files import create, hold_lock, make_folder, new_folder
 from storage.db.retry import attempts

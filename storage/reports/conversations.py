@@ -18,7 +18,6 @@ from sqlalchemy import Connection, select
 from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, latest_annotations
 from experiments.session.conversation import messages_of
-from experiments.session.engine import fold
 from experiments.session.side_by_side import histories, models_by_slot, rounds
 from experiments.session.state import Location, State, visited
 from experiments.study.study import Study
@@ -28,9 +27,10 @@ from storage import tables
 from storage.column_types import literal
 from storage.db.engine import Database
 from storage.log.event_log import facts
+from storage.log.folded_sessions import folded_sessions
 from storage.registers.imported_rows import recorded_rows, rows_of_events, study_stream
 from storage.registers.origins import Origin, origins
-from storage.registers.studies import Studies
+from storage.reports.analysis_data import sessions_left_out
 from storage.schemas.base import ReleasedRow
 
 Talk = tuple[DialogueMessage, ...]
@@ -92,20 +92,18 @@ def conversations(database: Database, study: str, origin: str, *, whole: bool = 
 
 
 def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conversation]]:
-    studies = Studies(database)
+    if origin != Origin.IMPORT:
+        for session in folded_sessions(database, study, (origin,), sessions_left_out(study, origin)):
+            yield list(_own_conversations(session.study, session.state, session.stream))
+        return
     out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
-    query = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == origin)
+    query = select(_session.stream).where(_session.study == study, _session.origin == origin)
     with database.connect() as connection:
-        known = _questions(connection, study) if origin == Origin.IMPORT else {}
-        wanted = connection.execute(query.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
-    for stream, hash_ in wanted:
+        known = _questions(connection, study)
+        wanted = connection.execute(query.where(_session.stream.not_in(out)).order_by(_session.ordinal)).scalars().all()
+    for stream in wanted:
         with database.connect() as connection:
-            events = facts(connection, stream)
-        if origin == Origin.IMPORT:
-            yield list(_imported(stream, events, known))
-        else:
-            state = fold(events)
-            yield list(_own_conversations(studies.get(hash_), state, stream)) if state.outcome != "withdrawn" else []
+            yield list(_imported(stream, facts(connection, stream), known))
 
 
 def _own_conversations(study: Study, state: State, stream: str) -> Iterator[Conversation]:

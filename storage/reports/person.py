@@ -18,15 +18,17 @@ from experiments.session.state import State
 from experiments.views.quality_flags import SAME_ID
 from experiments.views.transcript import remark
 from storage import tables
+from storage.datasets.describe.markdown import bullets, code, count, join
 from storage.datasets.describe.zip_file import zip_texts
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows, time
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.event_log import facts
+from storage.log.telemetry import by_path
+from storage.log.usage import attempts_of
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
-from storage.reports.person_readme import readme
 from storage.reports.sessions import find_sessions, not_found
 
 DATA, README = "person.json", "README.md"
@@ -158,8 +160,9 @@ def _session_data(connection: Connection, studies: Studies, people: Participants
     person = people.reveal(stream)
     identity = {"recruiter": person.recruiter, "id": person.id, "submission": person.submission} if person else None
     layout = Layout(studies.with_sessions(seat["study"], seat["origin"]))
-    attempts = [row._asdict() for row in connection.execute(_attempts(stream))]
-    record = TidySession(study, state, seat, _telemetry(connection, stream), attempts)
+    attempts = [row._asdict() for row in connection.execute(attempts_of([stream]))]
+    page_told = by_path(connection.execute(_of(tables.telemetry, stream)).mappings())
+    record = TidySession(study, state, seat, page_told, attempts)
     (whole,) = rows("sessions", record, layout)
     ids = {name: value for name, value in whole.items() if name in ("session", *layout.ids)}
     found = {table: [_filled(row, ids) for row in rows(table, record, layout)] for table in TABLES}
@@ -196,21 +199,8 @@ def _filled(row: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None and name not in without}
 
 
-def _telemetry(connection: Connection, stream: str) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in connection.execute(_of(tables.telemetry, stream)):
-        found.setdefault(row.path, []).append({**row.data, "kind": row.kind})
-    return found
-
-
 def _of(table: Table, stream: str) -> Select[Any]:
     return select(table).where(table.c.stream == stream).order_by(*table.primary_key)
-
-
-def _attempts(stream: str) -> Select[Any]:
-    t = tables.attempts.c
-    query = select(tables.attempts).where(t.stream == stream, t.cell.is_(None))
-    return query.order_by(t.started_us, t.turn, t.slot, t.number)
 
 
 def _records(connection: Connection, table: Table, stream: str) -> Iterator[dict[str, Any]]:
@@ -218,3 +208,59 @@ def _records(connection: Connection, table: Table, stream: str) -> Iterator[dict
     for row in connection.execute(_of(table, stream)):
         values = {name: value for name, value in row._asdict().items() if name not in ("stream", "batch")}
         yield {"time": time(values.pop("at_us")), **values}
+
+
+PARTS: Mapping[str, str] = {
+    "identity": "the ID at the recruiter (such as Prolific) under which you took part; it is not in the study's data",
+    "ids_in_exported_data": "the random names that you have in the files made for analysis and publication",
+    "conditions": "the variant of the study that you were assigned to, by chance",
+    "answers": "each of your answers, with the question as you read it",
+    "scores": "the scores of the questionnaires that you filled in, computed from your answers",
+    "ratings": "each of your ratings, rankings and votes",
+    "messages": "your messages and the replies that you read",
+    "timings": "when each screen was shown, for how long, and what the page recorded meanwhile",
+    "events": "what happened, step by step",
+    "model_calls": "each request to a language model for you, with its text, time and cost",
+    "payments": "bonus payments, with the file in which the researchers paid them",
+    "remarks": "what researchers, checks and models noted about you, exclusions included",
+    "not_sent": "what you typed and did not send",
+    "page_records": "what the page recorded in times and counts, without content",
+}
+LEFT_OUT = (
+    "The study itself: texts of screens, the instructions to the models and the list of right answers. They are the "
+    "same for everybody, and secret while the study runs.",
+    "The random seed of the session and the keys by which a link or a browser is recognised. They open the session.",
+    "How many others were in each condition when you arrived. It is about others.",
+    "The names of researchers who wrote a remark.",
+    "Released tables. They are made from the parts above and say the same in another form.",
+    "Files outside of Parley's database, which the researchers have: payment files, earlier exports, backups.",
+)
+
+
+def readme(data: Mapping[str, Any]) -> str:
+    """The README as Markdown."""
+    return join(
+        "# Your data",
+        f"All that is stored of one person in {count(len(data['sessions']), 'session')}, as of {data['made']}. "
+        "Nothing is of anybody else. Times are in UTC.",
+        *_sessions(data),
+        "## What is in `person.json`",
+        "A list `sessions`. Each has the study, the times, how it ended, and:",
+        bullets(f"{code(name)}: {about}" for name, about in PARTS.items()),
+        "## What is left out",
+        bullets(LEFT_OUT),
+        "## For the researcher who hands this over",
+        "It names the person, the condition, the models and which answers were right. While the study runs, this ends "
+        "the person's blinding. Send it only to the person, over a channel that you know to be theirs.",
+    )
+
+
+def _sessions(data: Mapping[str, Any]) -> Iterator[str]:
+    for one in data["sessions"]:
+        about = f"**{one['title']}** ({code(one['study'])}), session {code(one['session'])}"
+        if "erased" in one:
+            yield f"{about}: the data were erased at {one['erased']}. Nothing is left but that there was a session."
+            continue
+        parts = (f"{len(one[name]):,} {name.replace('_', ' ')}" for name in ("answers", "ratings", "messages"))
+        contact = f" Questions: {one['contact']}." if one["contact"] else ""
+        yield f"{about}, started at {one['started']}: {', '.join(parts)}.{contact}"

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from experiments.study.resolve import restore
 from experiments.study.study import Study
 from storage.datasets.describe import describe
-from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped, is_formula
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.writers import FORMULA_STARTS, escaped, is_formula
 from storage.db.engine import Database
 from storage.schemas.registry import schemas
 from tests.fakes.exported import exported

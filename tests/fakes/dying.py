@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from storage.log import event_log
-from storage.log.write_requests import Append
+from storage.log.writer import Append
 from tests.fakes.forked import command
 
 DIED = "died"

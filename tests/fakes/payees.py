@@ -18,7 +18,7 @@ from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns
 from storage import tables
 from storage.db.engine import open_database, writer
-from storage.log.write_requests import Append
+from storage.log.writer import Append
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write

@@ -7,8 +7,7 @@ from itertools import count
 from typing import Any
 
 from storage.db.engine import Database, writer
-from storage.log.write_requests import AttemptRow
-from storage.log.writer import write
+from storage.log.writer import AttemptRow, write
 
 _turns = count(1)
 Row = Mapping[str, Any]

@@ -141,7 +141,7 @@ def second_doors(sources: Sources) -> list[str]:
     asks = [
         f"{path} appends"
         for path, node in _nodes(sources, *ROOMS)
-        if isinstance(node, ast.ImportFrom) and node.module == "storage.log.write_requests"
+        if isinstance(node, ast.ImportFrom) and node.module == "storage.log.writer"
         if any(alias.name.startswith("Append") for alias in node.names) and not path.startswith(APPENDING)
     ]
     inserts = [path for path, node in _nodes(sources, *ROOMS) if _is_insert_of_events(node)]
@@ -249,7 +249,7 @@ PLANTED: Mapping[str, Sources] = {
     "changed_globals": {"app/a.py": "def f():\n    global a\n    a = 1"},
     "long_functions": {"app/a.py": "def f():\n" + "    a = 1\n" * MOST_LINES},
     "ambiguous_classes": {"app/a.py": "class A: ...", "storage/b.py": "class A: ..."},
-    "second_doors": {"app/bots/a.py": "from storage.log.write_requests import AppendWithCounts"},
+    "second_doors": {"app/bots/a.py": "from storage.log.writer import AppendWithCounts"},
     "hasty_tests": {"tests/core/test_a.py": "httpx2.Client()"},
     "misplaced_tests": {"app/a.py": "", "tests/core/app/test_b.py": ""},
     "stale_names": {"app/a.py": '"""As `gone_function` says."""'},

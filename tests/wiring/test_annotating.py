@@ -26,7 +26,7 @@ from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
 from storage.log.projections import differences
 from storage.log.seat_projection import seat_changes
-from storage.log.write_requests import Append
+from storage.log.writer import Append
 from storage.registers.studies import Studies
 from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text

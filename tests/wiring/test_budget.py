@@ -22,7 +22,7 @@ from experiments.errors import Refused
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
-from storage.log.write_requests import Append, AppendWithCounts
+from storage.log.writer import Append, AppendWithCounts
 from storage.registers.study_status import set_status
 from storage.reports.costs import Cost, costs, spending
 from storage.reports.model_calls import attempts

@@ -10,7 +10,7 @@ from experiments.events import Event
 from storage.db import wal_checkpoint
 from storage.db.engine import open_database
 from storage.log.event_log import Log
-from storage.log.write_requests import Append
+from storage.log.writer import Append
 
 CHARS, COMMITS = 8_000, 600
 

@@ -19,8 +19,7 @@ from rich.tree import Tree
 from app.cli.printing import out
 from app.cli.safe_console import EscapingConsole
 from storage import column_types
-from storage.datasets.describe.csv_injection import escaped, is_formula
-from storage.datasets.writers import CsvWriter, JsonWriter
+from storage.datasets.writers import CsvWriter, JsonWriter, escaped, is_formula
 from storage.schemas.base import Column
 from tests.fakes.examples import examples
 from tests.fakes.hostile import ALL, LIGHT

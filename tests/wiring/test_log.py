@@ -15,7 +15,7 @@ from storage.db.engine import Database, open_database
 from storage.errors import Conflict, StorageError, Unwritable
 from storage.log.event_log import Log, last_seq
 from storage.log.quota import StudyCounts
-from storage.log.write_requests import Append, AppendWithCounts, ClearedDraft, DraftRow
+from storage.log.writer import Append, AppendWithCounts, ClearedDraft, DraftRow
 
 
 @pytest.fixture

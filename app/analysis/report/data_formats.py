@@ -24,7 +24,7 @@ from app.analysis.trial.checklists import checklists
 from app.analysis.trial.hypothesis_tests import sides
 from app.analysis.trial.results import HypothesisResult
 from app.analysis.trial.trial_report import TrialReport
-from storage.datasets.describe.csv_injection import escaped
+from storage.datasets.writers import escaped
 from storage.registers.origins import SIMULATED, Origin
 
 SCHEMA = "parley-report/1"

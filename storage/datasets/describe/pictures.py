@@ -14,9 +14,8 @@ from experiments.study.study import Study
 from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
 from storage.column_types import IntegerColumn, TextColumn, choice
-from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.manifest import ExportedFile, ExportManifest
-from storage.datasets.writers import csv_text
+from storage.datasets.writers import csv_text, escaped
 from storage.schemas.base import Column, ReleasedTable
 
 FOLDER, TABLE = "pictures", "pictures.csv"

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any
 
 from experiments.errors import suggestion
-from storage.datasets.exports.rows import Rows
+from storage.datasets.writers import Rows
 from storage.errors import StorageError
 from storage.schemas.base import Column
 

@@ -14,20 +14,18 @@ from sqlalchemy import Connection, false, func, select, union
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe import describe
-from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.describe.pictures import table_names
 from storage.datasets.describe.tidy_documents import tidy_names
 from storage.datasets.exports.atomic_folder import HashingFile, writing
-from storage.datasets.exports.csv_cells import CsvCells
 from storage.datasets.exports.disclosure import round_down
 from storage.datasets.exports.formats import LINES, PARQUET, check, copy_path, write
+from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
-from storage.datasets.exports.rows import Rows, RowSelection
-from storage.datasets.exports.screening import Screening
+from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
-from storage.datasets.writers import CsvWriter, JsonWriter
+from storage.datasets.writers import CsvCells, CsvWriter, JsonWriter, Rows, escaped
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
 from storage.db.private_files import create

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.session_rows import SessionRows
 from storage.datasets.tidy.columns import NAME, session_id
-from storage.datasets.writers import CsvWriter
+from storage.datasets.writers import CsvWriter, escaped
 from storage.db.checksums import NAME as SUMS
 from storage.db.engine import Database
 from storage.db.private_files import writing

@@ -15,13 +15,12 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Select, Table, Text, case, cast, func, literal_column, or_, select
 
 from storage import tables
-from storage.datasets.describe.csv_injection import FORMULA_STARTS
+from storage.datasets.writers import FORMULA_STARTS, Rows
 from storage.registers.imported_rows import study_stream
 from storage.registers.origins import Origin
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 200
-Rows = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)

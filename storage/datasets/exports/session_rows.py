@@ -16,12 +16,13 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from experiments.events import Event
 from experiments.session.engine import fold
 from storage import tables
-from storage.datasets.describe.csv_injection import FORMULA_STARTS
 from storage.datasets.exports.disclosure import rounded_cell
-from storage.datasets.exports.rows import Rows
 from storage.datasets.integrity import SessionEvidence, session_evidence, thresholds_in_force
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
+from storage.datasets.writers import FORMULA_STARTS, Rows
+from storage.log.telemetry import by_path
+from storage.log.usage import attempts_of
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 50
@@ -107,14 +108,14 @@ class SessionRows:
         for page in self._pages(connection):
             streams = [found.stream for found in page]
             events = _by_stream(connection, _events(streams))
-            telemetry = _by_stream(connection, _of(tables.telemetry, streams)) if self.table.name == "timings" else {}
-            attempts = _by_stream(connection, _attempts(streams)) if self.table.name == "model_calls" else {}
+            records = _by_stream(connection, _of(tables.telemetry, streams)) if self.table.name == "timings" else {}
+            attempts = _by_stream(connection, attempts_of(streams)) if self.table.name == "model_calls" else {}
             for found in page:
                 session_events = events.get(found.stream, [])
                 state = fold(_event(row) for row in session_events)
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
-                    page_told = _by_path(telemetry.get(found.stream, ()))
+                    page_told = by_path(row._mapping for row in records.get(found.stream, ()))
                     known = evidence.get(found.ordinal)
                     yield TidySession(studies[found.hash], state, found._asdict(), page_told, calls, known)
 
@@ -155,16 +156,3 @@ def _event(row: Found) -> Event:
 
 def _of(table: Table, streams: Sequence[str]) -> Select[Any]:
     return select(table).where(table.c.stream.in_(streams)).order_by(table.c.stream, table.c.number)
-
-
-def _attempts(streams: Sequence[str]) -> Select[Any]:
-    t = tables.attempts.c
-    query = select(tables.attempts).where(t.stream.in_(streams), t.cell.is_(None))
-    return query.order_by(t.stream, t.started_us, t.turn, t.slot, t.number)
-
-
-def _by_path(records: Sequence[Found]) -> Mapping[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in records:
-        found.setdefault(row.path, []).append({**row.data, "kind": row.kind})
-    return found

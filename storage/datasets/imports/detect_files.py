@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.datasets.imports.csv_reader import CsvReader
-from storage.datasets.imports.json_reader import JsonReader
-from storage.datasets.imports.records import Reader
+from storage.datasets.imports.records import CsvReader, JsonReader, Reader
 from storage.errors import BadFile
 from storage.schemas.base import ReleasedTable, Schema
 

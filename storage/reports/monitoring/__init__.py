@@ -23,14 +23,16 @@ from storage.reports.monitoring.models import Latency, ModelCallSummary, recent,
 from storage.reports.monitoring.sessions import (
     FlagCounts,
     HourCount,
+    Spent,
+    StepTime,
     StuckSession,
     flag_counts,
     over_time,
     session_groups,
     stuck_sessions,
     tally,
+    typical,
 )
-from storage.reports.monitoring.step_times import Spent, StepTime, typical
 
 __all__ = [
     "FlagCounts",

@@ -1,15 +1,22 @@
-"""Who is where: sessions by cell and step, who waits longest, what is odd, and when they came and completed."""
+"""Who is where: sessions by cell and step, who waits longest, what is odd, when they came and completed, and how long
+each step takes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from statistics import median
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, case, func, literal, select
+from sqlalchemy import Connection, and_, bindparam, case, func, literal, select
 
+from experiments.events import Event
+from experiments.session.telemetry import without_indices
+from experiments.session.timing import spans
 from experiments.views.funnel import SessionGroup
 from storage import tables
 from storage.db.engine import Database
@@ -181,3 +188,47 @@ def _counted(
     number = ((column - begin_us) // width_us).label("number")
     found = connection.execute(select(number, func.count()).where(condition).group_by("number"), known)
     return {place: count for place, count in found}
+
+
+MOST_SESSIONS = 100
+Spent = dict[str, dict[str, float]]
+"""Seconds on each screen, by session; those who have ended do not change."""
+_fact = tables.events.c
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """The median time on a step, and how often that was measured."""
+
+    seconds: float
+    times: int
+
+
+def typical(connection: Connection, known: Mapping[str, Any], spent: Spent) -> Mapping[str, StepTime]:
+    """The times of the steps by their folded paths; turns of a loop count each. What was read once is in `spent`."""
+    streams = connection.execute(_LAST_ENDED, known).scalars().all()
+    for stream in spent.keys() - set(streams):
+        del spent[stream]
+    new = [stream for stream in streams if stream not in spent]
+    if new:
+        rows = connection.execute(_FACTS, {"streams": new})
+        for stream, facts in groupby(rows, key=itemgetter(0)):
+            spent[stream] = spans(Event(seq, at_us, "system", path, kind, {}) for _, seq, at_us, path, kind in facts)
+    found: dict[str, list[float]] = {}
+    for screens in spent.values():
+        for path, seconds in screens.items():
+            found.setdefault(without_indices(path), []).append(seconds)
+    return {path: StepTime(median(those), len(those)) for path, those in found.items()}
+
+
+_LAST_ENDED = (
+    select(_seat.stream)
+    .where(OURS, _seat.outcome.is_not(None), _seat.outcome != "withdrawn")
+    .order_by(_seat.begun_us.desc())
+    .limit(MOST_SESSIONS)
+)
+_FACTS = (
+    select(_fact.stream, _fact.seq, _fact.at_us, _fact.path, _fact.kind)
+    .where(_fact.stream.in_(bindparam("streams", expanding=True)))
+    .order_by(_fact.stream, _fact.seq)
+)

@@ -25,7 +25,7 @@ from storage.errors import Conflict
 from storage.log.event_log import Log
 from storage.log.projections import rebuild
 from storage.log.rehearsals import rehearsed_sessions, remove_rehearsal
-from storage.log.write_requests import Append
+from storage.log.writer import Append
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import set_status
 from tests.fakes.databases import busy, read_tables, rows

@@ -16,7 +16,7 @@ from app.web.console.server import build_console
 from app.web.server import build_app
 from experiments.events import Event
 from storage.accounts.accounts import Accounts
-from storage.accounts.secret_fingerprint import WHAT
+from storage.accounts.audit_log import WHAT
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.log.event_log import Log

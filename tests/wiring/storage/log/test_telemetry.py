@@ -19,7 +19,7 @@ from storage import tables
 from storage.db.engine import open_database, writer
 from storage.log import seats, telemetry
 from storage.log.telemetry import MOST_RECORDS
-from storage.reports.screen_times import screens
+from storage.reports.session_views import screens
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot

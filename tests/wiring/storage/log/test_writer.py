@@ -13,8 +13,7 @@ from storage.db.engine import Database, writer
 from storage.errors import Conflict
 from storage.log.event_log import facts
 from storage.log.telemetry import TelemetryBatch
-from storage.log.write_requests import Append, AttemptRow, ClearedDraft, DraftRow, Enrolment, Work
-from storage.log.writer import write
+from storage.log.writer import Append, AttemptRow, ClearedDraft, DraftRow, Enrolment, Work, write
 
 STREAM, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 NEW = Enrolment("study", "h", "person")

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.column_types import JsonColumn, PythonLiteral, TextColumn, all_texts, literal
-from storage.datasets.exports.personal_data import MARKS, mask
-from storage.datasets.exports.screening import Screening, screened_cell
+from storage.datasets.exports.personal_data import MARKS, Screening, mask, screened_cell
 from storage.schemas.base import Column
 
 FOUND = {
