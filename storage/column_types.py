@@ -47,7 +47,6 @@ class ColumnType:
 
     @property
     def allowed(self) -> str:
-        """A description of the allowed values."""
         return self._words() + (", or blank" if self.blank else "")
 
     @property
@@ -80,7 +79,6 @@ class TextColumn(ColumnType):
     what: str = "a text"
 
     def read(self, cell: str) -> str:
-        """The text itself."""
         if self.pattern and not re.fullmatch(self.pattern, cell):
             raise ValueError
         return cell
@@ -99,7 +97,6 @@ class ChoiceColumn(ColumnType):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The texts and their meanings."""
         return self.values
 
     @property
@@ -108,7 +105,6 @@ class ChoiceColumn(ColumnType):
         return (*self.values, *self.also)
 
     def read(self, cell: str) -> str:
-        """The text itself."""
         if cell not in self.values and cell not in self.also:
             raise ValueError
         return cell
@@ -124,7 +120,6 @@ class LabelList(ColumnType):
     values: tuple[str, ...]
 
     def read(self, cell: str) -> str:
-        """The text itself."""
         if not _folded(self.values).issuperset(cell.casefold().split(",")):
             raise ValueError
         return cell
@@ -160,7 +155,6 @@ class IntegerColumn(ColumnType):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The meanings of the listed numbers."""
         return self.named
 
     def read(self, cell: str) -> int:
@@ -184,14 +178,11 @@ class IntegerColumn(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn(ColumnType):
-    """A finite number, possibly with a fraction."""
-
     kind: ClassVar[Kind] = "number"
     low: float = -math.inf
     high: float = math.inf
 
     def read(self, cell: str) -> float:
-        """The number."""
         if not FRACTION.fullmatch(cell):
             raise ValueError
         value = float(cell)
@@ -217,11 +208,9 @@ class PythonLiteral(ColumnType):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The meanings of the numbers in it."""
         return self.named
 
     def read(self, cell: str) -> str:
-        """The cell itself."""
         if cell not in self.also and not self.fits(literal(cell)):
             raise ValueError
         return cell
@@ -242,11 +231,9 @@ class JsonColumn(ColumnType):
     shape: Shape | None = None
 
     def read(self, cell: str) -> str:
-        """The JSON text of a cell."""
         return self.take(json.loads(cell))
 
     def take(self, value: Any) -> str:
-        """Its JSON text."""
         if not self.fits(value):
             raise ValueError
         try:
@@ -269,7 +256,6 @@ def literal(cell: str) -> Any:
 
 
 def all_texts(value: Any) -> bool:
-    """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 

@@ -64,7 +64,6 @@ class Accounts:
         return (*names, TERMINAL, FIRST, STRANGER)
 
     def add(self, name: str, password: str, role: str, by: str) -> None:
-        """Make an account."""
         row = self._row(name, password, role)
         with writer(self._database) as connection, connection.begin():
             self._make(connection, row, by)
@@ -91,7 +90,6 @@ class Accounts:
             self._deeds.forward(connection, by, "changed a password", name)
 
     def change_password(self, name: str, old: str, new: str, *, keep: str) -> None:
-        """Let somebody who knows their password change it, and stay logged in where they are."""
         self.logins.check(name, old)
         self.set_password(name, new, name, keep=keep)
 

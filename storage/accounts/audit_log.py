@@ -33,8 +33,6 @@ class AuditEntry:
 
 
 class AuditLog:
-    """The table of deeds, which only grows."""
-
     def __init__(self, database: Database, clock_us: Callable[[], int]) -> None:
         self._database = database
         self._clock_us = clock_us
@@ -45,7 +43,6 @@ class AuditLog:
         connection.execute(insert(tables.deeds), [row])
 
     def record(self, who: str, what: str, about: str = "") -> None:
-        """Keep a deed that writes nothing else."""
         with writer(self._database) as connection, connection.begin():
             self.forward(connection, who, what, about)
 

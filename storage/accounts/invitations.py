@@ -27,15 +27,12 @@ _HONOURED = or_(_invited.by == TERMINAL, and_(_invited.by == FIRST, ~ANYBODY), _
 
 
 class Invitations:
-    """The table of invitations."""
-
     def __init__(self, database: Database, clock_us: Callable[[], int], deeds: AuditLog) -> None:
         self._database = database
         self._clock_us = clock_us
         self._deeds = deeds
 
     def make(self, role: str, by: str) -> str:
-        """A token that invites somebody to a role."""
         token, known = secrets.token_urlsafe(TOKEN_BYTES), role_for(role)
         row = {"digest": digest(token), "role": known, "by": by, "expires_us": self._clock_us() + LASTS_US}
         with writer(self._database) as connection, connection.begin():

@@ -48,8 +48,6 @@ class LoginSession:
 
 
 class AccountContext(NamedTuple):
-    """What logins and accounts stand on, made once for both."""
-
     database: Database
     clock_us: Callable[[], int]
     passwords: Passwords
@@ -57,8 +55,6 @@ class AccountContext(NamedTuple):
 
 
 class LoginSessions:
-    """The table of logins."""
-
     def __init__(self, means: AccountContext) -> None:
         self._database, self._clock_us, self._passwords, self._deeds = means
         self._tries = LoginThrottle(self._clock_us)
@@ -102,7 +98,6 @@ class LoginSessions:
         return LoginSession(found.name, found.role, login)
 
     def log_out(self, token: str) -> None:
-        """End a login, whoever still has its token."""
         known = and_(_login.digest == digest(token), _login.ended_us.is_(None))
         with writer(self._database) as connection, connection.begin():
             name = connection.execute(select(_login.researcher).where(known)).scalar()
@@ -111,7 +106,6 @@ class LoginSessions:
                 self._deeds.forward(connection, name, "logged out")
 
     def end(self, connection: Connection, name: str, *, but: str = "") -> None:
-        """End all logins of somebody but one."""
         other_logins = and_(_login.researcher == name, _login.ended_us.is_(None), _login.digest != but)
         connection.execute(update(tables.logins).where(other_logins).values(ended_us=self._clock_us()))
 

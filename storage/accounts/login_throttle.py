@@ -32,8 +32,6 @@ class TryLimit(NamedTuple):
 
 
 class LoginThrottle:
-    """The tries of late, under each limit that they count for."""
-
     def __init__(self, clock_us: Callable[[], int]) -> None:
         self._clock_us = clock_us
         self._lock = threading.Lock()
@@ -53,7 +51,6 @@ class LoginThrottle:
             return 0
 
     def undo(self, *limits: TryLimit) -> None:
-        """Count a try no longer: it ended well."""
         with self._lock:
             for one in limits:
                 if times := self._taken.pop(one, [])[:-1]:

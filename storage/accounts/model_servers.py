@@ -38,7 +38,6 @@ class SavedServer:
 
 
 def saved_servers(database: Database) -> tuple[SavedServer, ...]:
-    """The saved servers, in the order of their names."""
     query = select(*(_columns[name] for name in ("name", "kind", "url", "by", "at_us", "sealed")))
     with database.connect() as connection:
         return tuple(SavedServer(*row) for row in connection.execute(query.order_by(_columns.name)))
@@ -63,7 +62,6 @@ def remove_server(database: Database, name: str, by: str, clock_us: Callable[[],
 
 
 def seal_key(secret: str, name: str, url: str, key: str) -> bytes:
-    """The key of a server, sealed."""
     return _fernet(secret).encrypt(orjson.dumps([name, url, key]))
 
 

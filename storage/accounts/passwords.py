@@ -38,7 +38,6 @@ class Passwords:
         self._few = threading.BoundedSemaphore(AT_ONCE)
 
     def kept(self, password: str) -> str:
-        """What is kept of a password."""
         with self._turn():
             return self._hasher.hash(_bytes(password))
 

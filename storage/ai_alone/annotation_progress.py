@@ -34,7 +34,6 @@ class AnnotatorProgress:
 
 
 def annotated_by(database: Database, study: str) -> list[AnnotatorProgress]:
-    """Each annotator and model of a study, in the order of their names."""
     joined = cells.outerjoin(tables.attempts, and_(_try.cell == _cell.cell, _try.sample == 0, _try.step == 0))
     came = {
         "replied": func.max(case((_try.reason.is_(None) & _try.cell.is_not(None), 1), else_=0)),

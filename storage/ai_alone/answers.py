@@ -41,8 +41,6 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MethodProgress:
-    """How far a model has come with a method in a dataset, and how it did."""
-
     model: str
     name: str
     dataset: str
@@ -89,13 +87,11 @@ def derive_answers(database: Database, study: str) -> int:
 
 
 def alone_rows(connection: Connection, study: str) -> list[ReleasedRow]:
-    """The rows of released tables that a study's answers imply."""
     found = list(_tallies(connection, study))
     return [row for name in recorded_schemas(connection, study) for row in schemas()[name].alone_rows(found)]
 
 
 def asked_alone(connection: Connection, study: str) -> bool:
-    """Whether models were asked a study's questions alone."""
     return connection.execute(select(_cell.cell).where(*_mine(study)).limit(1)).first() is not None
 
 

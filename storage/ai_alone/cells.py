@@ -49,7 +49,6 @@ def save_cells(database: Database, study: str, found: Iterable[StoredCell]) -> N
 
 
 def cells_of(database: Database, study: str, kind: Kind | None = None) -> Iterator[StoredCell]:
-    """A study's cells, in the order of their plans."""
     wanted = select(*(_own[name] for name in FIELDS)).where(_own.study == study)
     if kind is not None:
         wanted = wanted.where(_own.kind == kind)

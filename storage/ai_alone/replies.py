@@ -54,7 +54,6 @@ def progress(database: Database, keys: Iterable[str]) -> Iterator[SampleProgress
 
 
 def texts(database: Database, cell: str, sample: int) -> tuple[str, ...]:
-    """The replies to a sample's steps so far."""
     mine = (_own.cell == cell, _own.sample == sample, _own.reason.is_(None))
     with database.connect() as connection:
         return tuple(connection.execute(select(_own.text).where(*mine).order_by(_own.step)).scalars())

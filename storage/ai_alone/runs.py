@@ -56,7 +56,6 @@ def begin_run(database: Database, data: Mapping[str, Any]) -> str:
 
 
 def end_run(database: Database, run: str, data: Mapping[str, Any]) -> None:
-    """Write how a run has ended."""
     _add(database, run, 2, ENDED, data)
 
 
@@ -67,7 +66,6 @@ def _add(database: Database, run: str, seq: int, kind: str, data: Mapping[str, A
 
 
 def runs(database: Database, study: str | None = None) -> list[StoredRun]:
-    """The runs of a study, or of all, oldest first."""
     began = select(_fact.stream, _fact.at_us, _fact.data).where(_fact.kind == BEGAN).order_by(_fact.at_us)
     with database.connect() as connection:
         found = [row for row in connection.execute(began) if study in (None, row.data.get("study"))]

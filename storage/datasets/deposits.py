@@ -34,8 +34,6 @@ BOOK, METADATA = "codebook.json", "metadata.json"
 
 
 class FolderColumn(BaseModel):
-    """A column, as the codebook of the export has it."""
-
     name: str
     free_text: bool
     demographic: bool
@@ -153,7 +151,6 @@ def read_record(folder: Path) -> Record:
 
 
 def write_record(folder: Path, record: Record) -> None:
-    """Write the record, all of it at once."""
     with writing(record_file(folder)) as file:
         file.write(record.model_dump_json(indent=2, exclude_defaults=True).encode() + b"\n")
 

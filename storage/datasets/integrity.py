@@ -34,8 +34,6 @@ _session, _seat = tables.sessions.c, tables.seats.c
 
 
 class SessionWriting(NamedTuple):
-    """What a session wrote, and its seed."""
-
     session: WrittenSession
     seed: str
 

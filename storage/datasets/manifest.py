@@ -86,7 +86,6 @@ class SessionSelection:
 
     @property
     def number(self) -> int:
-        """How many sessions remain."""
         return self.of - sum(count for _, count in self.left_out)
 
 

@@ -43,8 +43,6 @@ class _Lines:
 
 
 class CsvWriter:
-    """Rows into a file."""
-
     def __init__(self, file: TextIO, header: Sequence[str]) -> None:
         self._writer = csv.writer(_Lines(file), lineterminator="\r\n")
         self._writer.writerow(header)
@@ -63,8 +61,6 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 class JsonWriter:
-    """Rows into a file."""
-
     def __init__(self, file: BinaryIO, columns: Sequence[Column]) -> None:
         self._file, self._names = file, [column.name for column in columns]
         self._json = [number for number, column in enumerate(columns) if column.kind == "json"]
@@ -83,7 +79,6 @@ class JsonWriter:
         self._between = b",\n"
 
     def close(self) -> None:
-        """Write the end of the array."""
         self._file.write(b"\n]\n")
 
 

@@ -40,7 +40,6 @@ class AdvisoryLocks:
         self._thread.submit(self._ask, func.pg_advisory_unlock(_number(names)))
 
     def close(self) -> None:
-        """Let go of everything."""
         self._thread.submit(self._forget)
         self._thread.shutdown()
 
@@ -67,7 +66,6 @@ class AdvisoryLocks:
 
 
 def _number(names: tuple[str, ...]) -> Any:
-    """The number of PostgreSQL's lock."""
     return literal(int.from_bytes(_digest(names), signed=True), BigInteger)
 
 

@@ -10,7 +10,6 @@ NAME = "SHA256SUMS"
 
 
 def sums(hashes: Mapping[str, str]) -> str:
-    """The lines for files by their paths, in order."""
     return "".join(f"{hashes[path]}  {path}\n" for path in sorted(hashes))
 
 

@@ -212,7 +212,6 @@ def ping(database: Database) -> None:
 
 
 def dumps(value: Any) -> str:
-    """JSON as the log keeps it."""
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
@@ -226,7 +225,6 @@ def advisory_xact_lock(connection: Connection, number: int) -> None:
 
 
 def writer(engine: Engine) -> Connection:
-    """A connection whose transactions may write."""
     connection = engine.connect().execution_options(**{WRITING: True})
     if engine.dialect.name == "sqlite":
         driver: Any = connection.connection.driver_connection
@@ -235,7 +233,6 @@ def writer(engine: Engine) -> Connection:
 
 
 def is_writer(connection: Connection) -> bool:
-    """Whether its transactions may write."""
     return bool(connection.get_execution_options().get(WRITING, False))
 
 

@@ -15,7 +15,6 @@ _study = tables.studies.c
 
 
 def recorded_schemas(connection: Connection, study: str) -> list[str]:
-    """The schemas that some version of a study fills."""
     hashes = connection.execute(select(_study.hash).where(_study.name == study)).scalars().all()
     return list(dict.fromkeys(name for hash_ in hashes for name in _recorded(connection, hash_)))
 

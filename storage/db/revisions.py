@@ -36,7 +36,6 @@ class Revisions:
 
     @property
     def names(self) -> Sequence[str]:
-        """Their numbers, from the first to the newest."""
         return sorted(found[1] for folder in self.folders for path in folder.iterdir() if (found := _named(path)))
 
     def after(self, name: str) -> Sequence[str]:
@@ -81,7 +80,6 @@ def revision_of(connection: Connection, revisions: Revisions) -> str | None:
 
 
 def stamp(connection: Connection, name: str) -> None:
-    """Stamp a database that has no stamp."""
     if stamped(connection) is None:
         _stamps.create(connection, checkfirst=True)
         connection.execute(insert(_stamps), [{"version_num": name}])

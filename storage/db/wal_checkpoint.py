@@ -42,7 +42,6 @@ class WalCheckpoints:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop."""
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join()

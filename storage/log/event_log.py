@@ -92,7 +92,6 @@ class Log:
 
     @property
     def waiting(self) -> int:
-        """The number of queued requests."""
         return self._queue.qsize()
 
     def close(self) -> None:
@@ -102,7 +101,6 @@ class Log:
         self._checkpoints.close()
 
     def load(self, stream: str) -> tuple[Event, ...]:
-        """All events of a stream, in order; empty if there are none."""
         return load(self._engine, stream)
 
     def append(self, work: Append) -> Future[None]:
@@ -114,7 +112,6 @@ class Log:
         return self._put(work)
 
     def save_draft(self, work: DraftRow) -> Future[None]:
-        """Save the draft at a path."""
         self._drafting[work.stream] = future = self._put(work)
         return future
 
@@ -152,7 +149,6 @@ class Log:
             return was_attended(connection, stream, path)
 
     def last_seq(self, stream: str) -> int:
-        """The number of a stream's last event; 0 if there is none."""
         return last_seq(self._engine, stream)
 
     def due(self, now_us: int, most: int) -> list[str]:
@@ -239,13 +235,11 @@ class Log:
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
-    """All events of a stream, in order; empty if there are none."""
     with engine.connect() as connection:
         return facts(connection, stream)
 
 
 def last_seq(engine: Engine, stream: str) -> int:
-    """The number of a stream's last event; 0 if there is none."""
     with engine.connect() as connection:
         return connection.execute(_LAST, {"stream": stream}).scalar() or 0
 

@@ -28,7 +28,6 @@ class FoldedSession(NamedTuple):
 
     @property
     def arms(self) -> dict[str, str]:
-        """The values of its factors."""
         return {name: str(value) for name, value in self.state.factors.items()}
 
 

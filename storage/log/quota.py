@@ -56,7 +56,6 @@ def _turns(path: str) -> Iterator[str]:
 
 
 def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any], int]:
-    """The draws below a path, each with the time of its session's last event."""
     any_fact = tables.events.alias().c
     own = any_fact.stream == _fact.stream, any_fact.kind.not_in(NOTES)
     last_us = select(func.max(any_fact.at_us)).where(*own).scalar_subquery()
@@ -69,7 +68,6 @@ def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any
 
 
 def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
-    """The submissions inside loops below a path, and the sessions that have ended."""
     inside = and_(_fact.kind == "submitted", _fact.path.startswith(f"{root}[", autoescape=True))
     return (
         select(_fact.stream, _fact.path, _fact.kind)
@@ -96,11 +94,9 @@ class StudyCounts:
     _counts: dict[tuple[str, str], Counts] = field(default_factory=dict)
 
     def operations(self, study: Study) -> StudyStatus:
-        """The current status of the study."""
         return operations_in(self.connection, study.name)
 
     def counts(self, study: Study, origin: str) -> Counts:
-        """The number of sessions in each cell."""
         key = (study.name, origin)
         if key not in self._counts:
             lease_s = study.file.session_limits.hold_place_s
@@ -108,7 +104,6 @@ class StudyCounts:
         return self._counts[key]
 
     def item_counts(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
-        """The number of times each problem is taken in the loop at a path."""
         return item_counts(
             self.connection, study.name, origin, path, self.now_us, study.file.session_limits.hold_place_s
         )

@@ -73,7 +73,6 @@ def until_us(study: Study, now_us: int) -> int:
 
 
 def rebuild_seats(connection: Connection, studies: Studies) -> None:
-    """Recreate the table and fill it from the log."""
     known = {stream: (cell, us) for stream, cell, us in connection.execute(_KNOWN)}
     pasted: dict[str, int] = {stream: count for stream, count in connection.execute(_PASTED)}
     tables.metadata.drop_all(connection, [tables.seats])

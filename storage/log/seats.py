@@ -42,8 +42,6 @@ NOT_WITHDRAWN = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """The values of a session's seat that its events change."""
-
     outcome: str | None = None
     """How the session ended, if it has."""
     due_us: int | None = None
@@ -80,12 +78,10 @@ def insert_seat(connection: Connection, stream: str, seat: Mapping[str, Any], ce
 
 
 def stored_cell(cell: Mapping[str, str]) -> str:
-    """A cell as stored in the table."""
     return orjson.dumps(dict(cell)).decode()
 
 
 def changes(before: SessionSummary, after: SessionSummary) -> dict[str, Any]:
-    """The changed columns of a seat, with their new values."""
     columns = zip(CHANGING, _changing(before), _changing(after), strict=True)
     return {name: now for name, was, now in columns if now != was}
 
@@ -103,7 +99,6 @@ def release(connection: Connection, stream: str, now_us: int) -> bool:
 
 
 def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
-    """Count the completed and running sessions by cell."""
     found = Counter[str]()
     for cell, number in connection.execute(_COUNTS, query_params(study, origin, now_us, lease_s)):
         found[cell] += number
@@ -111,7 +106,6 @@ def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s
 
 
 def query_params(study: str, origin: str, now_us: int, lease_s: float) -> dict[str, Any]:
-    """The parameters of OURS and LIVE."""
     return {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
 
 
@@ -139,7 +133,6 @@ def last_us(engine: Engine) -> int:
 
 
 def overdue_sessions(connection: Connection, now_us: int, most: int) -> list[str]:
-    """Sessions with a deadline that has passed."""
     wanted = select(_seat.stream).where(_seat.due_us <= now_us).order_by(_seat.due_us).limit(most)
     return list(connection.execute(wanted).scalars())
 

@@ -66,7 +66,6 @@ def was_attended(connection: Connection, stream: str, path: str) -> bool:
 
 
 def by_path(records: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    """The data and kind of records of one session, by the path of their screen."""
     found: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         found.setdefault(record["path"], []).append({**record["data"], "kind": record["kind"]})

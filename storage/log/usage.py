@@ -71,7 +71,6 @@ def attempts_of(streams: Sequence[str]) -> Select[Any]:
 
 
 def recount(connection: Connection) -> None:
-    """Recompute the table from the attempts."""
     tables.metadata.drop_all(connection, [tables.usage])
     tables.metadata.create_all(connection, [tables.usage])
     _add_sums(connection)

@@ -103,7 +103,6 @@ class AttemptRow:
 
     @property
     def stream(self) -> str:
-        """The stream of the session or run."""
         return str(self.values["stream"])
 
     @property

@@ -93,7 +93,6 @@ class PaymentRun:
     busy: tuple[Path, ...] = ()
 
     def total(self, file: str) -> Decimal:
-        """What is paid by a file."""
         return sum((payment.payee.due for payment in self.payments if payment.file == file), NOTHING)
 
 

@@ -67,7 +67,6 @@ class Payee:
 
     @property
     def before(self) -> Decimal:
-        """What was paid until now."""
         return sum(self.paid.values(), NOTHING)
 
     @property

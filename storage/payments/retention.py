@@ -55,7 +55,6 @@ class RetentionPlan:
     next_us: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The plan with the numbers of sessions."""
         return {
             "study": self.study,
             "keep_ids_for": self.keep_ids_for,
@@ -67,7 +66,6 @@ class RetentionPlan:
 
 
 def retention_plans(database: Database, people: Participants, now_us: int) -> Iterator[RetentionPlan]:
-    """The plan of each study in the database that has a period."""
     studies = Studies(database)
     for name in studies.names():
         if studies.has(name):
@@ -77,7 +75,6 @@ def retention_plans(database: Database, people: Participants, now_us: int) -> It
 
 
 def retention_plan(database: Database, people: Participants, study: Study, now_us: int) -> RetentionPlan:
-    """What is to be deleted for a study now."""
     ids, data = _period_us(study.file.keep_ids_for), _period_us(study.file.keep_for)
     with database.connect() as connection:
         due_ids = _due(connection, study.name, now_us, ids, HAS_ID)
@@ -114,7 +111,6 @@ def _of_people(study: str) -> ColumnElement[bool]:
 def _due(
     connection: Connection, study: str, now_us: int, period_us: int | None, *more: ColumnElement[bool]
 ) -> tuple[DueSession, ...]:
-    """The sessions without activity for the period."""
     if period_us is None:
         return ()
     query = select(_session.stream, _session.ordinal).join(tables.seats, _seat.stream == _session.stream)
@@ -126,7 +122,6 @@ def _due(
 def _next(
     connection: Connection, study: str, now_us: int, period_us: int | None, *more: ColumnElement[bool]
 ) -> int | None:
-    """When the period of the next session passes."""
     if period_us is None:
         return None
     query = select(func.min(_last_us())).outerjoin(tables.identities, _identity.stream == _seat.stream)

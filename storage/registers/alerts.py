@@ -54,7 +54,6 @@ class Alert:
 
 
 def open_alerts(database: Database) -> tuple[Alert, ...]:
-    """The open alerts, oldest first."""
     with database.connect() as connection:
         return _open(connection)
 

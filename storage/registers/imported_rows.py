@@ -26,12 +26,10 @@ NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
 
 
 def study_stream(study: str) -> str:
-    """The stream of a study itself."""
     return str(uuid5(NAMESPACE, f"study\n{study}"))
 
 
 def person_stream(schema: str, study: str, person: str) -> str:
-    """The stream of a person's imported rows."""
     return str(uuid5(NAMESPACE, f"{schema}\n{study}\n{person}"))
 
 
@@ -61,7 +59,6 @@ def row_of(data: Mapping[str, Any]) -> ReleasedRow:
 
 
 def recorded_rows(connection: Connection, stream: str) -> list[ReleasedRow]:
-    """The rows of a stream of imported data, in order of recording."""
     t = tables.events.c
     columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
     wanted = select(*columns).where(t.stream == stream, t.kind.in_(("recorded", ANNOTATED))).order_by(t.seq)
@@ -101,7 +98,6 @@ def imports(connection: Connection, study: str, schema: str | None = None) -> li
 
 
 def importing_studies(connection: Connection) -> Iterator[str]:
-    """The studies that hold imported data."""
     t = tables.events.c
     found = connection.execute(select(t.data).where(t.kind == "imported").order_by(t.stream, t.seq)).scalars()
     yield from dict.fromkeys(data["study"] for data in found)

@@ -64,8 +64,6 @@ class ReturningParticipant:
 
 
 class Participants:
-    """The table of identities, under the deployment's secret."""
-
     def __init__(self, engine: Engine, secret: str) -> None:
         self._engine = engine
         self._secret = secret.encode()

@@ -65,7 +65,6 @@ class PlanEvents:
 
 
 def plan_events(database: Database, study: str) -> PlanEvents:
-    """Read what is recorded about a study's plan."""
     with database.connect() as connection:
         return _events_in(connection, study)
 
@@ -93,7 +92,6 @@ def _closings(decisions: Sequence[tuple[int, str, Mapping[str, Any]]]) -> Iterat
 def record_preregistration(
     database: Database, study: str, hash_: str, version: int, files: Mapping[str, str], *, at_us: int
 ) -> None:
-    """Record that a version was preregistered."""
     data = {"hash": hash_, "version": version, "files": dict(files)}
     set_status(database, study, "preregistered", data, by="researcher", at_us=at_us)
 

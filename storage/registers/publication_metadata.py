@@ -19,12 +19,10 @@ _fact = tables.events.c
 
 
 def dataset_info_in(connection: Connection, study: str) -> DatasetInfo | None:
-    """The current metadata of a study; None if none were recorded."""
     return next(reversed(_recorded(connection, study)), None)
 
 
 def dataset_info_of(database: Database, study: str) -> DatasetInfo | None:
-    """The current metadata of a study; None if none were recorded."""
     with database.connect() as connection:
         return dataset_info_in(connection, study)
 
@@ -51,7 +49,6 @@ def describe_in(now: StatusTransaction, info: DatasetInfo | None, *, by: Actor, 
 
 
 def _recorded(connection: Connection, study: str) -> list[DatasetInfo]:
-    """All metadata that were recorded, oldest first."""
     conditions = _fact.stream == study_stream(study), _fact.kind == "described"
     found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()
     return [DatasetInfo.model_validate(data["dataset"]) for data in found]

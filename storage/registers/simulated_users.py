@@ -46,12 +46,10 @@ def counted(connection: Connection, study: str) -> list[tuple[str, int]]:
 
 
 def kinds_of(connection: Connection, study: str) -> list[str]:
-    """The kinds of users that played a study's sessions."""
     return sorted({_read(data).kind for (data,) in connection.execute(_enrolled(study, _fact.data))})
 
 
 def played_by(study: str, kind: str) -> Select[tuple[str]]:
-    """The streams of the sessions that a kind of user played."""
     said: ColumnElement[str] = _fact.data["user"]["kind"].as_string()
     its = (said == kind) | said.is_(None) if kind == RANDOM else said == kind
     return _enrolled(study, _fact.stream).where(its)

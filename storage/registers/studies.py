@@ -38,15 +38,11 @@ _LOCK = Lock()
 
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """A picture's media type and its bytes."""
-
     type: str
     content: bytes
 
 
 class Studies:
-    """Studies of a database, by the hash of their document."""
-
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -76,7 +72,6 @@ class Studies:
             return sorted(connection.execute(known).scalars())
 
     def with_sessions(self, name: str, origin: str) -> tuple[Study, ...]:
-        """The versions with sessions of an origin, oldest first."""
         t, session = tables.studies.c, tables.sessions.c
         its = select(session.hash).where(session.study == name, session.origin == origin)
         with self._engine.connect() as connection:
@@ -110,7 +105,6 @@ class Studies:
         return self.get(found)
 
     def picture(self, sha256: str) -> StoredPicture | None:
-        """A picture; None if the database has none of this hash."""
         t = tables.pictures.c
         with self._engine.connect() as connection:
             found = connection.execute(select(t.type, t.content).where(t.sha256 == sha256)).first()

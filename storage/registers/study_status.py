@@ -30,7 +30,6 @@ _DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind
 
 
 def operations_of(database: Database, study: str) -> StudyStatus:
-    """The current status of a study."""
     with database.connect() as connection:
         return operations_in(connection, study)
 
@@ -43,13 +42,11 @@ def last_decision(database: Database, study: str) -> int:
 
 
 def operations_in(connection: Connection, study: str) -> StudyStatus:
-    """The status of a study, as a connection sees it."""
     found = connection.execute(_DECIDED, {"stream": study_stream(study)})
     return fold_operations([Event(*fact) for fact in found])
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
-    """The status of several studies, by name."""
     streams = {study_stream(study): study for study in studies}
     wanted = select(_fact.stream, *_EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
     found: dict[str, list[Event]] = {study: [] for study in studies}
@@ -67,8 +64,6 @@ def set_status(
 
 @dataclass(frozen=True, slots=True)
 class StatusTransaction:
-    """A transaction in which decisions about a study are made."""
-
     connection: Connection
     study: str
     numbers: Iterator[int]

@@ -100,7 +100,6 @@ def difference(before: Study, after: Study) -> str:
 
 
 def readable(study: Study) -> str:
-    """A study's file as parsed, including defaults."""
     return "\n".join(_readable({"file": json.loads(study.document)["file"]})[1:])
 
 
@@ -113,7 +112,6 @@ class _Publication:
 
 
 def _publications(connection: Connection, name: str) -> list[_Publication]:
-    """The `published` events of a study, oldest first."""
     conditions = _fact.stream == study_stream(name), _fact.kind == "published"
     rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*conditions).order_by(_fact.seq))
     return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
@@ -147,7 +145,6 @@ def _has_people(connection: Connection, name: str) -> bool:
 
 
 def _readable(document: Mapping[str, Any]) -> list[str]:
-    """A document without its problems."""
     parts = {name: part for name, part in document.items() if name != "problems"}
     return yaml_text(parts).splitlines()
 

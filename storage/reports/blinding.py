@@ -55,7 +55,6 @@ class LeakCount:
 
     @property
     def share(self) -> float | None:
-        """The share of replies that were flagged."""
         return self.flagged / self.replies if self.replies else None
 
 
@@ -91,7 +90,6 @@ class GuessCount:
 
     @property
     def number(self) -> int:
-        """How many guesses there are."""
         return self.right + self.wrong + self.unsure + self.nobody
 
     @property
@@ -107,8 +105,6 @@ class GuessCount:
 
 @dataclass(frozen=True)
 class Blinding:
-    """The report of a study."""
-
     study: str
     origin: str
     sessions: int
@@ -193,7 +189,6 @@ class BlindingCounter:
         self._last: dict[tuple[str, str | None], str] = {}
 
     def read(self, facts: Iterable[ReplyFact]) -> None:
-        """Count the facts of sessions, one session after another."""
         for fact in facts:
             data = fact.data or {}
             match fact.kind:

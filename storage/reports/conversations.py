@@ -66,7 +66,6 @@ class Conversation:
 
     @property
     def said(self) -> Talk:
-        """Its messages, in order."""
         return tuple(message for talk in self.talks for message in talk)
 
 

@@ -66,7 +66,6 @@ class BudgetUse:
 
     @property
     def bound(self) -> float:
-        """What is spent or promised."""
         return self.spent + self.under_way
 
 

@@ -86,7 +86,6 @@ def sessions_of_person(database: Database, people: Participants, name: str, stud
 
 
 def person_of_session(database: Database, people: Participants, stream: str) -> PersonSessions:
-    """The sessions of the person of a session, in its study."""
     (own,) = _owners(database, [stream])
     person = people.reveal(stream)
     if person is None:
@@ -138,7 +137,6 @@ def person_data(database: Database, people: Participants, found: PersonSessions,
 
 
 def write_person(data: Mapping[str, Any], file: BinaryIO) -> None:
-    """Write a person's data and the README as a zip file."""
     zip_texts({README: readme(data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}, file)
 
 
@@ -195,7 +193,6 @@ def _kept(connection: Connection, state: State, stream: str) -> dict[str, Any]:
 
 
 def _filled(row: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
-    """A row without its blank cells and some columns."""
     return {name: value for name, value in row.items() if value is not None and name not in without}
 
 
@@ -238,7 +235,6 @@ LEFT_OUT = (
 
 
 def readme(data: Mapping[str, Any]) -> str:
-    """The README as Markdown."""
     return join(
         "# Your data",
         f"All that is stored of one person in {count(len(data['sessions']), 'session')}, as of {data['made']}. "

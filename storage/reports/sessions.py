@@ -144,7 +144,6 @@ def read_session(database: Database, studies: Studies, study: str, number: int, 
 
 
 def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
-    """The cells that sessions of a study are in."""
     with database.connect() as connection:
         return tuple(seats.cells_of(connection, study).values())
 
@@ -252,7 +251,6 @@ _session, _fact = tables.sessions.c, tables.events.c
 
 
 def not_found(name: str) -> StorageError:
-    """The error for a name by which `find_sessions` finds none."""
     return StorageError(
         f"no session found for {name!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data. A "
         "recruiter's ID that was deleted (`keep_ids_for`) leads to no session any more"

@@ -104,7 +104,6 @@ PAIRS = ReleasedTable("arena_conversations", "arena_conversations.json", PAIR_CO
 
 
 def participant(seed: str) -> str:
-    """A person's id in the files."""
     return public_id(seed, "judge")
 
 

@@ -54,12 +54,10 @@ class Column:
 
     @property
     def kind(self) -> Kind:
-        """The type of its values."""
         return self.form.kind
 
     @property
     def sql(self) -> str:
-        """Its name in the database."""
         return self.stored or self.name
 
 
@@ -127,7 +125,6 @@ class ReleasedTable:
     annotated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def path(self, part: str) -> str:
-        """The file's path within a release."""
         return f"{part}/{self.file}" if part else self.file
 
     def filled(self, values: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -155,7 +152,6 @@ class ReleasedTable:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The released names of its columns, in order."""
         return tuple(column.name for column in self.ours)
 
     def table(self) -> Table:

@@ -315,7 +315,6 @@ QUESTIONS = ReleasedTable(
 
 
 def participant(seed: str) -> str:
-    """A person's id in the files."""
     return public_id(seed, "worker_id")
 
 

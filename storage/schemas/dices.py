@@ -113,7 +113,6 @@ DEMOGRAPHICS = frozenset({*CLOSED, *RAW_RACE_COLUMNS, "rater_locale"})
 
 
 def _person() -> Mapping[str, ColumnSpec]:
-    """The columns about the rater."""
     labels = {name: choice(*values, blank=True) for name, values in CLOSED.items()}
     labels["rater_locale"] = ChoiceColumn({"IN": "India", "US": "United States"}, blank=True)
     meanings = {
@@ -137,7 +136,6 @@ def _person() -> Mapping[str, ColumnSpec]:
 
 
 def _conversation() -> Mapping[str, ColumnSpec]:
-    """The columns about the rated conversation and the row."""
     return {
         "id": ColumnSpec(
             IntegerColumn(low=0, blank=True), "The row's number in the file, from 0.", "the order of the file"
@@ -178,7 +176,6 @@ def _conversation() -> Mapping[str, ColumnSpec]:
 
 
 def column(edition: str) -> Mapping[str, ColumnSpec]:
-    """The definitions of all columns of an edition, by released name."""
     reasons = {name: words for group in REASONS[edition].values() for name, words in group.items()}
     over = {name: f"Whether the response is unsafe by the reasons of {_question(name)}." for name in OVERALL[edition]}
     return {
@@ -227,7 +224,6 @@ def follows_from(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[s
 
 
 def participant(seed: str) -> str:
-    """A rater's id in the files."""
     return public_number(seed, "rater_id", RATER_DIGITS)
 
 

@@ -160,7 +160,6 @@ INTERACTIONS = ReleasedTable(
 
 
 def participant(seed: str) -> str:
-    """A person's id in the files."""
     return public_uuid(seed, "uid")
 
 

@@ -35,5 +35,4 @@ def schema(name: str) -> Schema:
 
 @cache
 def released(table: str) -> ReleasedTable:
-    """A released table by its name in the database."""
     return next(item for schema in schemas().values() for item in schema.tables if item.name == table)

@@ -28,7 +28,6 @@ ANYTHING = TextColumn(what="y, 0 or a text", blank=True)
 
 
 def _short(label: str) -> str:
-    """The database column of a label."""
     return label.replace("-", "_")
 
 

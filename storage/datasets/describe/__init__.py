@@ -51,7 +51,6 @@ def _remove_older(folder: Path, now: Collection[str]) -> None:
 
 
 def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
-    """The content of every describing file that nobody edits by name, without the checksums."""
     book = codebook(exported)
     return {
         PAGE: codebook_page(book).encode(),
@@ -71,7 +70,6 @@ def _marked(exported: ExportManifest) -> bytes:
 
 
 def _editable(exported: ExportManifest) -> Mapping[str, bytes]:
-    """The content of every describing file that people edit, by name."""
     texts = {README: dataset_card(exported), **citation_files(exported)}
     return {name: text.encode() for name, text in texts.items()}
 

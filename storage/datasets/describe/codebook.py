@@ -100,8 +100,6 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """The codebook of an export."""
-
     study: str
     schema: str
     origin: str
@@ -120,7 +118,6 @@ def as_json(book: Codebook) -> bytes:
 
 
 def codebook_page(book: Codebook) -> str:
-    """The codebook as Markdown."""
     known = all(entry.wording_known for sheet in book.files for entry in sheet.columns)
     return rendered("codebook", book=book, known=known)
 

@@ -88,7 +88,6 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
 
 
 def metadata(exported: ExportManifest) -> Json:
-    """The description of an export, as JSON-LD."""
     files = (*exported.files, *exported_table(exported))
     lists = _Enumerations(files)
     return {
@@ -109,7 +108,6 @@ def metadata(exported: ExportManifest) -> Json:
 
 
 def record_set(path: str) -> str:
-    """The name of a file's record set."""
     return path.removesuffix(PurePosixPath(path).suffix)
 
 
@@ -125,7 +123,6 @@ class _Enumerations:
                     self._add(file, column)
 
     def field(self, column: Column) -> str:
-        """The id of the field with the values of a closed column."""
         return f"{self._names[_pairs(column)]}/value"
 
     def _add(self, file: ExportedFile, column: Column) -> None:
@@ -166,7 +163,6 @@ def _can_be_joined(file: ExportedFile, column: Column) -> bool:
 
 
 def _pairs(column: Column) -> tuple[tuple[str, str], ...]:
-    """The values of a closed column with their meanings."""
     labels = column.form.labels
     return tuple((value, labels.get(value, "")) for value in column.form.choices or labels)
 
@@ -176,7 +172,6 @@ def _enumerated(id_: str, name: str, description: str, type_: str) -> Json:
 
 
 def _file_objects(file: ExportedFile) -> Iterator[Json]:
-    """A file and its copies."""
     yield _file_object(file, f"{file.rows} rows.")
     for copy in file.copies:
         yield _file_object(copy, f"The rows of {file.path}, in another format.")

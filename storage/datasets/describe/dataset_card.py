@@ -65,7 +65,6 @@ LONG = 60
 
 
 def dataset_card(exported: ExportManifest) -> str:
-    """The card as Markdown, with machine-readable metadata at the top."""
     info, files = publication(exported), exported.files
     annotators = Counter(use.task for use in exported.uses)
     copies = [(copy.format, copy.path) for file in files for copy in file.copies]

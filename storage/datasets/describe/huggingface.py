@@ -73,7 +73,6 @@ def loaded(file: ExportedFile) -> tuple[str, int]:
 
 
 def config_name(file: ExportedFile) -> str:
-    """The name of a file's config."""
     return record_set(file.path).replace("/", "-")
 
 

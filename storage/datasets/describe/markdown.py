@@ -10,7 +10,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def code(text: str) -> str:
-    """A text as inline code."""
     fence = "``" if "`" in text else "`"
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
@@ -28,7 +27,6 @@ def _cell(cell: str | int, coded: bool) -> str:
 
 
 def quote(text: str) -> str:
-    """A block quote."""
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 

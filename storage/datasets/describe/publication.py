@@ -38,7 +38,6 @@ HUB_NAMES: Mapping[str, str] = {"ODbL-1.0": "odbl", "ODC-By-1.0": "odc-by", "PDD
 
 
 def is_imported(exported: ExportManifest) -> bool:
-    """Whether the data were imported, not collected with Parley."""
     return exported.origin == Origin.IMPORT
 
 
@@ -78,7 +77,6 @@ def _origins(source: Mapping[str, Any], exported: ExportManifest) -> tuple[str, 
 
 
 def publication(exported: ExportManifest) -> DatasetInfo:
-    """The publication metadata, as far as they are known."""
     info = exported.dataset or DatasetInfo()
     found = _release(exported) if is_release(exported) else _beside(exported)
     return info.model_copy(update={key: value for key, value in found.items() if value and not getattr(info, key)})

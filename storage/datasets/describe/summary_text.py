@@ -85,7 +85,6 @@ def _counted(exported: ExportManifest) -> str:
 
 
 def summary(exported: ExportManifest) -> str:
-    """A description of the data, in a paragraph."""
     schema = exported.schema
     form = f"The files have the names and columns of {schema.title} ({schema.source.rstrip('.')})."
     if not schema.source:

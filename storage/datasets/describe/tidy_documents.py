@@ -40,7 +40,6 @@ def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
 
 
 def dataset_description(exported: ExportManifest) -> dict[str, Any]:
-    """The description of the data set, as JSON-LD."""
     known = {SCHEMA_ORG.get(name, name): _in_schema_org(value) for name, value in croissant_fields(exported).items()}
     return {
         "@context": "https://schema.org/",
@@ -62,7 +61,6 @@ def _in_schema_org(value: Any) -> Any:
 
 
 def _by_name(files: Sequence[ExportedFile]) -> dict[str, list[tuple[str, Column]]]:
-    """The columns of each name, each with its table."""
     found: dict[str, list[tuple[str, Column]]] = {}
     for file in files:
         for column in file.columns:

@@ -52,7 +52,6 @@ def _info(name: str) -> ZipInfo:
 
 
 def _add(archive: ZipFile, path: Path, name: str) -> None:
-    """Add a file in chunks."""
     info = _info(name)
     info.file_size = path.stat().st_size
     with path.open("rb") as source, archive.open(info, "w") as sink:

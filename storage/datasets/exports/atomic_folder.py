@@ -24,15 +24,12 @@ class HashingFile(RawIOBase):
 
     @property
     def sha256(self) -> str:
-        """The digest so far, in hex."""
         return self._hash.hexdigest()
 
     def writable(self) -> bool:
-        """True, as for any file opened for writing."""
         return True
 
     def write(self, data: Any) -> int:
-        """Write bytes."""
         self._hash.update(data)
         self.bytes += len(data)
         self._file.write(data)

@@ -109,7 +109,6 @@ def sessions_passing_filter(connection: Connection, answers: RowSelection, done:
 
 
 def passing_filter() -> Select[tuple[str]]:
-    """Select the sessions that `sessions_passing_filter` stored."""
     return select(KEPT.c.stream)
 
 

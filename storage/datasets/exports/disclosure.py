@@ -37,7 +37,6 @@ def check_names(columns: Sequence[Column], without: Sequence[str], rounded: Mapp
 
 
 def kept(columns: Iterable[Column], without: Sequence[str]) -> tuple[Column, ...]:
-    """The columns that are not left out."""
     return tuple(column for column in columns if column.name not in without)
 
 

@@ -169,7 +169,6 @@ def _screening(chosen: FileRows, request: ExportRequest) -> Screening | None:
 
 
 def _screened_values(connection: Connection, chosen: FileRows, request: ExportRequest) -> Iterator[Rows]:
-    """The values of all rows for another copy."""
     found, screening = chosen.stream(connection, texts=False, as_spelled=False), _screening(chosen, request)
     rows = round_down(found, chosen.columns, dict(request.rounded))
     return screening.rows(rows) if screening else rows

@@ -173,7 +173,6 @@ def _own(connection: Connection, schema: Schema, request: ExportRequest, origin:
 
 
 def _tidy(connection: Connection, request: ExportRequest) -> ExportPlan:
-    """The tables of the tidy export, which every study has for its own sessions."""
     own = [origin for origin in origins(connection, request.study, request.origin) if origin != Origin.IMPORT]
     if not own:
         known = dict.fromkeys(item["schema"] for item in imports(connection, request.study))
@@ -193,7 +192,6 @@ def _tidy(connection: Connection, request: ExportRequest) -> ExportPlan:
 
 
 def _imported(connection: Connection, schema: Schema, request: ExportRequest) -> ExportPlan:
-    """The imported files, in the order of the release."""
     study, sources = request.study, imports(connection, request.study, schema.name)
     files = []
     for table in schema.tables:

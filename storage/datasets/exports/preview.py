@@ -65,8 +65,6 @@ class ExportPreview:
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
-    """The first rows of a file."""
-
     path: str
     header: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -87,7 +85,6 @@ def export_options(database: Database, study: str) -> ExportOptions:
 
 
 def schema_title(name: str) -> str:
-    """The title of a schema that `export_options` names."""
     return tidy.schema().title if name == tidy.NAME else schema_of(name).title
 
 

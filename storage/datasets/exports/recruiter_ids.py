@@ -57,6 +57,5 @@ def refuse_shared_folder(file: Path, folder: Path) -> None:
 
 
 def _sessions(connection: Connection, request: ExportRequest) -> SessionRows:
-    """The exported sessions, in any schema."""
     plan = plan_export(connection, ExportRequest(request.study, NAME, request.origin, selection=request.selection))
     return next(one for one in plan.files if isinstance(one, SessionRows))

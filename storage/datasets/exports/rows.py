@@ -45,17 +45,14 @@ class RowSelection:
 
     @property
     def own(self) -> Table:
-        """The database table that the rows are read from."""
         return (self.source or self.table).table()
 
     @property
     def path(self) -> str:
-        """The file's path within the export."""
         return self.table.path(self.folder if self.part and self.folder else self.part)
 
     @property
     def json(self) -> bool:
-        """Whether the file is JSON."""
         return self.table.file.endswith(".json")
 
     @property
@@ -65,7 +62,6 @@ class RowSelection:
         return not numbers and not (self.table.counter and self.origin != Origin.IMPORT)
 
     def count(self, connection: Connection, where: ColumnElement[bool] | None = None) -> int:
-        """Count the rows, or those that meet a condition."""
         query = self._where(select(func.count()).select_from(self.own))
         return int(connection.execute(query if where is None else query.where(where)).scalar_one())
 

@@ -44,7 +44,6 @@ class SessionFilter:
 
     @property
     def factors(self) -> Mapping[str, list[str]]:
-        """The requested values, by factor."""
         found: dict[str, list[str]] = {}
         for name, value in self.where:
             found.setdefault(name, []).append(value)
@@ -110,7 +109,6 @@ def count_present_and_withdrawn(connection: Connection, study: str, origin: str)
 
 
 def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """The values of each factor in the given cells."""
     found: dict[str, dict[str, None]] = {}
     for cell in cells.values():
         for name, value in cell.items():
@@ -119,7 +117,6 @@ def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
 
 
 def languages_of(connection: Connection, study: str) -> list[str]:
-    """The languages of a study's sessions."""
     found = connection.execute(select(_seat.language).where(_seat.study == study).distinct()).scalars()
     return sorted(filter(None, found))
 
@@ -195,7 +192,6 @@ def _in_order(asked: SessionFilter) -> None:
 
 
 def _rules(asked: SessionFilter) -> tuple[str, ...]:
-    """A description of each rule."""
     rules = [f"{name} is {' or '.join(values)}" for name, values in asked.factors.items()]
     rules += [f"started at or after {_when(asked.since_us)}"] if asked.since_us is not None else []
     rules += [f"started before {_when(asked.until_us)}"] if asked.until_us is not None else []

@@ -51,7 +51,6 @@ class SessionRows:
 
     @property
     def path(self) -> str:
-        """The file's path within the export."""
         return self.table.file
 
     def count_to(self, connection: Connection, most: int) -> int | None:

@@ -17,19 +17,15 @@ from storage.schemas.base import ReleasedTable, Schema
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFile:
-    """A file of a release: its path, its table and its part."""
-
     path: Path
     table: ReleasedTable
     part: str
 
     @property
     def released(self) -> str:
-        """The file's path in the release."""
         return self.table.path(self.part)
 
     def open(self) -> Reader:
-        """A reader for the format of the released file."""
         return (JsonReader if self.table.file.endswith(".json") else CsvReader)(self.path)
 
 

@@ -59,7 +59,6 @@ class Recorder:
         return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
 
     def imported(self, found: ReleaseFile, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
-        """Record that a file was imported."""
         data: dict[str, Any] = {
             "study": self.study,
             "schema": self.schema.name,
@@ -79,8 +78,6 @@ class Recorder:
 
 
 class FileRecorder:
-    """Records the rows of one file in batches."""
-
     def __init__(self, recorder: Recorder, found: ReleaseFile) -> None:
         self._recorder, self._found, self._table = recorder, found, found.table
         before = imports(recorder.connection, recorder.study, recorder.schema.name)

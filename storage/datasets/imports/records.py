@@ -60,8 +60,6 @@ def shown(value: Any) -> str:
 
 
 class _Counted(RawIOBase):
-    """Counts and hashes the bytes of a file while reading it."""
-
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
         self.hash, self.bytes = sha256(), 0
@@ -81,8 +79,6 @@ class _Counted(RawIOBase):
 
 
 class Reader(ABC):
-    """Base class of the csv and JSON readers."""
-
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 0
         self.header: tuple[str, ...] = ()
@@ -111,11 +107,9 @@ class Reader(ABC):
         return self._counted.hash.hexdigest()
 
     def close(self) -> None:
-        """Close the file."""
         self.text.close()
 
     def deviation(self, row: int, line: int, column: str, value: str, allowed: str) -> CellDeviation:
-        """Make a deviation of this file."""
         return CellDeviation(self.path.name, row, line, column, value, allowed)
 
     def encoding(self, row: int, line: int, column: str, text: str) -> CellDeviation:
@@ -134,10 +128,7 @@ class _TooLong(Exception):
 
 
 class CsvReader(Reader):
-    """The records of a csv with a header."""
-
     def records(self) -> Iterator[FileRecord | CellDeviation]:
-        """Yield each row, or a deviation in its place."""
         csv.field_size_limit(MOST)
         self._row, self._start, self._escaped = 0, 1, False
         self._pending: list[str] = []
@@ -219,8 +210,6 @@ SPACE = re.compile(r"[ \t\r\n\ufeff]*")
 
 
 class JsonReader(Reader):
-    """The records of a JSON file that holds a list of objects, in UTF-8."""
-
     def records(self) -> Iterator[FileRecord | CellDeviation]:
         """Yield each object; the keys of the first one are the header."""
         self._decoder = json.JSONDecoder(parse_constant=_constant, parse_float=_finite)

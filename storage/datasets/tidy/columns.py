@@ -443,5 +443,4 @@ def file_of(table: str) -> str:
 
 
 def schema(studies: Sequence[Study] = ()) -> Schema:
-    """The tidy export as a schema."""
     return Schema(NAME, "Parley's tidy tables", "", tables(studies), lambda study, state: ())

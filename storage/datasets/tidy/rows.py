@@ -72,7 +72,6 @@ class _Places:
         self._found: dict[str, Values] = {}
 
     def columns(self, path: str) -> Values:
-        """The columns of a place, by its path."""
         if path not in self._found:
             self._found[path] = self._columns(path)
         return self._found[path]

@@ -35,7 +35,6 @@ INDEXES = (
 
 
 def upgrade() -> None:
-    """Add what only these replies have to `attempt`, and move them there."""
     for name, kind in NEW.items():
         op.add_column("attempt", sa.Column(name, kind))
     if "ai_reply" in sa.inspect(op.get_bind()).get_table_names():  # the very first databases had none

@@ -8,5 +8,4 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the column."""
     op.add_column("attempt", sa.Column("reasoning", sa.Text()))

@@ -86,12 +86,10 @@ class StudyMonitor:
 
     @property
     def arrived(self) -> int:
-        """How many have begun."""
         return sum(self.tally.outcomes.values())
 
     @property
     def cost(self) -> float:
-        """What the models' replies have cost, as far as that is known."""
         return sum(model.cost for model in self.models)
 
 

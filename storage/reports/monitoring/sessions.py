@@ -32,8 +32,6 @@ _seat = tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class StuckSession:
-    """A session that is under way: its number, where it is, and since when."""
-
     ordinal: int
     place: str
     since_us: int
@@ -51,8 +49,6 @@ class FlagCounts:
 
 @dataclass(frozen=True, slots=True)
 class HourCount:
-    """How many began and how many completed in a stretch of time."""
-
     begin_us: int
     width_us: int
     arrived: int
