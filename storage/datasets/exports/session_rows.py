@@ -114,7 +114,7 @@ class SessionRows:
                 state = fold(_event(row) for row in session_events)
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
-                    page_told = by_path(row._mapping for row in records.get(found.stream, ()))
+                    page_told = by_path(row._asdict() for row in records.get(found.stream, ()))
                     known = evidence.get(found.ordinal)
                     yield TidySession(studies[found.hash], state, found._asdict(), page_told, calls, known)
 
