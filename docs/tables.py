@@ -114,7 +114,7 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 
 def _default(value: object) -> str:
-    if isinstance(value, str) and len(value) > LONGEST_DEFAULT:
+    if isinstance(value, str) and (len(value) > LONGEST_DEFAULT or "\n" in value):
         return "in the JSON Schema"
     if value is None or value in ("", (), {}) or isinstance(value, BaseModel):
         return ""

@@ -30,8 +30,8 @@ class HttpOptions(BackendOptions):
     """Where the endpoint is, after the server's address; `{{model}}` stands for the model's name."""
     body: dict[str, JSON]
     """What is sent: JSON in which `"{{messages}}"` (with the system prompt, unless `"{{system}}"` is there too),
-    `"{{prompt}}"` (the last message), `"{{system}}"`, `"{{model}}"`, `"{{temperature}}"` and `"{{max_tokens}}"` stand
-    for values. A key whose value the study does not give is left out."""
+    `"{{prompt}}"` (the last message), `"{{system}}"`, `"{{model}}"`, `"{{temperature}}"` and `"{{max_tokens}}"`
+    stand for values."""
     text: str
     """Where the text is in the answer, or in each piece of a stream: `choices.0.message.content`."""
     stream: Literal["none", "sse", "lines"] = "none"
@@ -49,9 +49,9 @@ class HttpOptions(BackendOptions):
     method: Literal["POST", "PUT"] = "POST"
     """The method of the request."""
     reasoning_until: str | None = None
-    """The text after which the reply begins, usually `</think>`, if the model always writes its reasoning first and no
-    `<think>` opens it. Nothing before it is shown. `''` if the model never does so. Unset, the first reply is not shown
-    before it is complete, and decides about the later ones."""
+    """The text after which the reply begins, usually `</think>`, if the model writes its reasoning first and no
+    `<think>` opens it; `''` if it never does so. Unset, the first reply is not shown before it is complete, and
+    decides about the later ones."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

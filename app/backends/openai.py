@@ -59,12 +59,12 @@ class OpenAIOptions(BackendOptions):
     usage: bool = True
     """Ask for the count of tokens; a few old servers refuse the question."""
     system_role: SystemRole | None = None
-    """How the system prompt is sent: as a message with the role `system` or `developer`, or with `user` at the
-    beginning of the participant's first message. Unset, it is `system`, and `user` for a server that refuses that."""
+    """How the system prompt is sent: as a message of that role, or with `user` at the beginning of the
+    participant's first message. Unset, it is `system`, and `user` for a server that refuses that."""
     reasoning_until: str | None = None
-    """The text after which the reply begins, usually `</think>`, if the model always writes its reasoning first and no
-    `<think>` opens it. Nothing before it is shown. `''` if the model never does so. Unset, the first reply is not shown
-    before it is complete, and decides about the later ones."""
+    """The text after which the reply begins, usually `</think>`, if the model writes its reasoning first and no
+    `<think>` opens it; `''` if it never does so. Unset, the first reply is not shown before it is complete, and
+    decides about the later ones."""
     extra: dict[str, JSON] = Field(default_factory=dict)
     """Sent as it is, for what only this server knows: `{top_k: 20, min_p: 0.05}`."""
 

@@ -67,8 +67,7 @@ def password(name: Name, password_stdin: Stdin = False) -> None:
 def unlock(name: Name) -> None:
     """Print a link for a user whose login is blocked after too many attempts.
 
-    The browser that opens it within 24 hours is not blocked by the attempts of others. The password is still needed;
-    `parley accounts password` sets another one.
+    The browser that opens it within 24 hours is not blocked by the attempts of others. The password is still needed.
     """
     settings = settings_in_use()
     database = existing_database(settings)

@@ -45,9 +45,8 @@ def models(
 ) -> None:
     """Send one short message to each model, as a study does, and print the reply while it comes.
 
-    Then the time to the first token and of the whole reply, the version that replied, the tokens and their cost; or
-    the error, with what to do. Each model is called once, and nothing is stored. The exit code is 2 if a model failed.
-    Names in `{{...}}` in a system prompt are sent as they stand.
+    Then times, version, tokens and cost; or the error, with what to do. Nothing is stored. The exit code is 2 if a
+    model failed.
     """
     settings = with_saved(settings_in_use())[0]
     found, refs = _study_and_models(study, model or [])

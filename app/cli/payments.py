@@ -48,8 +48,7 @@ def payments(
 ) -> None:
     """Bonuses in a file are recorded as paid, so the next run writes only new ones.
 
-    Parley pays nobody: upload the files at Prolific, or pay by hand. Submissions that Prolific's export shows as
-    returned, timed out or rejected get no bonus.
+    Parley pays nobody: upload the files at Prolific, or pay by hand.
     """
     database, people = participants()
     found = Studies(database).newest(name_of(study))

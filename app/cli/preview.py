@@ -29,8 +29,7 @@ def preview(
 ) -> None:
     """The link is valid for one hour, and needs `parley serve` over the same database.
 
-    A simulated participant fills in the steps before, with the scripted model, which costs nothing. From that step on
-    the study's own models answer. The session is marked as pilot data.
+    A simulated participant fills in the steps before, at no cost. The session is marked as pilot data.
     """
     settings = settings_in_use()
     found = load_study(study)

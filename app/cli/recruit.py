@@ -134,8 +134,7 @@ def links(
 ) -> None:
     """Create links that give one participant one session, from any device, and prove who they are; as csv.
 
-    A link admits anyone who has it as that participant: send each to one person. The same labels and IDs always give
-    the same links. Links cannot be made without the deployment's secret.
+    A link admits anyone who has it as that participant. The same labels and IDs always give the same links.
     """
     database, people = participants()
     found = Studies(database).newest(name_of(study))

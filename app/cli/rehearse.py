@@ -68,8 +68,8 @@ def rehearse_(
 ) -> None:
     """They arrive, read, type and answer at people's times, divided by the speed; some leave, come back or reload.
 
-    Rehearsed sessions have the origin `rehearsal`. They are never counted, exported or paid with real ones. You can
-    stop at any time: people stop where they are, and the same command continues.
+    Rehearsed sessions are never counted, exported or paid with real ones. The same command continues a rehearsal that
+    was stopped.
     """
     settings = settings_in_use()
     database = existing_database(settings)

@@ -67,10 +67,9 @@ def simulate(
         ),
     ] = 0,
 ) -> None:
-    """The sessions need no browser and no server. The same seed gives the same sessions; byte for byte if no server
-    is used.
+    """The same seed gives the same sessions; byte for byte if no server is used.
 
-    You can stop at any time: the same command continues where it stopped.
+    The same command continues a run that was stopped.
     """
     settings = settings_in_use()
     found = load_study(study)

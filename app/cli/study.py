@@ -149,8 +149,7 @@ def check(
 ) -> None:
     """Prints all errors of the file at once; exits with 2 if there is one.
 
-    A model server that the study names and that is neither set nor saved in the console is an error too. Costs are of
-    as many messages as simulated participants send.
+    A model server that is neither set nor saved in the console is an error too.
     """
     try:
         found = _load_checked(study)

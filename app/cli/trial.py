@@ -76,12 +76,9 @@ def preregister(
 ) -> None:
     """Write the preregistration of a trial, and record it.
 
-    The answers to OSF's form and AsPredicted's questions, the frozen study, the analysis code, and a report of
-    simulated data.
-
-    STUDY is published (`parley publish`); its current version is meant. Send the texts to a registry, then run the
-    command again with `--record`, which keeps what you changed in the folder: from then on each change of the plan or
-    the study, each exclusion and an early end is a deviation, and each look at an outcome is recorded.
+    The answers to OSF's form and AsPredicted's questions, the published study, the analysis code, and a report of
+    simulated data. Send the texts to a registry, then run the command again with `--record`, which keeps what you
+    changed in the folder. From then on changes, exclusions, an early end and looks at an outcome are recorded.
     """
     database = existing_database()
     found = current(database, name_of(study))

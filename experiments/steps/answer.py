@@ -27,8 +27,8 @@ class AnswerStep(AnsweringStep):
     copying: bool = True
     """Whether participants can select and copy the problem's text."""
     advice: str = ""
-    """The column or tag of a problem that holds a recommendation, such as `advice`: it is shown below the problem and
-    recorded with the answer. An option's key or text, or a number if the answer is one."""
+    """The column or tag of a problem that holds a recommendation: an option's key or text, or a number. It is shown
+    below the problem and recorded with the answer."""
     advice_label: str = "Recommendation"
     """The words before the recommendation."""
     button: str = "Continue"

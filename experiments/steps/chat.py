@@ -57,9 +57,9 @@ class OnFailure(StrictModel):
     and it does not count as one of their messages. Otherwise they can ask again."""
 
     action: Literal["retry", "skip", "stop"] = "retry"
-    """What happens when the tries of `after_retries` fail as well. `retry`: participants can go on trying, or leave the
-    screen, whatever `min_messages` is. `skip`: they can also skip the problem, with all of its steps. `stop`:
-    the session ends, with the code below; not if the message is the reason."""
+    """What happens when the tries of `after_retries` fail as well. `retry`: participants can go on trying, or leave
+    the screen, whatever `min_messages` is. `skip`: they can also skip the problem. `stop`: the session ends, with
+    the code below; not if the message is the reason."""
     after_retries: Annotated[int, About(ge=0, le=20)] = RETRIES
     """The number of tries by the participant, after a first failure, before `action` applies."""
     text: str = NO_REPLY
@@ -84,12 +84,12 @@ class ChatStep(AnsweringStep):
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
-    """The minimum number of messages before participants can leave the screen. It no longer applies once the tries of
-    `on_failure` have failed."""
+    """The minimum number of messages before participants can leave the screen, unless the tries of `on_failure`
+    have failed."""
     max_chars: MessageChars = MESSAGE_CHARS
     """The maximum number of characters of each message."""
     answer: bool = False
-    """Whether the problem must be answered next to the chat to continue: by one of its options, or by a `number`."""
+    """Whether the problem must be answered next to the chat to continue."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
     """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False

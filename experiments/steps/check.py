@@ -53,14 +53,13 @@ class CheckStep(Step):
     ask_problem: bool = False
     """Whether to ask the problem in scope instead of `questions`. Its known answer is the correct one."""
     correct_answers: dict[str, Wanted] = {}
-    """The answers that pass, by the question's name: an answer, a list of accepted answers, or a range of numbers. For
-    `multiple_choice`, exactly the options listed must be chosen. Any answer passes to a question not named here."""
+    """The answers that pass, by the question's name: an answer, a list of accepted answers, or a range of numbers;
+    for `multiple_choice`, exactly these options. Any answer passes to a question not named here."""
     attempts: Annotated[int, About(ge=1, le=10)] = 1
     """The number of tries. 2 for comprehension by default."""
     policy: Literal["record", "warn", "screen_out"] = "screen_out"
-    """What happens when a participant does not pass. `record`: it is only recorded. `warn`: a warning is shown.
-    `screen_out`: the session ends as `screened_out` (`failed_attention` for attention checks). `record` for attention
-    checks by default."""
+    """What happens when a participant does not pass: it is only recorded; a warning is shown; or the session ends
+    as `screened_out` (`failed_attention` for attention checks). `record` for attention checks by default."""
     after_failures: Annotated[int, About(ge=1, le=100)] = 1
     """For attention checks: the policy applies from this number of failed attention checks in the session."""
     warning: str = "Some of your recent answers were not as expected. Please read each question carefully from now on."

@@ -65,8 +65,8 @@ class CompareStep(Step):
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
-    """The minimum number of messages before participants can end the conversation. It no longer applies once a model
-    has failed twice in a row."""
+    """The minimum number of messages before participants can end the conversation, unless a model has failed twice
+    in a row."""
     max_chars: MessageChars = MESSAGE_CHARS
     """The maximum number of characters of each message."""
     vote: Literal["choice", "slider"] = "choice"
@@ -74,8 +74,8 @@ class CompareStep(Step):
     vote_when: Literal["each_turn", "at_end"] = "each_turn"
     """`each_turn`: after each turn, before the next message. `at_end`: once, which ends the conversation."""
     continue_with: Literal["own", "winner"] = "own"
-    """`own`: each model continues its own conversation. `winner`: after a vote for one column all models continue that
-    column's conversation; after any other vote each continues its own."""
+    """`own`: each model continues its own conversation. `winner`: after a vote for one column all continue that
+    one."""
     question: str = "Which answer do you prefer?"
     """The text above the vote by choice."""
     better: str = "{{assistant_label}} is better"

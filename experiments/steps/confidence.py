@@ -29,8 +29,7 @@ class ConfidenceStep(Step):
     copying: bool = True
     """Whether participants can select and copy the problem's text."""
     points: bool = False
-    """Ask for a whole number from 0 to 100 instead. It is recorded as `confidence_points`; the slider has no handle
-    before participants put it there."""
+    """Ask for a whole number from 0 to 100 instead, recorded as `confidence_points`."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
 

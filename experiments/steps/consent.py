@@ -32,8 +32,7 @@ class ConsentStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
     decline: str = "I do not agree"
-    """The label of a second button, by which the session ends with the outcome `no_consent`. No such button if it is
-    empty."""
+    """The label of a second button, by which the session ends with the outcome `no_consent`. Empty for none."""
 
     def questions_asked(self) -> tuple[Field, ...]:
         return (Checkbox(name="agreed", text=self.checkbox),)

@@ -26,7 +26,7 @@ class LabelTurnsStep(Step):
     show_problem: bool = False
     """Whether the problem's text, such as the theorem discussed, can be expanded above the conversation."""
     user_label: str = "Person"
-    """The label that raters see instead of the name of the person who wrote to the assistant."""
+    """The label that raters see for the person who wrote."""
     assistant_label: str = "AI assistant"
     """The label that raters see instead of the assistant's name."""
     button: str = "Continue"

@@ -44,8 +44,7 @@ class SurveyStep(Step):
     show_problem: bool = False
     """Whether the problem in scope is shown above the questions."""
     show_dialogue: bool | None = None
-    """Whether the finished conversation in scope is shown above the questions. With `show_problem` the problem's text
-    can be expanded there."""
+    """Whether the finished conversation in scope is shown above the questions."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
 

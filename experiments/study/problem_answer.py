@@ -111,8 +111,7 @@ class AnsweringStep(Step):
     number: NumericAnswer | None = None
     """Ask for a number instead of one of the problem's options."""
     ask_confidence: bool = False
-    """Whether to ask as well how sure participants are of the answer, from 0 to 100. It is recorded as
-    `answer_confidence`; the slider has no handle before participants put it there."""
+    """Whether to ask as well how sure participants are, from 0 to 100, recorded as `answer_confidence`."""
     confidence_text: str = "How sure are you that your answer is right?"
     """The text of that question."""
 

@@ -40,7 +40,7 @@ class ProblemGroups(StrictModel):
     size: int | dict[str, int]
     """The number of problems in a group, or the number from each dataset."""
     numbered: Literal["within", "across"] = "within"
-    """Whether numbers start at 0 again for each value of the tag in `within`, or continue across values."""
+    """Whether numbers start at 0 again for each value of the tag in `within`, or continue."""
 
 
 class ProblemSource(StrictModel):
@@ -50,8 +50,8 @@ class ProblemSource(StrictModel):
     """The kind of source: `items` for a table of your own, chatbench, checkmate, dices, jsonl, or one that a package
     adds."""
     path: str = "sample"
-    """A file or folder, relative to the study file; `sample` is the sample that comes with Parley. For `items`: CSV
-    with any separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files or of Markdown."""
+    """A file or folder, relative to the study file; `sample` comes with Parley. For `items`: CSV with any
+    separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files or of Markdown."""
     columns: Columns | None = None
     """Which columns of the table hold what, if their names do not say it. Check it with `parley show items FILE`."""
     items: list[dict[str, Any]] = []
@@ -144,24 +144,23 @@ class Loop(StrictModel):
     up_to: Annotated[int, Field(ge=1)] | None = None
     """The largest number to draw, where fewer may be available."""
     order: Literal["shuffled", "listed", "latin_square"] = "shuffled"
-    """`shuffled`: in random order, drawn for each participant. `listed`: in the order of the pool. `latin_square`: in
-    the order of a row of a Latin square, so that across participants each appears equally often at each position and
-    after each of the others."""
+    """`shuffled`: in random order. `listed`: in the order of the pool. `latin_square`: across participants each
+    appears equally often at each position and after each of the others."""
     target: Annotated[int, Field(ge=1)] | None = None
-    """The number of times each is wanted across all participants. Those with the fewest so far are drawn first, ties at
-    random. Drawing continues after all have reached the number."""
+    """The number of times each is wanted across all participants. Those with the fewest so far are drawn first,
+    ties at random."""
     strata: Slug | None = None
-    """A tag by which the draw is stratified: it is spread as evenly as the pool allows, and ordered by the tag."""
+    """A tag over whose values the draw is spread as evenly as the pool allows; it is ordered by the tag."""
     vary: dict[Slug, tuple[Level, ...]] = {}
-    """Values that vary within a participant: each draw gets another value, in random order for each participant, such
-    as `model: [a, b, c]`."""
+    """Values that vary within a participant: each draw gets another one, in random order, such as `model: [a, b,
+    c]`."""
     vary_order: Literal["shuffled", "latin_square"] = "shuffled"
     """Whether the order of these values is random or a row of a Latin square."""
     until: Condition | None = None
     """The loop ends early once this condition holds at the end of a turn."""
     do: str | ByFactor | None = None
-    """The name of the protocol to run for each, with `@version` to require that version; or a protocol for each value
-    of a factor (between participants) or of `vary` (within)."""
+    """The protocol to run for each, with `@version` to require that version; or one for each value of a factor
+    (between participants) or of `vary` (within)."""
     with_: dict[str, Changes] = Field(default={}, alias="with")
     """Changes to the protocol's steps: the id of a step, then the keys that differ, or `false` to leave it out."""
     flow: tuple[Node, ...] = ()
@@ -229,8 +228,8 @@ class StudyFile(StrictModel):
     languages: tuple[str, ...] = ()
     """The languages that participants can choose on the start page. Only `language` by default."""
     translations: Translations = {}
-    """For each further language, a mapping from each text of the study to its translation, or the name of a YAML file
-    next to the study file that contains it. `parley show translations` lists the texts to translate."""
+    """For each further language, a mapping from each text of the study to its translation, or the name of a YAML
+    file beside the study file. `parley show translations` lists the texts to translate."""
     contact: str = ""
     """The address for participants' questions; shown on every screen."""
     export_schemas: tuple[str, ...] = ()
@@ -239,9 +238,8 @@ class StudyFile(StrictModel):
     dollar_maths: bool = False
     """Whether `$x$` is mathematics, in items, texts and conversations. `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
     on_identity_leak: Literal["flag", "mask", "regenerate"] = "flag"
-    """What happens when a reply reveals which model wrote it. `flag`: the reply is flagged in the log. `mask`: the
-    revealing words are masked as well. `regenerate`: the model is asked again, and the words are masked if the new
-    reply reveals it too."""
+    """What happens when a reply reveals its model. `flag`: it is flagged in the log. `mask`: the words are masked
+    as well. `regenerate`: the model is asked again, and the words are masked if the new reply reveals it too."""
     problems: dict[Slug, ProblemSource] = {}
     """The pools of problems, by the name that `each` refers to."""
     models: dict[str, ModelSpec] = {}
@@ -252,17 +250,15 @@ class StudyFile(StrictModel):
     """The most that replies to one participant may cost. A participant who reaches it can send no more messages and
     continues without."""
     factors: dict[Slug, Factor] = {}
-    """The experimental factors. Each participant is assigned a combination on arrival; combinations are balanced over
-    participants who have completed the study or are taking part."""
+    """The experimental factors. Each participant is assigned a combination; they are balanced over participants who
+    have completed the study or are taking part."""
     quotas: tuple[Quota, ...] = ()
-    """How many participants are wanted, in total and for certain values of factors. `parley recruit quota` changes them
-    in a running study."""
+    """How many participants are wanted, in total and for certain values of factors."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what happens when one comes again."""
     keep_ids_for: Period | None = None
-    """How long a recruiter's id is kept after the last activity in its session, such as `90 days`. Then the link
-    between the person and the data is deleted; the data stay. An id with an open bonus payment is kept until it is
-    paid. For ever by default."""
+    """How long a recruiter's id is kept after the last activity in its session, such as `90 days`. The data stay.
+    An id with an open bonus payment is kept until it is paid. For ever by default."""
     keep_for: Period | None = None
     """How long data are kept after the last activity in their session, such as `10 years`. Then they are erased as by a
     withdrawal. For ever by default."""
@@ -271,11 +267,11 @@ class StudyFile(StrictModel):
     session_limits: SessionLimits = SessionLimits()
     """How long a session may take, and how long a place is held."""
     paste: Paste = "log"
-    """What happens when participants paste into a box that does not specify it: `allow` records nothing, `log` records
-    how much was pasted, `block` prevents it."""
+    """What happens when participants paste into a box that does not specify it: `allow` records nothing, `log` how
+    much was pasted, `block` prevents it."""
     telemetry: bool = True
-    """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content. The
-    consent form states this, and nothing is recorded before consent."""
+    """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content,
+    after consent. The consent form states this."""
     ai_alone: AiAloneSpec | None = None
     """How models answer the same questions without people (`parley ai-alone`)."""
     simulator_prompts: SimulatorPrompts | None = None
@@ -286,18 +282,16 @@ class StudyFile(StrictModel):
     bonus: tuple[Bonus, ...] = ()
     """The rules for bonus payments, which `parley payments` computes."""
     plan: Plan | None = None
-    """The analysis plan of a trial: hypotheses, sample size, looks, exclusions and missing data, decided before data
-    are seen."""
+    """The analysis plan of a trial, decided before data are seen."""
     integrity: IntegrityChecks | None = None
     """A check of how texts were written, which `parley show integrity` reports. The consent form discloses it."""
     embed: EmbedSpec | None = None
-    """The pages of other sites in which the study may stand as a frame, and what they are sent. None by default: no
-    page can frame it."""
+    """The pages of other sites in which the study may stand as a frame. None by default."""
     dataset: DatasetInfo | None = None
-    """The publication metadata of the study's data: authors, licence, DOI and more. Not part of the study's hash."""
+    """Publication metadata of the study's data. Not part of the study's hash."""
     privacy: PrivacyInfo | None = None
-    """What the data-protection documents say and the study does not: the controller, the legal basis, recipients, risks
-    (`parley privacy`). Not part of the study's hash."""
+    """What the data-protection document says and the study does not (`parley privacy`). Not part of the study's
+    hash."""
     flow: tuple[Node, ...]
     """The phases, loops and steps, in order. The last is a `finish` step."""
     schema_: str | None = Field(default=None, alias="$schema")

@@ -20,12 +20,12 @@ class AnnotatorSpec(StrictModel):
     """An annotator of the study's own: a prompt by which a model labels each finished conversation."""
 
     prompt: str
-    """The prompt. It can use `{{conversation}}`, `{{transcript}}` (in ChatBench's form, with `Person:` or `System:`
-    before each message) or `{{first_message}}`; `{{question}}`, `{{options}}` or both as `{{problem}}`; `{{chosen}}`,
-    the participant's answer; and `{{right}}`, the correct answer. The model is given only what the prompt uses."""
+    """The prompt. It can use `{{conversation}}`, `{{transcript}}` (in ChatBench's form) or `{{first_message}}`;
+    `{{question}}`, `{{options}}` or both as `{{problem}}`; `{{chosen}}`, the participant's answer; and `{{right}}`,
+    the correct one."""
     answer_schema: Values | None = None
-    """The JSON schema of the answer, which must be an object. The `description` of a property explains it to models and
-    people. Left out under the name of one of Parley's annotators, whose prompt is then this one."""
+    """The JSON schema of the answer, an object. The `description` of a property explains it to models and people.
+    Left out under the name of one of Parley's annotators."""
     system: str = ""
     """The system prompt; empty for none."""
     describe_format: bool = True

@@ -79,11 +79,11 @@ class EmbedSpec(StrictModel):
     """The pages of other sites in which the study may stand as a frame, such as a survey of Qualtrics."""
 
     origins: Annotated[tuple[Origin, ...], Field(max_length=MOST_ORIGINS), AfterValidator(_some)]
-    """The origins of these pages, each exact: `https://brand.eu.qualtrics.com`. Pages of any other origin show an
-    empty frame, and are sent nothing."""
+    """The origins of these pages, each exact: `https://brand.eu.qualtrics.com`. Any other page shows an empty
+    frame."""
     send: tuple[Sent, ...] = MESSAGES
     """What the page around the study is sent: `ready` once its first screen is shown, `height` of the screen in
-    pixels, `outcome` at its end; and answers, as `step.question`, which the participant gave. Never more."""
+    pixels, `outcome` at its end; and answers, as `step.question`."""
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -35,11 +35,10 @@ class IntegrityChecks(StrictModel):
 
     hidden_instruction: Annotated[str, Field(pattern=r"^[a-z]{4,20}$")] | None = None
     """A word that nobody would write by chance, such as `hazelnut`. Beside each box for long texts the page has an
-    instruction for AI models alone to use it. The consent form says that there are such instructions, and they are
-    shown only after consent."""
+    instruction for AI models to use it. The consent form says so, and it is shown only after consent."""
     honeypot: bool = False
-    """Whether each form has a box that people do not see. That something was written in it is recorded, not what. The
-    consent form says that there are such boxes, and they are there only after consent."""
+    """Whether each form has a box that people do not see. That something was written in it is recorded, not what.
+    The consent form says so, and it is there only after consent."""
     thresholds: IntegrityThresholds | None = None
     """From which values the indicators are flagged, where not from Parley's: `{paste_share: 0.3}`. Those of the newest
     version count, for sessions of all versions."""

@@ -48,8 +48,8 @@ class ModelSpec(StrictModel):
     model: str = ""
     """The name of the model on its server. The name in the study by default."""
     system: Texts = "You are a helpful AI assistant."
-    """The system prompt, in which `{{names}}` are filled in; empty for none. Either one prompt, or one for each value
-    of a factor: `{by: tone, pick: {warm: ..., cold: ...}}`. (The default is ChatBench's.)"""
+    """The system prompt, in which `{{names}}` are filled in; empty for none. Or one for each value of a factor:
+    `{by: tone, pick: {warm: ..., cold: ...}}`. (The default is ChatBench's.)"""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """The sampling temperature. The server's own by default."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None

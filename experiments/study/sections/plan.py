@@ -120,17 +120,15 @@ class Plan(StrictModel):
     looks: Looks | None = None
     """Interim looks. Without any, outcomes are looked at once, at the end."""
     exclude: tuple[Exclusion, ...] = ()
-    """Sessions that the per-protocol analysis leaves out: `failed_attention`, `too_fast` (see `fastest_seconds`),
-    `integrity` (excluded by a researcher for integrity), `timed_out`, `technical_failure`, `incomplete`. Withdrawn
-    data are erased and in no analysis."""
+    """Sessions that the per-protocol analysis leaves out; `too_fast`: see `fastest_seconds`, `integrity`: excluded
+    by a researcher for integrity."""
     fastest_seconds: Annotated[float, Field(gt=0)] | None = None
     """The shortest time of a session that counts, for `too_fast`."""
     covariates: tuple[Name, ...] = ()
     """Survey questions with numeric answers, asked before the treatment, for which effects are adjusted."""
     missing: Missing = "complete-cases"
-    """What a participant without the outcome counts as. `complete-cases`: left out of the analysis, and counted.
-    `worst-case`, for `correct`: a participant without any answer counts as all wrong; otherwise the answers that were
-    given count, and no missing one."""
+    """What a participant without the outcome counts as. `complete-cases`: left out, and counted. `worst-case`, for
+    `correct`: without any answer, as all wrong; otherwise the answers that were given count."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -50,28 +50,25 @@ class Recruitment(StrictModel):
     """Where participants come from, and what happens when one comes again."""
 
     channels: tuple[Recruiter, ...] = ()
-    """The channels whose links are accepted: prolific, connect, sona, panel (any other link with an id), lab (personal
-    links made by `parley recruit links`), open (no id). All by default. Other links lead to a page that explains why
-    the study cannot start."""
+    """The channels whose links are accepted; `panel`: any other link with an id, `lab`: personal links of `parley
+    recruit links`, `open`: no id. All by default. Other links lead to a page that says why the study cannot
+    start."""
     id_parameter: Slug = "pid"
     """The URL parameter that contains the id in a panel's links, in any case. The usual names of other panels are
     read as well."""
     unreadable_id: Literal["report", "refuse"] = "report"
-    """What happens when a link has an id that cannot be taken: a placeholder that the recruiter did not fill in, a
-    value that is no id, two different ids, or an unknown parameter that looks like an id. `report`: the session starts
-    without an id and has the flag `unreadable_id`. `refuse`: a page says that the link has no valid id. Either is
-    counted in `parley show status` and in the console. Only studies that accept links without an id can `report`;
-    others refuse the link."""
+    """What happens when a link has an id that cannot be taken: a placeholder that was not filled in, a value that
+    is no id, two different ids, or an unknown parameter that looks like an id. `report`: the session starts without
+    an id, with the flag `unreadable_id`, if the study accepts links without an id. `refuse`: a page says that the
+    link has no valid id."""
     repeat_participation: Literal["resume", "refuse", "new_session"] = "resume"
-    """What happens when a participant whose session has ended comes with a new submission. `resume`: the last page is
-    shown again. `refuse`: a page explains that the study can be taken only once. `new_session`: a new session starts,
-    which the data mark as a further attempt. A participant whose session has not ended always continues it. The rule
-    applies to participants identified by the browser's cookie or by a proof; an id without proof in another browser
-    starts a session."""
+    """What happens when a participant whose session has ended, known by the browser's cookie or a proof, comes with
+    a new submission. `resume`: the last page is shown again. `refuse`: a page explains that the study can be taken
+    only once. `new_session`: a new session starts, which the data mark as a further attempt."""
     id_proof: Literal["optional", "required"] = "optional"
-    """Whether an id in a link needs a proof. `optional`: without a proof the id starts a session that the data mark as
-    unproven. `required`: the link must contain a proof, which is a personal link, a signed link (`parley recruit links
-    --ids`) or Prolific's token; otherwise a page explains that the link does not identify the participant."""
+    """Whether an id in a link needs a proof: a personal link, a signed link (`parley recruit links --ids`) or
+    Prolific's token. `optional`: without one the id starts a session that the data mark as unproven. `required`: it
+    starts none."""
 
 
 class Quota(StrictModel):
@@ -98,16 +95,14 @@ class SessionLimits(StrictModel):
     warn_before_s: Annotated[float, Field(ge=20)] = 120
     """How long before the end participants are warned."""
     idle_after_s: Annotated[float, Field(ge=20)] | None = None
-    """After this time without activity, the page asks whether the participant is still there. Never by default."""
+    """After this time without activity the page asks whether the participant is still there. Never by default."""
     away_after_s: Annotated[float, Field(ge=60)] | None = None
     """After this time without activity, the session ends as timed out. Never by default."""
     end_after_unattended: Annotated[int, Field(ge=1)] | None = 2
-    """The session ends as timed out when so many screens in a row have run out of time without a sign that somebody
-    was there: no key, click or draft, and the page was not visible. Each such screen has the flag `unattended`. With
-    `null` the session goes on."""
+    """The session ends as timed out when so many screens in a row have run out of time without a key, a click, a
+    draft or a visible page. Each such screen has the flag `unattended`. With `null` the session goes on."""
     hold_place_s: Annotated[float, Field(ge=60)] = 7200
-    """How long a participant's place is held after their last step. Then it can go to another participant; one who
-    comes back later still continues."""
+    """How long a participant's place is held after their last step. One who comes back later still continues."""
 
 
 class Bonus(StrictModel):
