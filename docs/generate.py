@@ -386,8 +386,8 @@ def _column_list(columns: Sequence[Column]) -> str:
         end = _one_of({meaning.partition(", ")[2] for meaning in meanings})
         text += f"- {begin or 'Columns'} ({inside}){f': {end}' if end else ':'}\n"
         for column, meaning in zip(alike, meanings, strict=True):
-            own = meaning.removeprefix(f"{begin}: ")
-            text += f"    - {_column_name(column)}: {own.removesuffix(f', {end}') if end else own}\n"
+            own = meaning.removeprefix(f"{begin}: ").removesuffix(f", {end}" if end else "")
+            text += f"    - {_column_name(column)}" + ("\n" if own == f"{column.name}." else f": {own}\n")
     return text
 
 

@@ -16,7 +16,8 @@ from app.studies.yaml_loader import parse_yaml
 ENTRIES = Path(__file__).with_name("gallery.yaml")
 BEFORE = """# Gallery
 
-The studies that come with Parley, as a participant sees them. All run offline, with the scripted models of their files:
+The studies that come with Parley, as a participant sees them. All run offline, with the scripted models of their files, and
+export the [tidy tables](../analyst.md#tidy-tables) besides those named:
 
     parley serve NAME                        # take part, at http://127.0.0.1:7860/s/NAME
     parley check NAME                        # its structure, and how long it takes
@@ -43,8 +44,8 @@ def _study(entry: Mapping[str, Any]) -> str:
     name = entry["study"]
     schemas = ", ".join(f"`{schema}`" for schema in load_study(name).file.export_schemas)
     return (
-        f"## {name}\n\n{entry['about']}\n\n{_picture(entry)}\n\nExports: {schemas}, and the [tidy "
-        f"tables](../analyst.md#tidy-tables). Its file: [{name}.yaml](../../experiments/studies/{name}.yaml).\n"
+        f"## {name}\n\n{entry['about']} Exports: {schemas}. [{name}.yaml](../../experiments/studies/{name}.yaml)\n\n"
+        f"{_picture(entry)}\n"
     )
 
 

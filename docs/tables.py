@@ -26,7 +26,7 @@ REFERRED = {
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
-LONGEST_DEFAULT = 140
+LONGEST_DEFAULT = 80
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
 
