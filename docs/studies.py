@@ -16,8 +16,8 @@ from app.studies.yaml_loader import parse_yaml
 ENTRIES = Path(__file__).with_name("gallery.yaml")
 BEFORE = """# Gallery
 
-The studies that come with Parley, as a participant sees them. All run offline, with the scripted models of their files, and
-export the [tidy tables](../analyst.md#tidy-tables) besides those named:
+The studies that come with Parley, as a participant sees them. All run offline, with the scripted models of their
+files, and export the [tidy tables](../analyst.md#tidy-tables) besides the schemas named:
 
     parley serve NAME                        # take part, at http://127.0.0.1:7860/s/NAME
     parley check NAME                        # its structure, and how long it takes

@@ -22,10 +22,8 @@ def alerts(
     test: Annotated[bool, option("--test", "Send a test alert, and print what the server answered.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """An alert is open while its condition holds. `parley serve` and `parley up` check conditions and send alerts.
-
-    With --test the exit code is 1 if the alert was not delivered.
-    """
+    """`parley serve` and `parley up` check conditions and send alerts. With --test the exit code is 1 if the alert
+    was not delivered."""
     settings = settings_in_use()
     hook = settings.alert_webhook_url
     if test:

@@ -211,7 +211,6 @@ def export_(
     rounded: RoundedOption = None,
     ids: IdsOption = None,
 ) -> None:
-    """Besides the data, writes a codebook, metadata and checksums."""
     name = name_of(study)
     began = (moment_of(since), moment_of(until, end=True))
     request = ExportRequest(

@@ -40,10 +40,8 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Settings, database, disks, ports, public address, model servers, alerts, and optional packages.
-
-    It changes nothing, sends models no message and costs nothing. The exit code is 1 if there is a problem.
-    """
+    """Settings, database, disks, public address, model servers, studies and alerts. It changes nothing, and costs
+    nothing. The exit code is 1 if there is a problem."""
     found = list(_findings(studies or []))
     if as_json:
         show([{"area": area, **asdict(one)} for area, one in found], as_json)

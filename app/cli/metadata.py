@@ -25,10 +25,8 @@ def metadata(
     study: StudyName,
     file: Annotated[Path, argument("FILE", "A YAML file with the key `dataset`, such as the study file.")],
 ) -> None:
-    """Its `dataset:` describes the study's data from the next export on, whatever version is published.
-
-    Works for imported data as well. `parley show metadata` prints what is recorded.
-    """
+    """Its `dataset:` describes the study's data from the next export on, whatever version is published; imported data
+    as well."""
     database, name = existing_database(), name_of(study)
     require_known(database, name)
     new = record_dataset_info(database, name, _read(file), by="researcher", at_us=SystemClock().now_us())

@@ -39,10 +39,8 @@ def export(
     to: Annotated[Path, option("-o --out FILE", "The zip file to write.")],
     study: OnlyStudy = "",
 ) -> None:
-    """Write all that is stored of one person, and nothing of anybody else, as JSON with a README.
-
-    Sessions under the same ID that may be another person's are left out and listed. It is recorded in the audit log.
-    """
+    """Write all that is stored of one person, and nothing of anybody else, as JSON with a README. It is recorded in
+    the audit log."""
     database, people = participants()
     found = sessions_of_person(database, people, id_, name_of(study) if study else "")
     data = person_data(database, people, found, SystemClock().now_us())

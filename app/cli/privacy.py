@@ -38,10 +38,7 @@ def privacy(
         str, option("--language LANGUAGE", "The language of the pictures. Default: the study's main language.")
     ] = "",
 ) -> None:
-    """One document in Markdown for a record of processing (GDPR Art. 30), those who ask, and an ethics board (IRB).
-
-    What neither the study (`privacy:`) nor the settings say is called not stated.
-    """
+    """For a record of processing (GDPR Art. 30), those who ask, and an ethics board (IRB)."""
     found = load_study(study)
     if language and language not in found.file.offered:
         raise SettingsError(

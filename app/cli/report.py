@@ -91,10 +91,7 @@ def report_(
     ] = None,
     reason: PeekReason = "",
 ) -> None:
-    """Each figure has its interval, n and a sentence.
-
-    The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON.
-    """
+    """The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON."""
     from app.analysis.report import FORMATS, build_report
     from app.analysis.report.published_comparison import published_paper
     from app.use_cases.outcome_lock import locked_for, peek

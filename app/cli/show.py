@@ -100,10 +100,7 @@ def status(
     ] = Origin.PERSON,
     as_json: AsJson = False,
 ) -> None:
-    """Cells are shown with the number of participants that the quotas want in them, and with their shares.
-
-    Then recruiters' IDs that are unclear, what is due to be deleted, and a trial's looks and deviations.
-    """
+    """Then recruiters' IDs that are unclear, what is due to be deleted, and a trial's looks and deviations."""
     now_us = SystemClock().now_us()
     database, found = published_study(study)
     with database.connect() as connection:
@@ -174,7 +171,6 @@ def _trial(database: Database, study: str) -> dict[str, Any]:
 
 @shown("quotas")
 def quotas(study: StudyName, as_json: AsJson = False) -> None:
-    """`parley recruit quota` sets them."""
     database, found = published_study(study)
     caps = operations_of(database, found.name).quotas_of(found.file.quotas)
     show([{"where": held.where, "quota": held.max} for held in caps], as_json)
@@ -188,11 +184,8 @@ def costs_(
     ] = "model",
     as_json: AsJson = False,
 ) -> None:
-    """The budget bounds the costs of participants, not those of simulated sessions.
-
-    `unknown` counts replies whose cost is not known, as the model has no `price` or the server counted no tokens; a
-    sum is then a lower bound.
-    """
+    """The budget bounds the costs of participants, not those of simulated sessions. `unknown` counts replies whose
+    cost is not known; a sum is then a lower bound."""
     database, found = published_study(study)
     rows = costs(database, found.name, by)
     with database.connect() as connection:
@@ -253,10 +246,8 @@ def _call(attempt: Mapping[str, Any]) -> dict[str, Any]:
 
 @shown("screens")
 def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, origin: OriginOption = None) -> None:
-    """Medians by step: time shown, reading and typing; with counts of pastes and of leaving the page.
-
-    `--json` and `-o`, which writes csv, give each screen of each session.
-    """
+    """Medians by step: time shown, reading and typing; with counts of pastes and of leaving the page. `--json` and
+    `-o` give each screen of each session."""
     database = existing_database()
     found = screens(database, name_of(study), origin)
     if to is not None:
@@ -376,11 +367,8 @@ def items(
     every: Annotated[bool, option("--all", f"Show all rows, not only {ITEMS_SHOWN}.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Shows each row of a table as an item of a study: question, options, answer and tags.
-
-    Rows that cannot be used are listed with the reason, and the exit code is 2. The last lines are what the study file
-    needs.
-    """
+    """Rows that cannot be used are listed with the reason, and the exit code is 2. The last lines are what the study
+    file needs."""
     given = _columns(column or [])
     found = understand(table_of(path, given), given, path.stem)
     checked = TextCheck()
@@ -436,7 +424,6 @@ def translations(
     study: StudyFile,
     language: Annotated[str, option("-l --language LANGUAGE", "The language to translate into, such as `de`.")],
 ) -> None:
-    """Prints a YAML file to fill in."""
     if not is_supported(language):
         what = f"Parley has no texts in the language {language!r}{suggestion(language, catalogues())}"
         raise StudyError(study, [ValidationIssue("--language", what)])
@@ -451,13 +438,11 @@ def translations(
 def schema(
     protocol: Annotated[bool, option("--protocol", "Print the schema of protocol files instead.")] = False,
 ) -> None:
-    """An editor that knows the schema completes and checks study files."""
     print(json.dumps(json_schema("protocol" if protocol else "study"), indent=2, ensure_ascii=False))
 
 
 @shown("settings")
 def settings_(as_json: AsJson = False) -> None:
-    """Each setting is an environment variable, or a line in a file `.env`. Secrets are masked."""
     names = ("variable", "value", "default", "description")
     rows = configuration.settings_table(settings_in_use())
     show([dict(zip(names, row, strict=True)) for row in rows], as_json)

@@ -49,12 +49,9 @@ def integrity(
     as_json: AsJson = False,
     origin: OriginOption = None,
 ) -> None:
-    """Evidence, never a verdict: pasting, speed, likeness to models' replies, and copies, with rates of false alarms.
-
-    Conditions, answers and outcomes are not shown, so that exclusions are decided without knowing them. What a page
-    reports is a hint, not a proof: dictation, autocompletion and translation look like pasting too. Decide by rules
-    that were fixed before; `parley session exclude` excludes a session.
-    """
+    """Pasting, speed, likeness to models' replies, and copies, with rates of false alarms; without conditions,
+    answers and outcomes. Evidence, never a verdict: dictation, autocompletion and translation look like pasting
+    too."""
     from app.analysis.false_alarms import integrity_findings
 
     database, name = existing_database(), name_of(study)
@@ -90,10 +87,7 @@ def blinding_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Lists the words by which replies named their model, and counts participants' guesses at the model.
-
-    The step `guess` asks for them.
-    """
+    """Lists the words by which replies named their model, and counts the answers to the step `guess`."""
     show(blinding(existing_database(), name_of(study), origin, by or None).as_json(), as_json)
 
 
@@ -113,8 +107,8 @@ def simulators(
     ] = FEWEST_ANSWERS,
     as_json: AsJson = False,
 ) -> None:
-    """Accuracy by question (Pearson's r and mean absolute error), and the similarity of all pairs of first prompts
-    (BLEU and ROUGE-1): ChatBench, section 5."""
+    """Accuracy by question (Pearson's r and mean absolute error), and the similarity of first prompts (BLEU and
+    ROUGE-1)."""
     from app.analysis.data_frames import frame
     from app.analysis.simulator_quality import alone, quality
 
