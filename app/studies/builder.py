@@ -1,41 +1,42 @@
-"""The console's builder: a form's answers written as a study file, with each fault led back to its field.
+"""The console's builder: the fields of its form, the study file that their values are written as, and its check.
 
-One way only. From the answers come a file, and for each path of the file the field that it was written from; what
-`check_text` finds at a path is reported of that field. Nothing reads a file back into answers: once the draft exists,
-its text is the study.
+One way only. From the values come a file, and for each path of the file the field that it was written from; what
+`check_text` finds at a path is reported of that field. Nothing reads a file back into values: once the draft exists,
+its text is the study. What is offered is read from the registries and from the models of a study file, so a protocol,
+a recruiter, a backend or a source of problems that is added is offered; a value without a label of ours is its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from app.backends.providers import PROVIDERS
-from app.studies.builder_choices import ProtocolChoice, outcomes, protocols
+from app.backends import registry as backends
+from app.backends.providers import BACKEND, PROVIDERS
 from app.studies.drafts import check_text
-from experiments.study.schema import StudyFile
-from experiments.study.sections.model_spec import ModelSpec
+from app.studies.loader import read_protocols
+from experiments.session.outcomes import OUTCOMES, status_label
+from experiments.study.schema import Loop, StudyFile
+from experiments.study.sections.recruitment import Bonus, Recruiter
 from experiments.study.study import Study
-from problems.errors import ProblemError
-from problems.items import Columns, understand
-from problems.problem import Problem
 from problems.registry import ITEMS
-from problems.tables import parse_csv
+from problems.registry import names as source_names
 from storage.yaml_text import yaml_text
 
-MOST_MODELS, MOST_FACTORS, MOST_QUESTIONS = 4, 3, 8
+MOST_MODELS = 4
 POOL, LOOP, CONDITION, MODEL = "questions", "question", "condition", "model"
-RESERVED = (CONDITION, MODEL, LOOP, "language", "number", "last", "problem")
-"""Names that mean something in every study, or in every one of the builder's."""
-FEWEST_LEVELS = 2
-WITH_OPTIONS = ("single_choice", "multiple_choice", "scale")
+SIMULATED = ("scripted-user",)
 BRACKETS = 72
 LINES_TO_WRITE = re.compile(r" Write `[^`]*`\.$")
 """The end of a warning that says what to write into the file: the form has a field for it."""
+SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z])")
+"""Between two sentences; not after `al.,` or within an abbreviation."""
 COMMENTS: Mapping[str, str] = {
     "study": "Written by the console's builder. This file is the study now: edit it here.",
     "contact": "Participants see this address on every screen.",
@@ -46,129 +47,219 @@ COMMENTS: Mapping[str, str] = {
     "recruitment": "Whose links are accepted.",
     "outcomes": "The completion code for each end of a session.",
     "bonus": "What is paid beyond the reward. `parley payments` computes it.",
-    "dataset": "What the published data say about the study.",
     "flow": "What participants do, in this order.",
 }
-
-Across = Literal["between", "within"]
-Confidence = Literal["", "before", "after", "both"]
-"""When participants say how confident they are in an answer; empty where the protocol decides."""
-CheckKind = Literal["screening", "comprehension", "attention"]
-Use = Literal["before", "after", CheckKind]
-HEADINGS: Mapping[Use, str] = {
-    "screening": "A few questions",
-    "comprehension": "About the instructions",
-    "before": "Before you begin",
-    "attention": "One more question",
-    "after": "A few last questions",
+ACROSS = {
+    "between": "one of them (between participants)",
+    "within": "all of them, in random order (within participants)",
 }
-RANGE = re.compile(r"(\d*)\s*[-–]\s*(\d*)")
-ItemsFrom = Literal["sample", "typed", "file", "none"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswers:
-    """A model that replies. `server` is a value of `server_choices`; `system` replaces the prompt of all models."""
-
-    name: str = ""
-    server: str = "scripted"
-    model: str = ""
-    system: str = ""
-
-    @property
-    def label(self) -> str:
-        return self.name or self.model or self.server.partition("@")[0]
-
-    def spec(self, system: str = "") -> dict[str, Any]:
-        backend, _, server = self.server.partition("@")
-        options = dict(PROVIDERS[server].options) if server in PROVIDERS else {}
-        prompt = self.system or system
-        fields_given = {"backend": backend, "server": server, "model": self.model, "system": prompt, "options": options}
-        return {key: value for key, value in fields_given.items() if value}
-
-
-@dataclass(frozen=True, slots=True)
-class FactorAnswers:
-    """A factor of the researcher's own; `levels` has one a line."""
-
-    name: str = ""
-    levels: str = ""
-    across: Across = "between"
-
-    @property
-    def values(self) -> list[str]:
-        return _lines(self.levels)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAnswers:
-    """A question of a survey, or of a check; `options` and the answers that pass (`correct`) have one a line."""
-
-    use: Use = "after"
-    type: str = "single_choice"
-    text: str = ""
-    options: str = ""
-    correct: str = ""
-    name: str = ""
-
-    def spec(self, name: str) -> dict[str, Any]:
-        own: dict[str, Any] = {"minimum": 0} if self.type == "number" else {}
-        own |= {"options": _lines(self.options)} if self.type in WITH_OPTIONS else {}
-        return {"type": self.type, "name": name, "text": self.text, **own}
-
-    @property
-    def is_check(self) -> bool:
-        return self.use not in ("before", "after")
-
-    @property
-    def accepted(self) -> Any:
-        """The answers that pass: a range of numbers, one answer, or several."""
-        if self.type == "number" and (ends := RANGE.fullmatch(self.correct)) and any(ends.groups()):
-            return {key: int(end) for key, end in zip(("minimum", "maximum"), ends.groups(), strict=True) if end}
-        given = _lines(self.correct)
-        return given[0] if len(given) == 1 else given
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """All of the form. Each field is one of the form's, by its name; those of the n-th model are `models.n.name`."""
-
-    name: str = ""
-    protocols: tuple[str, ...] = ("direct-to-AI",)
-    protocols_across: Across = "between"
-    confidence: Confidence = ""
-    items: ItemsFrom = "sample"
-    source: str = ITEMS
-    path: str = ""
-    table: str = ""
-    take: int | None = None
-    order: str = "shuffled"
-    models: tuple[ModelAnswers, ...] = (ModelAnswers(),)
-    models_across: Across = "between"
-    system: str = ""
-    factors: tuple[FactorAnswers, ...] = ()
-    questions: tuple[QuestionAnswers, ...] = ()
-    recruiter: str = ""
-    places: int | None = None
-    reward: float | None = None
-    currency: str = "USD"
-    bonus_per: str = ""
-    bonus: float | None = None
-    bonus_most: float | None = None
-    codes: Mapping[str, str] = field(default_factory=dict)
-    title: str = ""
-    contact: str = ""
-    consent: str = ""
-    instructions: str = ""
-    finish: str = ""
-
-
-PARTS: Mapping[str, tuple[Any, int]] = {
-    "model": (ModelAnswers, MOST_MODELS),
-    "factor": (FactorAnswers, MOST_FACTORS),
-    "question": (QuestionAnswers, MOST_QUESTIONS),
+POOLS = {
+    "sample": "a sample set that comes with Parley",
+    "file": "a file, which you upload to the draft",
+    "none": "nothing: participants choose what to talk about",
 }
-"""What there may be several of, and how many at most; the form asks for their number first (`model_count`)."""
+SOURCES = {
+    "items": "questions in any table of your own (items)",
+    "chatbench": "multiple-choice questions as in ChatBench (chatbench)",
+    "checkmate": "theorems as in CheckMate, one a Markdown file (checkmate)",
+    "dices": "finished conversations as in DICES (dices)",
+    "jsonl": "problems or conversations as JSON lines (jsonl)",
+}
+ORDERS = {
+    "shuffled": "in random order",
+    "listed": "in the order of the list",
+    "latin_square": "in the order of a Latin square",
+}
+RECRUITERS = {
+    "prolific": "Prolific",
+    "connect": "CloudResearch Connect",
+    "sona": "SONA",
+    "panel": "a panel of your own: links with an id",
+    "lab": "a lab or a list of people: personal links",
+    "open": "nobody: one link for everyone",
+}
+BONUSES = {
+    "correct_answer": "for each question answered correctly",
+    "answer": "for each question answered",
+    "completion": "for completing the study",
+}
+SERVERS = {
+    "scripted": "Scripted stand-in: fixed replies, no key, and sometimes wrong",
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+}
+
+FilePath = tuple[str | int, ...]
+Answers = Mapping[str, Any]
+"""What is answered, by the key of its field: a text, a list of texts, or a number or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field of the form. The answer is written at its `path` of the file, or else by `build`. Fields of a `row` stand
+    beside each other and are shown together (`SHOWN`)."""
+
+    part: str
+    row: str
+    key: str
+    label: str
+    kind: Literal["line", "area", "number", "whole number", "radio", "list", "boxes"] = "line"
+    info: str | None = None
+    path: FilePath = ()
+    value: Any = ""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Labels by value."""
+    example: str | None = None
+
+    def read(self, answered: Any) -> Any:
+        """What a browser sent, as an answer."""
+        match self.kind:
+            case "number" | "whole number":
+                return answered if isinstance(answered, int | float) else None
+            case "boxes":
+                return answered if isinstance(answered, list) else []
+            case "radio" | "list":
+                return answered if isinstance(answered, str) and answered in self.choices else ""
+            case _:
+                return answered.strip() if isinstance(answered, str) else ""
+
+
+def _models_shown(number: int) -> Callable[[Answers], bool]:
+    return lambda given: number < _model_count(given)
+
+
+SHOWN: Mapping[str, Callable[[Answers], bool]] = {
+    "protocols_across": lambda given: len(given["protocols"]) > 1,
+    "source": lambda given: given["items"] != "none",
+    "path": lambda given: given["items"] == "file",
+    **{f"models.{number}": _models_shown(number) for number in range(MOST_MODELS)},
+    "models_across": lambda given: _model_count(given) > 1,
+    "amounts": lambda given: bool(given["bonus_per"]),
+}
+"""When a row is shown; others always are. What is not shown is not written."""
+
+
+def form_fields(servers: Iterable[str] = ()) -> tuple[FormField, ...]:
+    """The form, in its order; `servers` are the deployment's own."""
+    return (*_design(), *_models(servers), *_recruitment(), *_texts())
+
+
+def _design() -> Sequence[FormField]:
+    each = "What happens with each item"
+    about = {name: f"{name}: {protocol.about}" for name, protocol in protocols().items()}
+    info = "A letter, then letters, digits, - and _. It is part of the links."
+    pool = ("problems", POOL)
+    later = "Once the draft is open, upload the file under Items. Until then the check misses it."
+    sources = _labelled(source_names(), SOURCES)
+    orders = _labelled(get_args(Loop.model_fields["order"].annotation), ORDERS)
+    return (
+        FormField("Design", "name", "name", "Name of the study", info=info, path=("study",)),
+        FormField("Design", "protocols", "protocols", each, "boxes", value=["direct-to-AI"], choices=about),
+        _across("Design", "protocols_across", "With several, each participant gets"),
+        FormField("Items", "items", "items", "Participants work on", "radio", value="sample", choices=POOLS),
+        FormField(
+            "Items", "path", "path", "Name of the file", info=later, path=(*pool, "path"), example="questions.csv"
+        ),
+        FormField("Items", "source", "source", "Kind of items", "list", None, (*pool, "source"), ITEMS, sources),
+        FormField("Items", "taken", "take", "Items for each participant", "whole number", "All if empty."),
+        FormField("Items", "taken", "order", "Order", "list", value="shuffled", choices=orders),
+    )
+
+
+def _models(servers: Iterable[str]) -> Sequence[FormField]:
+    offered = server_choices(servers)
+    counts = {str(number): str(number) for number in range(MOST_MODELS + 1)}
+    found = [FormField("Models", "count", "model_count", "How many models reply", "radio", value="1", choices=counts)]
+    for number in range(MOST_MODELS):
+        row, called = f"models.{number}", f"Model {number + 1}"
+        found += [
+            FormField("Models", row, f"{row}.server", f"{called}: server", "list", value="scripted", choices=offered),
+            FormField("Models", row, f"{row}.model", f"{called}: name on its server"),
+            FormField("Models", row, f"{row}.name", f"{called}: name in the data"),
+        ]
+    prompt = "Of all models. “You are a helpful AI assistant.” if empty."
+    return (
+        *found,
+        _across("Models", "models_across", "Each participant gets"),
+        FormField("Models", "system", "system", "System prompt", "area", prompt),
+    )
+
+
+def _recruitment() -> Sequence[FormField]:
+    part = "Recruitment and pay"
+    recruiters = {"": "any link is accepted", **_labelled(get_args(Recruiter), RECRUITERS)}
+    bonuses = {"": "none", **_labelled(get_args(Bonus.model_fields["per"].annotation), BONUSES)}
+    channel, money = ("recruitment", "channels", 0), "Of the bonus and of models’ prices."
+    places = "Participants wanted. No limit if empty."
+    code = "A different one for each end, if the recruiter asks for codes."
+    codes = [
+        FormField(
+            part, "codes", f"codes.{name}", f"Code: {status_label(name)}", info=code, path=("outcomes", name, "code")
+        )
+        for name in OUTCOMES
+    ]
+    return (
+        FormField(part, "people", "recruiter", "Recruiter", "list", path=channel, choices=recruiters),
+        FormField(part, "people", "places", "Places", "whole number", places, ("quotas", 0, "max")),
+        FormField(part, "bonus", "bonus_per", "Bonus", "list", path=("bonus", 0, "per"), choices=bonuses),
+        FormField(part, "bonus", "currency", "Currency", info=money, path=("currency",), value="USD"),
+        FormField(part, "amounts", "bonus", "Amount of the bonus", "number", path=("bonus", 0, "amount")),
+        FormField(part, "amounts", "bonus_most", "At most in all", "number", path=("bonus", 0, "max")),
+        *codes,
+    )
+
+
+def _texts() -> Sequence[FormField]:
+    ask, markdown = "An address for participants’ questions.", "In Markdown. Without it there is no consent page."
+    return (
+        FormField("Texts", "title", "title", "Title", info="Participants see it on every page.", path=("title",)),
+        FormField(
+            "Texts", "contact", "contact", "Contact", info=ask, path=("contact",), example="you@university.example"
+        ),
+        FormField("Texts", "consent", "consent", "Consent", "area", markdown),
+        FormField("Texts", "instructions", "instructions", "Instructions", "area", "A page before the first item."),
+        FormField("Texts", "finish", "finish", "Last page", "area", "A standard sentence if empty."),
+    )
+
+
+def _across(part: str, key: str, label: str) -> FormField:
+    return FormField(part, key, key, label, "radio", value="between", choices=ACROSS)
+
+
+def _labelled(values: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+    return {value: labels.get(value, value) for value in values}
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolChoice:
+    """A protocol as a study names it, with its version, and the first sentence about it."""
+
+    reference: str
+    about: str
+
+
+@cache
+def protocols() -> Mapping[str, ProtocolChoice]:
+    """Parley's own protocols by name. (A draft that is not made yet has no folder with protocols of its own.)"""
+    return {
+        name: ProtocolChoice(f"{name}@{raw['version']}", SENTENCE.split(raw["about"].strip())[0])
+        for name, raw in read_protocols(Path("/nowhere")).items()
+    }
+
+
+def server_choices(servers: Iterable[str] = ()) -> dict[str, str]:
+    """The ways to reach a model as `backend` or `backend@server`: what needs no server, the servers that people know
+    by name, and those of the deployment. A backend whose options a study must write by hand is left to the editor."""
+    plain = [
+        name
+        for name in backends.names()
+        if name not in SIMULATED
+        and not any(option.is_required() for option in backends.options_of(name).model_fields.values())
+        and not backends.check_server(name, None)
+    ]
+    known = {f"{BACKEND}@{name}": provider.title for name, provider in PROVIDERS.items()}
+    own = {f"{BACKEND}@{name}": f"{name} (a server of this deployment)" for name in servers}
+    return {**_labelled(sorted(plain, key=backends.asks_servers), SERVERS), **own, **known}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +304,6 @@ def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
     built = build(answers)
     found = check_text(built.text, folder)
     reported = {issue.field for issue in built.issues}
-    if reported & {"items", "model_count"}:
-        reported.add("protocols")  # what the protocol lacks was just said
-    reported |= {f"{_part(name)}.{one.name}" for name in reported if _part(name) for one in fields(QuestionAnswers)}
     issues = [FieldIssue(built.field_of(fault.where), fault.what) for fault in found.faults]
     issues = [*built.issues, *(issue for issue in issues if issue.field not in reported)]
     advice = []
@@ -225,299 +313,141 @@ def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
     return BuilderCheck(built.text, None if issues else found.study, tuple(dict.fromkeys(issues)), tuple(advice))
 
 
-def _part(field: str) -> str:
-    """The question that a field is of, as the faults of one field lead to others in it; empty for other fields."""
-    return field.rpartition(".")[0] if field.startswith("questions.") else ""
-
-
 def build(answers: Answers) -> Built:
     return _Writer(answers).write()
 
 
 class _Writer:
-    """Writes the file part by part, and notes the field behind each part."""
+    """Writes the file, and notes the field behind each path of it."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
+        self._file: dict[str, Any] = {}
+        self._fields: dict[str, str] = {"": _longest(answers), "models": "model_count", "factors": "protocols"}
         self._issues: list[FieldIssue] = []
-        self._fields: dict[str, str] = {"": _longest(answers), "study": "name"}
-        self._factors: dict[str, list[str]] = {}
         self._vary: dict[str, list[str]] = {}
 
     def write(self) -> Built:
         given = self._answers
-        self._fields |= {key: key for key in ("title", "contact", "currency")}
-        if not given.name:
-            self._issue("name", "is needed: it is part of the links that participants get.")
-        if not given.title:
-            self._issue("title", "is needed: participants see it.")
-        problems, models, flow = self._problems(), self._models(), self._flow()
-        parts: dict[str, Any] = {
-            "contact": given.contact,
-            "problems": problems,
-            "models": models,
-            "currency": given.currency,
-            "factors": self._factors,
-            **self._recruitment(),
-        }
-        filled = {key: value for key, value in parts.items() if value}
-        file = {"study": given.name, "title": given.title, **filled, "flow": flow}
-        return Built(file, self._fields, tuple(self._issues))
+        for key, needed in (("name", True), ("title", True), ("path", given["items"] == "file")):
+            if needed and not given[key]:
+                self._issue(key, "is needed.")
+        for one in form_fields():
+            if one.path and SHOWN.get(one.row, bool)(given):
+                self._put(one.path, given[one.key], one.key)
+        self._write_models()
+        self._write_flow()
+        return Built(self._file, self._fields, tuple(self._issues))
 
-    def _issue(self, field: str, what: str) -> None:
-        self._issues.append(FieldIssue(field, what))
+    def _issue(self, key: str, what: str) -> None:
+        self._issues.append(FieldIssue(key, what))
 
-    def _problems(self) -> dict[str, Any]:
-        given = self._answers
-        self._fields["problems"] = _items_field(given)
-        match given.items:
-            case "none":
-                return {}
-            case "sample":
-                return {POOL: {"source": given.source}}
-            case "typed":
-                return {POOL: {"items": self._typed()}}
-            case "file":
-                if not given.path:
-                    self._issue("path", "needs the name of the file, such as questions.csv.")
-                source = {} if given.source == ITEMS else {"source": given.source}
-                return {POOL: {**source, "path": given.path}}
-
-    def _typed(self) -> list[dict[str, Any]]:
-        """The table as items of a study file; a row that cannot be used is an issue."""
-        try:
-            found = understand(parse_csv(self._answers.table, "the table"), {}, POOL)
-        except ProblemError as error:
-            self._issue("table", str(error))
-            return []
-        for fault in found.faults:
-            self._issue("table", fault)
-        return [_item(problem, found.columns) for problem in found.problems]
-
-    def _models(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for number, model in enumerate(self._answers.models):
-            at, path = f"models.{number}", f"models.{model.label}"
-            if model.label in found:
-                self._issue(f"{at}.name", f"{model.label!r} is the name of an earlier model too; give each its own.")
-                continue
-            found[model.label] = model.spec(self._answers.system)
-            self._fields |= {
-                path: f"{at}.name",
-                f"{path}.model": f"{at}.model",
-                f"{path}.system": f"{at}.system" if model.system else "system",
-            }
-            self._fields |= {f"{path}.{key}": f"{at}.server" for key in ("backend", "server", "options")}
-        self._fields["models"] = "model_count"
-        return found
-
-    def _differ(self, name: str, values: list[str], across: Across, across_field: str) -> None:
-        """Assign a value to each participant, or vary them within the loop."""
-        if across == "between":
-            self._factors[name] = values
+    def _put(self, path: FilePath, value: Any, key: str) -> None:
+        """Write a value of a field at a path, unless it is empty."""
+        where = ""
+        for part in path:
+            where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else part
+            self._fields.setdefault(where, key)
+        self._fields[where] = key
+        if value in ("", None):
             return
+        at: Any = self._file
+        for part, below in pairwise(path):
+            if isinstance(at, dict):
+                at.setdefault(part, [] if isinstance(below, int) else {})
+            elif part == len(at):
+                at.append({})
+            at = at[part]
+        if isinstance(at, list):
+            at.append(value)
+        else:
+            at[path[-1]] = value
+
+    def _write_models(self) -> None:
+        known = set()
+        for key, label, spec in model_specs(self._answers):
+            if label in known:
+                self._issue(f"{key}.name", f"{label!r} is the name of an earlier model too; give each its own.")
+                continue
+            known.add(label)
+            self._put(("models", label), spec, f"{key}.name")
+            where = f"models.{label}"
+            self._fields |= {f"{where}.model": f"{key}.model", f"{where}.system": "system"}
+            self._fields |= {f"{where}.{part}": f"{key}.server" for part in ("backend", "server", "options")}
+        if len(known) > 1:
+            self._differ(MODEL, [label for _, label, _ in model_specs(self._answers)], "models_across", "model_count")
+
+    def _differ(self, factor: str, levels: list[str], across: str, key: str) -> None:
+        """Assign a level to each participant, or vary them within the loop."""
+        if self._answers[across] != "within":
+            self._put(("factors", factor), levels, key)
+            return
+        take = self._answers["take"]
+        if take is not None and take < len(levels):
+            self._issue(
+                "take", f"is less than the {len(levels)} values of {factor!r} that each participant should get."
+            )
         for other in self._vary:
             what = f"and {other!r} would always change together within a participant; let one differ between them."
-            self._issue(across_field, f"{name!r} {what}")
-        if self._answers.take is not None and self._answers.take < len(values):
-            self._issue("take", f"is less than the {len(values)} values of {name!r} that each participant should get.")
-        self._vary[name] = values
+            self._issue(across, f"{factor!r} {what}")
+        self._vary[factor] = levels
 
-    def _flow(self) -> list[dict[str, Any]]:
+    def _write_flow(self) -> None:
         given = self._answers
-        instructions = {"step": "info", "id": "instructions", "title": "Instructions", "text": given.instructions}
-        finish = {"step": "finish", **({"text": given.finish} if given.finish else {})}
-        self._check_questions()
-        parts: dict[str, dict[str, Any]] = {
-            "consent": {"step": "consent", "text": given.consent} if given.consent else {},
-            "screening": self._questions("screening"),
-            "instructions": instructions if given.instructions else {},
-            "comprehension": self._questions("comprehension"),
-            "before": self._questions("before"),
-            "protocols": self._loop(),
-            "attention": self._questions("attention"),
-            "after": self._questions("after"),
-            "finish": finish,
-        }
-        self._fields["flow"] = "protocols" if given.consent else "consent"
-        nodes = [(name, node) for name, node in parts.items() if node]
-        for number, (name, _) in enumerate(nodes):
-            at = f"flow[{number}]"
-            self._fields[at] = name
-            if name == "protocols":
-                self._fields |= {f"{at}.take": "take", f"{at}.order": "order", f"{at}.of": _items_field(given)}
-                self._fields |= {f"{at}.vary": self._varied() or name, f"{at}.with": "confidence"}
-            elif name in HEADINGS:
-                self._fields |= self._question_fields(at, name)
-        return [node for _, node in nodes]
-
-    def _asked(self, use: str) -> list[tuple[int, QuestionAnswers]]:
-        """The questions for one use, each with its number in the form; those whose name is taken are left out."""
-        first = self._first_of_names()
-        questions = enumerate(self._answers.questions)
-        return [(number, one) for number, one in questions if one.use == use and first[_name(number, one)] == number]
-
-    def _first_of_names(self) -> dict[str, int]:
-        names = [_name(number, one) for number, one in enumerate(self._answers.questions)]
-        return {name: names.index(name) for name in names}
-
-    def _questions(self, use: Use) -> dict[str, Any]:
-        asked = [(one, _name(number, one)) for number, one in self._asked(use)]
-        if not asked:
-            return {}
-        screen = {"id": use, "title": HEADINGS[use], "questions": [one.spec(name) for one, name in asked]}
-        if not asked[0][0].is_check:
-            return {"step": "survey", **screen}
-        correct = {name: one.accepted for one, name in asked if one.correct}
-        return {"step": "check", "kind": use, **screen, "correct_answers": correct}
-
-    def _question_fields(self, at: str, use: str) -> dict[str, str]:
-        asked = self._asked(use)
-        first, one = asked[0]
-        found = {at: f"questions.{first}.{'correct' if one.is_check else 'text'}"}
-        for place, (number, one) in enumerate(asked):
-            path, field = f"{at}.questions[{place}]", f"questions.{number}"
-            found |= {f"{path}.{key}": f"{field}.{key}" for key in ("type", "name", "options")}
-            found |= {path: f"{field}.text", f"{at}.correct_answers.{_name(number, one)}": f"{field}.correct"}
-        return found
-
-    def _check_questions(self) -> None:
-        first = self._first_of_names()
-        for number, one in enumerate(self._answers.questions):
-            at = f"questions.{number}"
-            if not one.text:
-                self._issue(f"{at}.text", "is needed: participants read it.")
-            if one.type in WITH_OPTIONS and len(_lines(one.options)) < FEWEST_LEVELS:
-                self._issue(f"{at}.options", f"must be at least {FEWEST_LEVELS}, one a line.")
-            if one.is_check and not one.correct:
-                self._issue(f"{at}.correct", "is needed: which answers pass?")
-            if first[name := _name(number, one)] != number:
-                self._issue(f"{at}.name", f"{name!r} is the name of an earlier question too; give each its own.")
+        nodes: dict[str, dict[str, Any]] = {}
+        if given["consent"]:
+            nodes["consent"] = {"step": "consent", "text": given["consent"]}
+        if given["instructions"]:
+            page = {"step": "info", "id": "instructions", "title": "Instructions", "text": given["instructions"]}
+            nodes["instructions"] = page
+        nodes["protocols"] = self._loop()
+        nodes["finish"] = {"step": "finish", **({"text": given["finish"]} if given["finish"] else {})}
+        self._file["flow"] = list(nodes.values())
+        self._fields["flow"] = "protocols" if given["consent"] else "consent"
+        self._fields |= {f"flow[{number}]": key for number, key in enumerate(nodes)}
+        loop = f"flow[{list(nodes).index('protocols')}]"
+        of = {"sample": "source", "file": "path"}.get(given["items"], "items")
+        self._fields |= {f"{loop}.take": "take", f"{loop}.order": "order", f"{loop}.of": of}
 
     def _loop(self) -> dict[str, Any]:
-        given, known = self._answers, protocols()
-        chosen = [one for name, one in known.items() if name in given.protocols]
-        if not chosen:
+        given = self._answers
+        pick = {name: one.reference for name, one in protocols().items() if name in given["protocols"]}
+        if not pick:
             self._issue("protocols", "needs at least one protocol.")
-        if given.items == "none" and (those := _needing(chosen, "problem")):
-            self._issue("items", f"are needed for {those}.")
-        if not given.models and (those := _needing(chosen, "model")):
-            self._issue("model_count", f"must be at least 1 for {those}, in which a model replies.")
-        if given.items == "none" and given.take is None:
+        if len(pick) > 1:
+            self._differ(CONDITION, list(pick), "protocols_across", "protocols")
+        chosen = given["items"] != "none"
+        if not chosen and given["take"] is None:
             self._issue("take", "is needed if there are no items: how often is it repeated?")
-        self._conditions(chosen)
-        pick = {one.name: one.reference for one in chosen}
-        loop: dict[str, Any] = {
-            "of": "" if given.items == "none" else POOL,
-            "take": given.take,
-            "order": "" if given.items == "none" or given.order == "shuffled" else given.order,
+        loop = {
+            "of": POOL if chosen else None,
+            "take": given["take"],
+            "order": given["order"] if chosen and given["order"] != "shuffled" else None,
             "vary": self._vary or None,
+            "do": {"by": CONDITION, "pick": pick} if len(pick) > 1 else "".join(pick.values()),
         }
-        filled = {key: value for key, value in loop.items() if value not in (None, "")}
-        do = {"by": CONDITION, "pick": pick} if len(pick) > 1 else "".join(pick.values())
-        changes = self._confidence(chosen)
-        return {"each": LOOP, **filled, "do": do, **({"with": changes} if changes else {})}
-
-    def _confidence(self, chosen: list[ProtocolChoice]) -> dict[str, Any]:
-        """The changes to the protocols' steps so that confidence is asked for when it is wanted."""
-        when = self._answers.confidence
-        before, after = when in ("before", "both"), when in ("after", "both")
-        changes: dict[str, Any] = {}
-        for one in chosen if when else ():
-            if (before and not one.before) or (after and not one.answers):
-                self._issue("confidence", f"{when!r} does not go with {one.name}, which has no step for it.")
-            changes |= {} if before else dict.fromkeys(one.before, False)
-            changes |= {id_: {"ask_confidence": after} for id_, asks in one.answers.items() if asks != after}
-        return changes
-
-    def _conditions(self, chosen: list[ProtocolChoice]) -> None:
-        """The factors: of protocols and of models if there are several, and the researcher's own."""
-        given = self._answers
-        self._fields["factors"] = "factors.0.levels" if given.factors else "protocols"
-        if len(chosen) > 1:
-            self._differ(CONDITION, [one.name for one in chosen], given.protocols_across, "protocols_across")
-            self._fields[f"factors.{CONDITION}"] = "protocols"
-        if len(given.models) > 1 and _needing(chosen, "model"):
-            labels = list(dict.fromkeys(model.label for model in given.models))
-            self._differ(MODEL, labels, given.models_across, "models_across")
-            self._fields |= {f"factors.{MODEL}[{number}]": f"models.{number}.name" for number in range(len(labels))}
-            self._fields[f"factors.{MODEL}"] = "model_count"
-        for number, factor in enumerate(given.factors):
-            at = f"factors.{number}"
-            if factor.name in (*RESERVED, *self._factors, *self._vary):
-                self._issue(f"{at}.name", f"{factor.name!r} is taken; choose another name.")
-            elif not factor.name:
-                self._issue(f"{at}.name", "is needed, such as tone.")
-            elif len(factor.values) < FEWEST_LEVELS:
-                self._issue(f"{at}.levels", f"must be at least {FEWEST_LEVELS}, one a line.")
-            else:
-                self._differ(factor.name, factor.values, factor.across, f"{at}.across")
-                levels = range(len(factor.values))
-                self._fields |= {f"factors.{factor.name}[{level}]": f"{at}.levels" for level in levels}
-                self._fields[f"factors.{factor.name}"] = f"{at}.name"
-
-    def _varied(self) -> str:
-        """The field that names what varies within participants, if anything does."""
-        own = {factor.name: f"factors.{number}.name" for number, factor in enumerate(self._answers.factors)}
-        return next(({**own, CONDITION: "protocols", MODEL: "model_count"}[name] for name in self._vary), "")
-
-    def _compare_codes(self) -> None:
-        """Report completion codes that two outcomes share."""
-        known: dict[str, str] = {}
-        for one in outcomes():
-            code = self._answers.codes.get(one.value, "")
-            if code and code in known:
-                self._issue(f"codes.{one.value}", f"is also the code of {known[code]!r}; give each end its own.")
-            known.setdefault(code, one.label)
-
-    def _recruitment(self) -> dict[str, Any]:
-        given = self._answers
-        if given.bonus_per and given.bonus is None:
-            self._issue("bonus", "is needed: how much is paid?")
-        bonus = {"per": given.bonus_per, "amount": given.bonus, "max": given.bonus_most}
-        self._compare_codes()
-        paid = f"{given.currency} {given.reward:.2f}".strip() if given.reward is not None else ""
-        self._fields |= {f"outcomes.{one.value}": f"codes.{one.value}" for one in outcomes()}
-        self._fields |= {"quotas": "places", "recruitment": "recruiter", "dataset": "reward"}
-        self._fields |= {"bonus": "bonus_per", "bonus[0].amount": "bonus", "bonus[0].max": "bonus_most"}
-        return {
-            "quotas": [{"max": given.places}] if given.places is not None else [],
-            "recruitment": {"channels": [given.recruiter]} if given.recruiter else {},
-            "outcomes": {name: {"code": code} for name, code in given.codes.items() if code},
-            "bonus": [{key: value for key, value in bonus.items() if value is not None}] if given.bonus_per else [],
-            "dataset": {"pay": paid} if paid else {},
-        }
+        return {"each": LOOP, **{key: value for key, value in loop.items() if value is not None}}
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a text, each once, without empty ones."""
-    return list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+def model_specs(answers: Answers) -> list[tuple[str, str, dict[str, Any]]]:
+    """The models that are shown: the key of their fields, the name in the data, and the lines of the study file."""
+    found = []
+    for key in (f"models.{number}" for number in range(_model_count(answers))):
+        backend, _, server = answers[f"{key}.server"].partition("@")
+        model, options = answers[f"{key}.model"], dict(PROVIDERS[server].options) if server in PROVIDERS else {}
+        parts = {"backend": backend, "server": server, "model": model, "system": answers["system"], "options": options}
+        label = answers[f"{key}.name"] or model or backend
+        found.append((key, label, {part: value for part, value in parts.items() if value}))
+    return found
 
 
-def _name(number: int, question: QuestionAnswers) -> str:
-    return question.name or f"question_{number + 1}"
-
-
-def _needing(chosen: list[ProtocolChoice], need: str) -> str:
-    return ", ".join(one.name for one in chosen if need in one.needs)
-
-
-def _items_field(given: Answers) -> str:
-    return {"typed": "table", "file": "path", "sample": "source"}.get(given.items, "items")
+def _model_count(answers: Answers) -> int:
+    return int(answers["model_count"] or 0)
 
 
 def _longest(given: Answers) -> str:
     """The longest text of the form: what a fault of the whole file is about, as it can only be too large."""
-    texts = ("table", "consent", "instructions", "finish", "system", "title", "contact")
-    return max(texts, key=lambda name: len(getattr(given, name)))
-
-
-def _item(problem: Problem, columns: Columns) -> dict[str, Any]:
-    """A row of the table under the names that a study file recognises."""
-    options = [option.text for option in problem.options]
-    told: dict[str, Any] = {"id": problem.id if columns.id else "", "question": problem.text, "options": options}
-    told |= {"answer": problem.answer, "dataset": problem.dataset if columns.dataset else ""}
-    return {**{key: value for key, value in told.items() if value}, **problem.tags}
+    return max(("consent", "instructions", "finish", "system", "title", "contact"), key=lambda key: len(given[key]))
 
 
 def _section(key: str, value: Any) -> str:
@@ -531,20 +461,3 @@ def _section(key: str, value: Any) -> str:
 def _node(node: Mapping[str, Any]) -> str:
     lines = indent(yaml_text(node, brackets=BRACKETS), "    ", lambda line: line != "\n")
     return f"  - {lines[4:]}"
-
-
-def spec_of(model: ModelAnswers, system: str) -> ModelSpec:
-    return ModelSpec.model_validate(model.spec(system))
-
-
-def field_keys(answers: Answers) -> set[str]:
-    keys = (
-        {one.name for one in fields(Answers)} - {"codes"}
-        | {"more_protocols"}
-        | {f"codes.{one.value}" for one in outcomes()}
-    )
-    for part, (kind, _) in PARTS.items():
-        numbers = range(len(getattr(answers, f"{part}s")))
-        own = {f"{part}s.{number}.{one.name}" for number in numbers for one in fields(kind)}
-        keys = keys - {f"{part}s"} | {f"{part}_count"} | own
-    return keys

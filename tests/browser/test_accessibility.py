@@ -18,9 +18,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from app.web.participant import start_page
 from tests.browser.axe import LOOKS, TOO_WIDE, Audit, nameless
-from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled
-from tests.fakes.served import Process
 from tests.web.screens import SCREENS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -101,20 +99,3 @@ def test_the_pages_around_a_study(
         print(template, language)
         assert page.locator("html").get_attribute("lang") == language
         audit(page)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("study", ["demo", "arena", "short", "dices-350"])
-def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext], audit: Audit, study: str) -> None:
-    """From the start page to the completion code, on the real server with its Content-Security-Policy; the short run
-    looks at its screens, and walks in test_keyboard_and_ear."""
-    page = new_context(reduced_motion="reduce").new_page()
-    page.goto(f"{fast.url}/s/{study}")
-    audit(page)
-    visitor = Visitor(page, fast.url, audit)
-    visitor.arrive(study)
-    page.locator("[data-open=leave]").click()
-    audit(page)
-    page.keyboard.press("Escape")
-    visitor.finish()
-    assert visitor.complaints == []

@@ -134,19 +134,6 @@ def test_a_group_of_options_is_one_stop(screens: Screens, name: str) -> None:
     assert {one: stops.count(one) for one in radios} == dict.fromkeys(radios, 1)
 
 
-@pytest.mark.nightly
-def test_what_scrolls_is_reached_by_the_keyboard(screens: Screens) -> None:
-    page = screens("chat-answer")
-    page.set_viewport_size({"width": 320, "height": 700})
-    page.locator("#sheet-bar [aria-controls]").click()
-    formula = page.locator("#left .formula[tabindex]").first
-    formula.focus()
-    page.keyboard.press("ArrowRight")
-    until(page, "() => document.activeElement.scrollLeft > 0")
-    page.set_viewport_size({"width": 1280, "height": 700})
-    expect(page.locator("#left .formula[tabindex]")).to_have_count(0)
-
-
 # ---- Without eyes, and without motion
 
 
@@ -179,12 +166,6 @@ def test_a_reply_is_told_once_it_is_whole(slow: Process, new_context: NewContext
     assert "Please write a message first." in senses.said
     assert senses.said.count(saved) == 1
     assert [words for words in senses.said if words.startswith("(log)") and last not in words][1:] == []
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["chat-failed", "compare-failed", "check-again"])
-def test_what_failed_is_an_alert(screens: Screens, name: str) -> None:
-    assert screens(name).get_by_role("alert").first.inner_text().strip()
 
 
 @pytest.mark.nightly

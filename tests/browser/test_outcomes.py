@@ -1,8 +1,8 @@
 """Ways in which a session can end, walked through in a browser: the page, the code, the way out, the log;
 on a desktop in English, or on a phone in Arabic.
 
-In short the ways that look otherwise: who fails a check of attention sees what the screened out see, and a model that
-fails for good is walked to its end in test_failures.
+In short the ways that look otherwise: a failed check of attention looks as being screened out does, and a model that
+fails for good is walked to its end in test_page_model_failures.
 """
 
 import re
@@ -186,17 +186,13 @@ WAYS: dict[str, Callable[[Visitor], None]] = {
 }
 
 
-SHORT = (
-    ("complete", "ar"), ("no_consent", "en"), ("screened_out", "ar"), ("timed_out", "en"), ("withdrawn", "ar"),
-)  # fmt: skip
+SHORT = {"complete": "ar", "no_consent": "en", "screened_out": "ar", "timed_out": "en", "withdrawn": "ar"}
+NIGHTLY = {"failed_attention": "en", "technical_failure": "ar"}
 
 
 @pytest.mark.parametrize(
     ("outcome", "language"),
-    [
-        way if way in SHORT else pytest.param(*way, marks=pytest.mark.soak)
-        for way in ((outcome, language) for outcome in WAYS for language in ("en", "ar"))
-    ],
+    [*SHORT.items(), *(pytest.param(*way, marks=pytest.mark.nightly) for way in NIGHTLY.items())],
 )
 def test_each_end_has_its_page_its_code_and_its_row(
     ways: Process,

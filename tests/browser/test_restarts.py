@@ -10,7 +10,6 @@ from tests.browser.broken import cut_after
 from tests.browser.told import attempts, newest_facts
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
-from tests.fakes.cable import cable
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -46,31 +45,6 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     visitor.arrived_from(was)
     assert visitor.note == ""
     visitor.go_on()
-
-
-@pytest.mark.nightly
-@pytest.mark.soak
-@pytest.mark.parametrize("for_ms", [1_000, 5_000, 30_000])
-def test_a_reply_is_whole_after_its_connection_was_cut(slow: Process, new_context: NewContext, for_ms: int) -> None:
-    """The page goes on by itself, is not loaded anew, and the model was asked once; in short the events break off."""
-    with cable(slow.port) as line:
-        page = new_context().new_page()
-        visitor = Visitor(page, line.url)
-        visitor.arrive("demo")
-        visitor.until("chat")
-        page.wait_for_load_state("networkidle")
-        page.evaluate("window.same = true")
-        visitor.say(EXPLAIN)
-        expect(page.locator("#chat .message.bot")).to_contain_text("a")
-        line.cut()
-        page.wait_for_timeout(for_ms)
-        line.mend()
-        visitor.hear_out()
-        *_, said, replied = newest_facts(slow)
-        assert (said.kind, replied.kind, attempts(slow)) == ("said", "replied", 1)
-        assert visitor.reply.split()[-1] in replied.data["text"]
-        assert len(visitor.reply) > 0.5 * len(replied.data["text"])
-        assert (visitor.note, page.evaluate("window.same"), line.cuts > 0) == ("", True, True)
 
 
 @pytest.mark.nightly

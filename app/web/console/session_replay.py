@@ -1,4 +1,4 @@
-"""The replay: a participant's page after a given event, rendered as they saw it but inert.
+"""The replay: a participant's page after a given event, rendered as they saw it but inert, and a slider between events.
 
 It is a document of its own in a sandboxed frame: no script runs, no form is sent, nothing is loaded, and whatever a
 text does to its page stays in the frame. Styles and pictures are inlined, because the gate serves none to a frame
@@ -14,11 +14,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import gradio as gr
+from gradio.components import Component
 from markupsafe import Markup
 
 from app.session.transitions import LoadedSession
 from app.web import bundle
 from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.tab import TabLocation
 from app.web.console.text_rendering import BudgetedRenderer
 from app.web.participant.page import STYLES
 from app.web.participant.view import StudyContext, render_page, study_context_of
@@ -38,6 +42,40 @@ PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
 FOCUS = " autofocus>"
 """Removed, because a sandboxed frame refuses it and reports an error."""
+MOST_EVENTS = 100_000
+Updates = Mapping[Component, Any]
+
+
+class SessionReplay:
+    """The page at a moment of the session that `read` finds by its study and number, with a slider to move it."""
+
+    def __init__(self, desk: ConsoleContext, place: TabLocation, read: Callable[[str, str], SessionRecord]) -> None:
+        self._desk, self._place, self._read = desk, place, read
+
+    def build(self) -> None:
+        about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
+        self._slider = gr.Slider(1, MOST_EVENTS, value=1, step=1, buttons=[], interactive=True, **about)
+        self._page = gr.HTML(elem_id="session-page", padding=False, apply_default_css=False)
+        self.outputs: list[Component] = [self._slider, self._page]
+        here = [self._place.study, self._place.session, self._slider]
+        self._desk.bind(self._slider.input, self._move, here, [self._page], quiet=True)
+
+    def show(self, session: SessionRecord) -> Updates:
+        count = len(session.events)
+        return {
+            self._slider: gr.update(maximum=max(2, count), value=count, visible=count > 1),
+            self._page: replay(self._desk, session, count),
+        }
+
+    def nothing(self, page: str = "") -> Updates:
+        return {self._slider: gr.update(visible=False), self._page: page}
+
+    def _move(self, _: CurrentUser, study: str, number: str, moment: Any) -> Updates:
+        session = self._read(study, number)
+        if session.study is None:
+            return {}
+        sent = round(min(moment, MOST_EVENTS)) if isinstance(moment, int | float) else 1
+        return {self._page: replay(self._desk, session, sent)}
 
 
 def replay(desk: ConsoleContext, session: SessionRecord, number: int) -> str:

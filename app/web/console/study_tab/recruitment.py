@@ -133,28 +133,17 @@ class RecruitmentSection:
             cell = cell_of(study, where)
             if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
                 raise SettingsError(f"A quota is a whole number from 0 to {MOST:,}; 0 admits no new participants.")
+            whom = cell_key(cell) or "all participants"
             self._write(study.name, "capped", {"where": cell, "most": None if lift else most})
-            self._desk.audit(visitor, *quota_set(study.name, cell, None if lift else most))
-            return {**repaint(visitor, name), **self._desk.notify(quota_note(cell, None if lift else most))}
+            self._desk.audit(visitor, "removed the quota" if lift else f"set the quota to {most}", f"{name}: {whom}")
+            said = f"The quota for {whom} is " + ("removed." if lift else f"{most:,}.")
+            said += " New participants cannot start there." if most == 0 and not lift else ""
+            return {**repaint(visitor, name), **self._desk.notify(said)}
 
         return cap
 
     def _write(self, study: str, kind: Decision, data: Mapping[str, Any]) -> None:
         set_status(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
-
-
-def quota_note(where: Mapping[str, str], quota: int | None) -> str:
-    """The note after a quota was set; None removes it."""
-    whom = cell_key(where) or "all participants"
-    if quota is None:
-        return f"The quota for {whom} is removed."
-    return f"The quota for {whom} is {quota:,}." + ("" if quota else " New participants cannot start there.")
-
-
-def quota_set(study: str, where: Mapping[str, str], quota: int | None) -> tuple[str, str]:
-    """The entry of the audit log for it: the action, and its details."""
-    done = "removed the quota" if quota is None else f"set the quota to {quota}"
-    return done, f"{study}: {cell_key(where) or 'all participants'}"
 
 
 def pairs(study: Study) -> list[tuple[str, str]]:

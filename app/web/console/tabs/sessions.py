@@ -13,7 +13,6 @@ from gradio.components import Component
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.replay_player import ReplayPlayer
 from app.web.console.session_filters import (
     ANY,
     DEFAULTS,
@@ -27,6 +26,7 @@ from app.web.console.session_filters import (
     choices,
     parse_filters,
 )
+from app.web.console.session_replay import SessionReplay
 from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
@@ -71,7 +71,7 @@ class SessionsTab:
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk = desk
         self._place = place
-        self._player = ReplayPlayer(desk, place, lambda study, number: self._read(study, _number(number) or 0))
+        self._replay = SessionReplay(desk, place, lambda study, number: self._read(study, _number(number) or 0))
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -96,7 +96,7 @@ class SessionsTab:
             self._exclude,
             self._include,
             self._story,
-            *self._player.outputs,
+            *self._replay.outputs,
             self._identity,
             self._reveal,
             self._person_data,
@@ -140,7 +140,7 @@ class SessionsTab:
             with gr.Tab("Transcript", id="transcript"):
                 self._story = gr.HTML(elem_id="session-story", padding=False, apply_default_css=False)
             with gr.Tab("Replay", id="replay", elem_id="session-replay"):
-                self._player.build()
+                self._replay.build()
                 self._back = gr.Button("Back to the list", elem_id="session-back", size="sm")
 
     def _wire(self, listed: list[Component]) -> None:
@@ -252,7 +252,7 @@ class SessionsTab:
         hidden = dict.fromkeys((self._views, self._actions, self._reveal, self._person_data), gr.update(visible=False))
         # Also what was typed: a note on one session must not become one on the next.
         texts = dict.fromkeys((self._head, self._story, self._identity, self._said), "")
-        return {**texts, **hidden, **self._player.nothing()}
+        return {**texts, **hidden, **self._replay.nothing()}
 
     def _session_page(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
@@ -263,7 +263,7 @@ class SessionsTab:
                 self._head: html("session_head.html.j2", entry=entry, transcript=None, study=None, flags=()),
                 self._views: gr.update(visible=True),
                 self._story: html("imported.html.j2", tables=first_rows, cell=_cell),
-                **self._player.nothing(html("session_no_replay.html.j2")),
+                **self._replay.nothing(html("session_no_replay.html.j2")),
             }
         transcript = transcript_of(session.study, session.events)
         odd = flags(session.study, fold(session.events))
@@ -281,7 +281,7 @@ class SessionsTab:
             self._actions: gr.update(visible=transcript.outcome != "withdrawn"),
             self._exclude: gr.update(visible=entry.excluded is None),
             self._include: gr.update(visible=entry.excluded is not None),
-            **self._player.show(session),
+            **self._replay.show(session),
             self._reveal: gr.update(visible=visitor.owner),
             self._person_data: gr.update(visible=visitor.owner),
         }

@@ -16,7 +16,6 @@ from tests.fakes import studies
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.commanding import parley
 from tests.fakes.nginx import below
-from tests.fakes.reverse_proxy import reverse_proxy
 from tests.fakes.served import SECRET, Process
 
 LOCATION = """
@@ -36,46 +35,6 @@ LENGTHS = """() => {
 """Write down how long the reply on the screen is, whenever the page changes."""
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
-
-
-@pytest.mark.soak
-def test_the_demo_to_its_end_and_a_look_at_the_console(
-    tmp_path: Path, new_context: Callable[..., BrowserContext]
-) -> None:
-    with reverse_proxy(strips=True) as proxy:
-        env = {"PARLEY_PUBLIC_URL": proxy.url("/study"), "PARLEY_CONSOLE_URL": proxy.url("/console")}
-        participants = Process(tmp_path, (studies.demo(tmp_path),), env)
-        console = Process(tmp_path, (), dict(env), command="console")
-        with ada_and_bob(participants.database_url):
-            participants.start()
-            console.start()
-            proxy.servers = {"/study": participants.port, "/console": console.port}
-            someone = Visitor(new_context().new_page(), proxy.url("/study"))
-            someone.arrive("demo")
-            assert someone.page.url == proxy.url("/study/")
-            someone.finish()
-            assert (someone.complaints, someone.elsewhere) == ([], set())
-            ada = AtConsole(new_context().new_page(), proxy.url("/console/"))
-            ada.log_in("Ada", GOOD)
-            ada.open("Sessions")
-            row = ada.page.get_by_role("link", name="Session 1")
-            expect(row.first).to_be_visible(timeout=LONG_MS)
-            row.first.click()
-            ada.quiet()
-            assert ada.page.url.startswith(proxy.url("/console/?"))
-            ada.page.get_by_role("button", name="Log out").click()
-            expect(ada.page.get_by_label("Password")).to_be_visible(timeout=LONG_MS)
-            assert ada.page.url == proxy.url("/console/login")
-            strays = [*proxy.strays]
-            someone.page.goto(proxy.url("/study"))  # the proxy makes of it what it makes of /study/
-            someone.page.wait_for_url(proxy.url("/study/"))
-            someone.ready()
-            assert someone.finished
-            console.stop()
-            participants.stop()
-    assert strays == []
-    assert ada.complaints == []
-    assert "Traceback" not in console.log + participants.log
 
 
 def test_behind_nginx_with_tls_words_stream_and_cookies_are_of_the_path(

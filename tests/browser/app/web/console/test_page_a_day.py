@@ -27,7 +27,6 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]  # on a machine that does much else
 PEOPLE, MANY = 5, 30
 ARRIVING_S = {PEOPLE: 2.0, MANY: 20.0}
-CELL = "condition: direct-to-AI, model: hasty"
 TABLET = {"width": 820, "height": 1180}
 
 
@@ -198,14 +197,6 @@ def test_a_day(
     walk_through(ada, participants, context)
     watch(ada, participants, MANY if soak else PEOPLE)
     number = look_into(ada)
-    ada.open("Monitoring")
-    ada.choose("live-cell", CELL)
-    ada.quiet()  # the box shows the condition's quota: none yet
-    expect(ada.at("live-most").locator("input")).to_have_value("")
-    ada.at("live-most").locator("input").fill("0")
-    ada.press("live-set")
-    ada.at("live-body").locator("tr", has_text=CELL).locator("[data-closed=off]").wait_for()
-    ada.look("10-cell-off")
     files = export(ada)
     readme = files.read(next(name for name in files.namelist() if name.endswith("README.md"))).decode()
     assert "Clicked through it without reading" in readme

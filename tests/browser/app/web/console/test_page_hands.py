@@ -88,7 +88,7 @@ def test_no_list_takes_a_text_for_a_choice(ada: AtConsole) -> None:
     page = ada.page
     go(ada, "studies")
     ada.press("new-build")
-    ada.reads("builder-text", "study:")
+    ada.reads("builder-text", "flow:")
     server = field(ada, "b-models-0-server")
     before = server.input_value()
     server.click()
@@ -146,13 +146,3 @@ def test_the_preview_is_of_what_was_just_written(ada: AtConsole) -> None:
         expect(page.get_by_role("option", name=step)).to_have_count(1)
         page.keyboard.press("Escape")
         page.keyboard.press("Tab")
-
-
-def test_a_note_is_seen_wherever_the_page_was_scrolled_to(ada: AtConsole) -> None:
-    go(ada, "studies")
-    ada.press("new-build")
-    ada.reads("builder-text", "study:")
-    ada.at("b-finish").scroll_into_view_if_needed()
-    ada.press("b-create")
-    ada.reads("note", "Type a name")
-    expect(ada.at("note").get_by_role("alert")).to_be_in_viewport()

@@ -90,19 +90,6 @@ def test_enter_sends_no_page_with_an_optional_question_open_and_sends_one_that_i
     assert len(sent) == 1
 
 
-def test_enter_walks_through_a_page_that_has_only_optional_questions(screens: Screens, sent: list[str]) -> None:
-    page = screens("optional")
-    field(page, "job").locator("input").focus()
-    stops = []
-    for _ in range(3):
-        page.keyboard.press("Enter")
-        stops.append(page.evaluate(FOCUSED))
-    assert (stops, sent) == (["years", "trust", "submit"], [])
-    page.keyboard.press("Enter")
-    until(page, "document.querySelector('#note .note')")
-    assert len(sent) == 1
-
-
 # ---- The button
 
 
@@ -160,17 +147,4 @@ def test_the_first_missing_answer_is_in_view_below_what_sticks(
     assert page.locator(".fault:visible").count() == 1
     assert page.evaluate(FOCUSED) == left_out
     assert field(page, left_out).evaluate(SEEN)
-    assert sent == []
-
-
-def test_the_number_is_shown_once(screens: Screens, sent: list[str]) -> None:
-    """At the foot of the window, unless it is in view beside the button; it is read out either way."""
-    page = screens("survey")
-    answer(page, "gender")
-    for height, times in ((700, 1), (4000, 0)):
-        page.set_viewport_size({"width": 1280, "height": height})
-        press(page)
-        expect(page.locator("#note p")).to_contain_text("1")
-        assert page.locator("#note .note").count() == times
-        expect(page.locator("#left [data-hint]")).to_contain_text("1")
     assert sent == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 Screens = Callable[[str], Page]
 BOX = "#box textarea"
 LINE = "[data-field=field] input"
-WORDS = ("こんにちは", "日本語", "你好", "世界", "안녕", "하세요")
 STARTED: dict[str, Any] = {"type": "compositionstart"}
 ENDED: dict[str, Any] = {"type": "compositionend"}
 ACCEPTS: dict[str, Any] = {"type": "keydown", "key": "Enter", "keyCode": 229}
@@ -93,29 +91,6 @@ def test_the_enter_of_an_input_method_sends_nothing(screens: Screens, sent: list
     assert sent == ["日本語"] * len(ACCEPTED)
 
 
-def test_whatever_is_composed_in_whatever_order_is_sent_once_and_whole(
-    screens: Screens, sent: list[str], seed: int
-) -> None:
-    """Several words in one message, each accepted in an order of its own."""
-    chance = random.Random(seed)
-    page = screens("chat")
-    for _ in range(10):
-        text, events = "", list[dict[str, Any]]()
-        for word in chance.choices(WORDS, k=chance.randint(1, 4)):
-            order = chance.choice([*ACCEPTED])
-            events += composed(text, word, ACCEPTED[order])
-            text += word
-        page.locator(BOX).focus()
-        page.evaluate(DISPATCH, [BOX, events])
-        assert sent == []
-        with page.expect_response("**/api/act"):
-            page.locator(BOX).press("Enter")
-        assert sent == [text], events
-        sent.clear()
-        page.locator(BOX).fill("")
-        until(page, "!document.querySelector('#send').disabled")
-
-
 def test_a_real_composition_is_sent_when_it_is_accepted(screens: Screens, sent: list[str]) -> None:
     """Chromium's own: what is proposed, Enter, the word that is accepted, and an Enter that sends."""
     page = screens("chat")
@@ -135,17 +110,4 @@ def test_a_real_composition_is_sent_when_it_is_accepted(screens: Screens, sent: 
     with page.expect_response("**/api/act"):
         page.keyboard.press("Enter")
     assert sent == ["日本語"]
-    session.detach()
-
-
-def test_the_button_sends_what_is_composed_as_a_whole(screens: Screens, sent: list[str]) -> None:
-    """On a touch screen the focus stays in the box, so that the composition is still open."""
-    page = screens("chat")
-    page.locator(BOX).focus()
-    session = page.context.new_cdp_session(page)
-    session.send("Input.imeSetComposition", {"text": "日本語", "selectionStart": 3, "selectionEnd": 3})
-    with page.expect_response("**/api/act"):
-        page.evaluate("document.querySelector('#send').click()")
-    assert sent == ["日本語"]
-    assert page.locator(BOX).input_value() == "日本語"
     session.detach()

@@ -17,7 +17,6 @@ PILOT_PX = 28
 ROW_PX = 44
 ROW = """() => [...document.querySelectorAll("#head .masthead > *")].filter((one) => one.checkVisibility())
   .map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
-LINES = "one => one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)"
 BROKEN_WORDS = """() => [...document.querySelectorAll("#chat :is(th, td)")].flatMap((cell) => {
   const range = document.createRange();
   const node = cell.firstChild;
@@ -135,16 +134,6 @@ def test_what_is_read_further_up_stays_in_its_place_when_the_reply_is_to_be_rate
     assert message.evaluate(TOP) == pytest.approx(before, abs=1)
 
 
-def test_the_assistant_has_one_name_on_a_screen(screens: Screens) -> None:
-    page = screens("chat-table")
-    chat = page.locator("#chat")
-    assert set(chat.locator(".message.bot .who").all_inner_texts()) == {"Ada"}
-    assert chat.locator(".title").inner_text() == "Ada"
-    assert chat.locator("[role=log]").get_attribute("aria-label") == "Ada"
-    names = chat.locator(".message.bot").evaluate_all("all => all.map((one) => one.ariaLabel)")
-    assert set(names) == {"Ada"}
-
-
 @pytest.mark.parametrize("name", ["chat-long-head", "survey-long-head"])
 def test_a_long_title_and_contact_stay_in_one_row_of_the_head_and_the_pilot_banner_is_small(
     screens: Screens, name: str
@@ -160,13 +149,6 @@ def test_a_long_title_and_contact_stay_in_one_row_of_the_head_and_the_pilot_bann
     page.set_viewport_size({"width": 390, "height": 844})
     settled(page)
     assert page.locator("#head .pilot").bounding_box()["height"] <= PILOT_PX  # type: ignore[index]
-
-
-def test_the_box_has_the_letters_of_other_boxes_and_none_that_a_phone_enlarges(screens: Screens) -> None:
-    sizes = []
-    for name, box in (("survey", "#left textarea"), ("chat", "#box textarea")):
-        sizes.append(screens(name).locator(box).first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)"))
-    assert sizes[0] == sizes[1] >= 16
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -202,27 +184,6 @@ def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Sc
     expect(box).to_be_in_viewport(ratio=1)
     expect(page.locator("#send")).to_be_disabled()
     box.fill("")
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("consent", "Answering questions with and without an AI chatbot"),
-        ("survey", "Proving theorems with AI assistants"),
-    ],
-)
-def test_title_and_contact_have_one_line_each_where_there_is_room(screens: Screens, name: str, title: str) -> None:
-    page = screens(name)
-    page.set_viewport_size({"width": 1280, "height": 800})
-    study, contact = page.locator("#head .study"), page.locator("#head .contact")
-    study.evaluate("(one, title) => one.textContent = title", title)
-    settled(page)
-    assert [round(one.evaluate(LINES)) for one in (study, contact)] == [1, 1]
-    link = contact.locator("a")
-    assert link.get_attribute("href") == "mailto:study@example.org"
-    assert link.evaluate("one => getComputedStyle(one).textDecorationLine") == "underline"
-    around = [one.bounding_box() for one in (contact, page.locator("#head .quiet"))]
-    assert 0 < around[1]["x"] - around[0]["x"] - around[0]["width"] < 40  # type: ignore[index]
 
 
 SIZES = [(1366, 650), (1280, 800), (1440, 900), (1024, 768), (390, 660), (320, 568)]

@@ -106,14 +106,6 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
     expect(onward).to_be_hidden()
 
 
-def test_a_keyboard_on_the_screen_does_not_hide_the_box(phone: Screens) -> None:
-    page = phone("chat-table")
-    page.evaluate(OPEN_KEYBOARD, 420)
-    until(page, "document.querySelector('#box').getBoundingClientRect().bottom <= 420")
-    page.evaluate(CLOSE_KEYBOARD)
-    until(page, "document.querySelector('#box').getBoundingClientRect().bottom > 420")
-
-
 @pytest.mark.parametrize(
     ("size", "visible"), [((360, 640), 640), ((360, 640), 340), ((390, 844), 844), ((390, 844), 500)]
 )

@@ -135,32 +135,3 @@ def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chattin
     chatting.say("Is it my question?")  # the same words once more are another message
     chatting.hear_out()
     assert count(fast, "said") == 2
-
-
-@pytest.mark.nightly
-def test_a_reply_that_ends_while_it_is_being_stopped_is_no_fault_of_theirs(
-    slow: Process, new_context: NewContext
-) -> None:
-    visitor = at(slow, new_context, "demo", "chat")
-    held: list[Route] = []
-    visitor.say("Yes?")
-    visitor.page.route(ACTS, lambda route: held.append(route))
-    visitor.page.get_by_role("button", name="Stop the reply").click()
-    until(visitor.page, "!document.querySelector('#chat [aria-busy=true]')")
-    with visitor.page.expect_response(ACTS):
-        held[0].continue_()
-    until(visitor.page, "!document.querySelector('#chat [data-busy]')")
-    assert visitor.note == ""
-
-
-@pytest.mark.nightly
-def test_a_text_that_is_too_long_is_pasted_whole_and_refused_with_its_length(chatting: Visitor) -> None:
-    page, box = chatting.page, chatting.page.locator("#box textarea")
-    text = "far too long " * 400 + "and now my question"
-    page.evaluate("text => navigator.clipboard.writeText(text)", text)
-    box.click()
-    page.keyboard.press("Control+V")
-    expect(box).to_have_value(text)
-    chatting.send()
-    expect(page.locator("#note")).to_contain_text("at most 4,000", timeout=LONG_MS)
-    expect(box).to_have_value(text)

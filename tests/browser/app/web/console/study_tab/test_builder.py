@@ -70,18 +70,10 @@ def test_the_form_and_what_is_left_to_do_which_leads_to_its_field(ada: AtConsole
     expect(ada.at("b-title").locator("input, textarea").first).to_be_focused()
     page.keyboard.type("Mine")
     expect(link).to_have_count(0, timeout=LONG_MS)
-    for count in ("b-model_count", "b-factor_count", "b-question_count"):
-        ada.at(count).get_by_role("radio").last.check()
-    expect(ada.at("b-models-3-name")).to_be_visible(timeout=LONG_MS)
-    expect(ada.at("b-factors-2-name")).to_be_visible(timeout=LONG_MS)
-    expect(ada.at("b-questions-7-text")).to_be_visible(timeout=LONG_MS)
-    expect(ada.at("b-questions-7-options")).to_be_visible(timeout=LONG_MS)
-    page.get_by_role("button", name="More protocols").click()
-    for name in ("answer-first:", "rate-at-end:"):
-        page.get_by_role("checkbox", name=name).check()
-    for name in ("a table typed", "a file, which"):
-        page.get_by_role("radio", name=name).check()
-    expect(ada.at("b-path")).to_be_visible(timeout=LONG_MS)
+    ada.at("b-model_count").get_by_role("radio").last.check()
+    page.get_by_role("radio", name="a file, which").check()
+    for field in ("b-models-3-name", "b-path"):
+        expect(ada.at(field)).to_be_visible(timeout=LONG_MS)
     audit(page)
 
 
@@ -107,8 +99,7 @@ def test_a_reload_loses_no_answer(ada: AtConsole) -> None:
     page = ada.page
     ada.press("new-build")
     ada.at("b-model_count").get_by_role("radio", name="2").check()
-    prompt = ada.at("b-models-0-system").locator("textarea")
-    prompt.wait_for()
+    prompt = ada.at("b-system").locator("textarea")
     ada.quiet()
     prompt.fill("Be brief.")
     ada.quiet()
@@ -143,14 +134,9 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: A
     press(ada, "b-test")
     expect(page.get_by_role("listbox")).to_have_count(0)
     expect(ada.at("tested").locator(".replied")).to_have_count(2, timeout=LONG_MS)
-    tab_to(page, ada.at("b-factor_count").get_by_role("radio", name="0"))
-    page.keyboard.press("ArrowRight")
-    expect(ada.at("b-factors-0-levels")).to_be_visible(timeout=LONG_MS)
-    type_into(ada, "b-factors-0-name", "tone")
-    type_into(ada, "b-factors-0-levels", "warm\ncold")
     type_into(ada, "b-title", "Tones of voice")
     type_into(ada, "b-consent", "You agree.")
-    type_into(ada, "b-instructions", "It is {{tone}}.")
+    type_into(ada, "b-instructions", "It is {{model}}.")
     ada.at("builder-verdict").locator(".verdict.good").wait_for(timeout=LONG_MS)
 
     press(ada, "b-create")
@@ -158,7 +144,7 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: A
     expect(ada.at("builder")).to_have_count(0)
     ada.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
     written = (console.folder / "studies" / "tones" / "study.yaml").read_text(encoding="utf-8")
-    assert all(part in written for part in ("tone: [warm, cold]", "model: [first, second]", "condition: [answer-first"))
+    assert all(part in written for part in ("model: [first, second]", "condition: [answer-first"))
     ada.quiet()
     press(ada, "publish-ask")
     expect(ada.at("publishing")).to_be_focused(timeout=LONG_MS)

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Browser, FileChooser, FrameLocator, Page, expect
 
 from app.studies.drafts import Drafts
-from app.studies.item_files import LARGEST_BYTES
 from app.studies.pool_text import pools_in
 from problems.pictures import MOST_BYTES
 from tests.browser.axe import TOO_WIDE, Audit
@@ -102,45 +101,6 @@ def page_of(ada: AtConsole) -> FrameLocator:
     return ada.page.frame_locator("#items-page iframe")
 
 
-def test_by_mouse(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
-    begin(ada, drafts, "by-mouse")
-    ada.look("1-empty")
-    choose = ada.at("items-input")
-    choosing(ada, choose.click).set_files(table("big.csv", "x" * (LARGEST_BYTES + 1)))
-    ada.reads("items-large", "at most 750,000 are allowed")
-    choosing(ada, choose.click).set_files(table("capitals.csv", HEAD + ROWS))
-    ada.reads("items-status", "3 rows and 6 columns")
-    expect(ada.at("items-large")).to_be_empty()
-    ada.reads("items-understood", "Choose the column that holds the question")
-    ada.look("2-uploaded")
-
-    ada.choose("items-question", "Frage")
-    ada.reads("items-understood", "3 items")
-    for option in ("eins", "zwei", "drei"):
-        ada.choose("items-options", option)
-    ada.page.keyboard.press("Escape")
-    ada.choose("items-answer", "Lösung")
-    ada.reads("items-understood", "'drei' is no option; allowed: A, B, C")
-    ada.look("3-refused")
-
-    choosing(ada, choose.click).set_files(table("capitals.csv", HEAD + RIGHT))
-    ada.reads("items-understood", "3 items, no errors")
-    ada.choose("items-which", "Brasilien")
-    expect(page_of(ada).locator("#left")).to_contain_text("Brasilien")
-    expect(page_of(ada).get_by_role("radio")).to_have_count(3)
-    ada.look("4-mapped")
-    audit(ada.page)
-    ada.press("items-write")
-    ada.at("faults").locator(".verdict.good").wait_for()
-    ada.look("5-written")
-    assert pools_in(drafts.text("by-mouse")) == {"questions": {"path": "capitals.csv", "columns": MAPPED}}
-    ada.page.reload()
-    ada.open("Items")
-    ada.reads("items-understood", "3 items, no errors")
-    ada.press("items-remove")
-    ada.reads("note", "is read by the pool questions")
-
-
 def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
     begin(ada, drafts, "by-keys")
     ada.quiet()
@@ -222,16 +182,3 @@ def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
     assert {path.name for path in drafts.folder("pictured").iterdir()} == {"study.yaml", "charts.csv", "line.png"}
     assert len(ada.complaints) == 1
     assert "/console/picture" in ada.complaints.pop(), "the browser names the request that was refused"
-
-
-def test_own_studies_are_among_the_templates(ada: AtConsole, drafts: Drafts) -> None:
-    drafts.create("mine", "demo")
-    ada.page.goto(f"{ada.url}/?study=mine&tab=studies")
-    ada.reads("study-title", "mine")
-    ada.write("new-name", "mine-again")
-    ada.choose("new-like", "mine (draft)")
-    ada.look("6-templates")
-    ada.press("new-make")
-    ada.reads("study-title", "mine-again")
-    ada.at("faults").locator(".verdict.good").wait_for()
-    assert drafts.text("mine-again").replace("mine-again", "mine") == drafts.text("mine")

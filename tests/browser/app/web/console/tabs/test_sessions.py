@@ -1,4 +1,4 @@
-"""The console by mouse and keyboard: filters that act at once, a replay that plays, links that are copied."""
+"""The console by mouse and keyboard: filters that act at once, a replay, links that are copied."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
-PLAYED = 3
-"""How many moments of a replay are played: each is a page that the browser loads."""
 
 
 @pytest.fixture(scope="module")
@@ -62,27 +60,11 @@ def test_filters_act_at_once_and_say_what_they_did(ada: AtConsole) -> None:
     listed(ada, 0)
 
 
-def test_a_choice_is_taken_by_a_console_that_was_started_again(ada: AtConsole, console: Process) -> None:
-    """It has not painted the choices of the page that is open."""
-    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions")
-    listed(ada, 0)
-    console.stop()
-    console.start()
-    ada.choose("sessions-origin", "simulated")
-    listed(ada, SESSIONS)
-    ada.press("sessions-clear")
-    listed(ada, 0)
-
-
 def test_nothing_in_a_tab_can_be_changed_until_it_is_painted(ada: AtConsole) -> None:
     """What was chosen before would be undone by the answer."""
     opened_late(ada, Route.continue_)
     ada.choose("sessions-origin", "simulated")
     listed(ada, SESSIONS)
-
-
-def test_a_failure_does_not_keep_a_tab_shut(ada: AtConsole) -> None:
-    opened_late(ada, Route.abort)
 
 
 def opened_late(ada: AtConsole, end: Callable[[Route], None]) -> None:
@@ -130,19 +112,13 @@ def wait_for(ada: AtConsole, happened: Callable[[], bool]) -> None:
         ada.page.wait_for_timeout(LOOK_MS)
 
 
-def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> None:
+def test_a_replay_goes_to_a_moment_with_the_chat_beside_the_question(ada: AtConsole) -> None:
     ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
     ada.reads("session-head", "Session 1")
     ada.quiet()
     ada.open("Replay")
     moment = ada.at("session-page").locator(".moment b")
     last = int(moment.inner_text())
-    go_to(ada, last - PLAYED)
-    ada.at("session-speed").get_by_label("16×").check()
-    ada.press("session-play")
-    expect(moment).to_have_text(str(last), timeout=LONG_MS)
-    expect(ada.at("session-play")).to_contain_text("Play", timeout=LONG_MS)
-    ada.quiet()  # the answer to the last moment that was played would take the slider back
     go_to_a_reply(ada, last)
     page = ada.page.frame_locator("iframe.replay")
     page.locator("#chat .message.bot").first.wait_for()
