@@ -13,8 +13,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from app.studies.loader import STUDIES
 from tests.browser.axe import LOOKS, Audit, faults
+from tests.browser.filled import filled
+from tests.browser.researcher import AtConsole
 from tests.browser.waiting import MOST_S, quiet, settled, until
 from tests.fakes import studies
+from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
 
@@ -137,6 +140,24 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         studies.rated(folder),
         studies.timed(folder),
     )
+
+
+@pytest.fixture(scope="session")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """A console with something in every tab, for all tests of a worker: they leave what they find."""
+    with filled(tmp_path_factory.mktemp("filled")) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def ada(browser: Browser, console: Process) -> Iterator[AtConsole]:
+    """Ada at the filled console, with a window for all tests of a file."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    made = AtConsole(context.new_page(), console.url)
+    made.log_in("Ada", GOOD)
+    yield made
+    context.close()
 
 
 @pytest.fixture

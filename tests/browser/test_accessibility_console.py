@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from jinja2 import Environment, FileSystemLoader
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import BrowserContext, expect
 
 from app.analysis.report import html
 from app.web.console.auth import TEMPLATES
 from tests.browser.axe import Audit
-from tests.browser.filled import DRAFT, STUDY, filled
+from tests.browser.filled import DRAFT, STUDY
 from tests.browser.researcher import AtConsole
-from tests.fakes.accounts import GOOD
 from tests.fakes.reports import accuracy, by_turn, crossed, report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
-    folder = tmp_path_factory.mktemp("filled")
-    with filled(folder) as console:
-        context = browser.new_context(reduced_motion="reduce")
-        made = AtConsole(context.new_page(), console.url)
-        made.log_in("Ada", GOOD)
-        yield made
-        context.close()
 
 
 ROOMS = {

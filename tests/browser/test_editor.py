@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from app.web.gradio_page import EVENTS
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
-from tests.fakes.accounts import GOOD, ada_and_bob
-from tests.fakes.model_server import serve
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -38,38 +35,23 @@ SCHEMA = """async (text) => {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The console's folder, with the drafts."""
-    folder = tmp_path_factory.mktemp("console")
+def studies(console: Process) -> Path:
+    """The folder of the console's drafts, with those of this file."""
+    folder = console.folder / "studies"
     for name in ("draft", *OTHERS):
-        (folder / "studies" / name).mkdir(parents=True)
-        (folder / "studies" / name / "study.yaml").write_text(DRAFT.replace("draft", name, 1), encoding="utf-8")
+        (folder / name).mkdir(parents=True)
+        (folder / name / "study.yaml").write_text(DRAFT.replace("draft", name, 1), encoding="utf-8")
     return folder
 
 
-@pytest.fixture(scope="module")
-def ada(browser: Browser, folder: Path) -> Iterator[AtConsole]:
-    """At the draft, in its editor."""
-    console = Process(folder, (), command="console")
-    with serve() as models, ada_and_bob(console.database_url):
-        console.env |= {"PARLEY_OPENAI_BASE_URL": models.base_url, "PARLEY_OPENAI_API_KEY": "sk-of-the-fake"}
-        console.env["PARLEY_TOKEN_GAP_TIMEOUT_S"] = "8"
-        console.start()
-        context = browser.new_context(reduced_motion="reduce")
-        made = AtConsole(context.new_page(), console.url)
-        made.log_in("ada", GOOD)
-        made.page.goto(f"{console.url}/?study=draft&tab=studies")
-        made.quiet()
-        made.open("Edit")
-        made.at("study-text").locator(".cm-line").first.wait_for()
-        yield made
-        context.close()
-        console.stop()
-    assert "Traceback" not in console.log
-
-
 @pytest.fixture
-def editor(ada: AtConsole) -> AtConsole:
+def editor(ada: AtConsole, studies: Path) -> AtConsole:
+    """At a draft with two faults, in its editor."""
+    if "study=draft&" not in ada.page.url:
+        ada.page.goto(f"{ada.url}/?study=draft&tab=studies")
+        ada.quiet()
+        ada.open("Edit")
+        ada.at("study-text").locator(".cm-line").first.wait_for()
     ada.rewrite("study-text", DRAFT)
     expect(ada.at("faults").locator("[data-line]")).to_have_count(2, timeout=LONG_MS)
     return ada
@@ -91,9 +73,9 @@ class Held:
 
 
 @pytest.fixture
-def mine(ada: AtConsole, folder: Path) -> Path:
+def mine(studies: Path) -> Path:
     """Another draft, without errors."""
-    path = folder / "studies/mine/study.yaml"
+    path = studies / "mine/study.yaml"
     path.write_text(CORRECT.replace("draft", "mine", 1), encoding="utf-8")
     return path
 
@@ -279,19 +261,6 @@ def test_a_key_is_explained_at_the_cursor_and_under_the_mouse(editor: AtConsole)
     expect(editor.at("study-text-help")).to_contain_text("Allowed: flag, mask, regenerate", timeout=LONG_MS)
     editor.at("study-text").get_by_text("consent").hover()
     expect(editor.at("study-text").locator(".cm-tooltip .cm-help")).to_contain_text("step ", timeout=LONG_MS)
-
-
-@pytest.mark.nightly
-def test_a_reply_under_test_is_shown_while_it_comes(editor: AtConsole) -> None:
-    """The model stops in the middle of its reply, until it has been silent for too long."""
-    study = DRAFT.replace(
-        "{backend: scribted}", '{backend: openai, model: "fault:hang-midway", options: {reasoning_until: ""}}'
-    )
-    editor.rewrite("study-text", study + "  - step: finish\n")
-    editor.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
-    editor.press("models-test")
-    expect(editor.at("models-tested").locator("dl.live dd")).to_have_text(re.compile(r"\w+"), timeout=LONG_MS)
-    expect(editor.at("tested").locator(".failed")).to_contain_text("timeout", timeout=LONG_MS)
 
 
 @pytest.mark.nightly

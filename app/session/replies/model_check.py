@@ -40,16 +40,11 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
     return made[-1]
 
 
-async def check_models(
-    refs: Sequence[ModelRef], settings: Settings, clock: Clock, replies: Sequence[ReplyBuffer]
-) -> list[Attempt]:
-    """Call several models at the same time, each once; their attempts in the same order. The text of each is streamed
-    into its buffer of `replies`."""
+async def check_models(refs: Sequence[ModelRef], settings: Settings, clock: Clock) -> list[Attempt]:
+    """Call several models at the same time, each once; their attempts in the same order."""
     pool = ModelPool(settings, clock, asyncio.sleep)
     try:
-        return await asyncio.gather(
-            *(check_model(pool, ref, settings, clock, reply) for ref, reply in zip(refs, replies, strict=True))
-        )
+        return await asyncio.gather(*(check_model(pool, ref, settings, clock, ReplyBuffer()) for ref in refs))
     finally:
         await pool.close()
 

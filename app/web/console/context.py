@@ -27,7 +27,7 @@ from app.studies.drafts import Drafts
 from app.web.console import formatting
 from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
-from app.web.console.model_tests import ModelTests
+from app.web.console.tab import html_part
 from experiments.session.outcomes import status_label
 from experiments.study.study import Study
 from problems.errors import ParleyError
@@ -58,8 +58,7 @@ class ConsoleContext:
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
         self.downloads = Downloads(clock)
-        self.model_tests = ModelTests()
-        self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
+        self.note = html_part(elem_id="note", render=False)
 
     def names(self) -> list[str]:
         return sorted({*self.studies.names(), *self.drafts.names()})

@@ -23,7 +23,7 @@ from app.alerts import explained, link, since
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.event_validation import EventValidation
-from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, text
+from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, html_part, text
 from app.web.console.tabs import ROOMS
 from app.web.gradio_page import gradio_page, whole
 from experiments.study.json_schema import json_schema
@@ -40,7 +40,7 @@ class AlertBanner:
 
     def build(self) -> None:
         with gr.Row(elem_id="alerts", visible=False) as self._row:
-            self._list = gr.HTML(elem_id="alerts-list", padding=False, apply_default_css=False)
+            self._list = html_part(elem_id="alerts-list")
             self._seen = gr.Button("Mark as seen", elem_id="alerts-seen", size="sm", scale=0)
         self._shown = gr.Textbox(elem_id="alerts-shown", visible="hidden")
         self._timer = gr.Timer(LOOK_S)
@@ -118,7 +118,7 @@ def build(desk: ConsoleContext) -> gr.Blocks:
         with gr.Row(elem_id="bar"):
             gr.HTML('<h1><span aria-hidden="true">◗</span> Parley</h1>', elem_id="brand", padding=False)
             study = dropdown(label="Study", elem_id="study", container=False, scale=0)
-            who = gr.HTML(elem_id="who", padding=False, apply_default_css=False)
+            who = html_part(elem_id="who")
         tab = gr.Textbox(elem_id="tab", visible="hidden")
         session = gr.Textbox(elem_id="session", visible="hidden")
         place = TabLocation(study, tab, session, gr.Textbox(elem_id="painted", visible="hidden"))

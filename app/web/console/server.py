@@ -61,7 +61,6 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             pictures.researchers_route(desk.studies),
             picture_uploads.route(desk),
             desk.downloads.route(),
-            desk.model_tests.route(),
             *page.routes(desk),  # last, because they match every path
         ],
         exception_handlers={ParleyError: _error_response},

@@ -22,7 +22,7 @@ from app.session.transitions import LoadedSession
 from app.web import bundle
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import TabLocation
+from app.web.console.tab import TabLocation, html_part
 from app.web.console.text_rendering import BudgetedRenderer
 from app.web.participant.page import STYLES
 from app.web.participant.view import StudyContext, render_page, study_context_of
@@ -55,7 +55,7 @@ class SessionReplay:
     def build(self) -> None:
         about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
         self._slider = gr.Slider(1, MOST_EVENTS, value=1, step=1, buttons=[], interactive=True, **about)
-        self._page = gr.HTML(elem_id="session-page", padding=False, apply_default_css=False)
+        self._page = html_part(elem_id="session-page")
         self.outputs: list[Component] = [self._slider, self._page]
         here = [self._place.study, self._place.session, self._slider]
         self._desk.bind(self._slider.input, self._move, here, [self._page], quiet=True)

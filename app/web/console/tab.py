@@ -19,6 +19,11 @@ PICKS = (
 """For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
 
 
+def html_part(shown: str | None = None, **options: Any) -> gr.HTML:
+    """A part of the page with HTML of ours, and nothing of Gradio's around it."""
+    return gr.HTML(shown, padding=False, apply_default_css=False, **options)
+
+
 def dropdown(label: str, *, free: bool = False, **options: Any) -> gr.Dropdown:
     """A dropdown whose choices are set when it is painted. The page offers nothing else, unless it is `free`: a text
     may be typed that is none of them. What comes from a browser is not validated here, so its reader must validate it:

@@ -44,17 +44,6 @@ window.parleyConsole = {
     const kept = JSON.parse(sessionStorage.getItem(answersOf()) ?? "[]");
     return kept.length === values.length ? kept : values;
   },
-  // Shows the replies of models under test while they come, in the list `.live`, until Gradio puts the results there.
-  async followTest() {
-    const reader = (await fetch("console/model-test")).body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      const lines = (rest + piece.value).split("\n");
-      rest = lines.pop();
-      const list = document.querySelector("dl.live");
-      if (list && lines.length) list.replaceChildren(...Object.entries(JSON.parse(lines.at(-1))).flatMap(written));
-    }
-  },
   // Reloads the page without the question whether to leave what is not saved: it is kept, or was given up.
   reload() {
     leaves = true;
@@ -118,12 +107,6 @@ async function sendPicture(study, file) {
   } catch {
     return `${file.name} could not be sent. Upload it again.`;
   }
-}
-
-function written([model, text]) {
-  const parts = [document.createElement("dt"), document.createElement("dd")];
-  parts.forEach((part, i) => { part.textContent = [model, text || "…"][i]; });
-  return parts;
 }
 
 const ask = window.fetch, EVENTS = "/gradio_api/run/predict", sent = new Map();

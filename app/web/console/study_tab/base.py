@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +11,10 @@ from typing import Any, Protocol, TypeAlias
 
 from gradio.components import Component
 
+from app.backends.model_ref import ModelRef
+from app.clock import SystemClock
 from app.errors import SettingsError
+from app.session.replies.model_check import UNOPENED, check_models
 from app.studies.drafts import LONGEST_NAME, NAME, CheckResult, LocatedIssue, check_text, with_issues
 from app.studies.loader import FILE
 from app.studies.server_names import server_faults
@@ -25,6 +29,8 @@ from storage.registers.study_versions import StudyVersion, versions
 
 Updates = Mapping[Component, Any]
 UNPUBLISHED = "not published"
+MOST_REPLY = 300
+TESTING = """() => '<p class="quiet" role="status">Testing the models…</p>'"""
 
 
 Refresh: TypeAlias = Callable[[CurrentUser, str], Updates]
@@ -96,6 +102,19 @@ def new_name(typed: str, taken: Collection[str]) -> str:
     if name in taken:
         raise SettingsError(f"There is a study {name!r} already. Choose another name.")
     return name
+
+
+def tested(desk: ConsoleContext, refs: Sequence[ModelRef], currency: str) -> str:
+    """What came of one message to each of these models."""
+    return desk.html(
+        "study_models.html.j2",
+        tests=asyncio.run(check_models(refs, desk.settings, SystemClock())),
+        why="The study has no model.",
+        currency=currency,
+        at_us=desk.clock.now_us(),
+        most=MOST_REPLY,
+        unopened=UNOPENED,
+    )
 
 
 def load_view(desk: ConsoleContext, name: str) -> StudyView:

@@ -20,7 +20,6 @@ from app.backends.model_ref import ModelRef
 from app.backends.providers import PROVIDERS
 from app.backends.registry import asks_servers, configuration_errors
 from app.errors import SettingsError
-from app.session.replies.model_check import UNOPENED
 from app.studies.builder import (
     MOST_MODELS,
     SHOWN,
@@ -38,9 +37,8 @@ from app.studies.loader import FILE
 from app.studies.outline import outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Updates, new_name
-from app.web.console.study_tab.editor import MOST_REPLY, TESTING
-from app.web.console.tab import dropdown, text
+from app.web.console.study_tab.base import TESTING, Updates, new_name, tested
+from app.web.console.tab import dropdown, html_part, text
 from experiments.study.sections.model_spec import ModelSpec
 from problems.errors import ParleyError
 
@@ -82,25 +80,25 @@ class StudyBuilder:
         begins = {field.key: field.value for field in fields}
         parts = list(dict.fromkeys(field.part for field in fields))
         with gr.Column(visible=False, elem_id="builder") as self.panel:
-            _html(self._desk.html("builder_head.html.j2"))
+            html_part(self._desk.html("builder_head.html.j2"))
             with gr.Row(elem_id="builder-row"):
                 with gr.Column(scale=3, min_width=300, elem_id="builder-form"):
                     for number, part in enumerate(parts, 1):
                         with gr.Column(elem_classes="part", elem_id=f"part-{number}"):
-                            _html(f"<h3>{number}. {part}</h3>")
+                            html_part(f"<h3>{number}. {part}</h3>")
                             among = (field for field in fields if field.part == part)
                             for row, beside in groupby(among, lambda field: field.row):
                                 self._build_row(row, list(beside), begins)
                             if part == "Models":
                                 self._test = gr.Button("Test models", size="sm", elem_id="b-test")
-                                self._tested = _html(elem_id="b-tested")
+                                self._tested = html_part(elem_id="b-tested")
                 with gr.Column(scale=2, min_width=300, elem_id="builder-file"):
-                    _html(self._desk.html("builder_parts.html.j2", parts=parts), elem_id="builder-parts")
-                    self._verdict = _html(elem_id="builder-verdict")
+                    html_part(self._desk.html("builder_parts.html.j2", parts=parts), elem_id="builder-parts")
+                    self._verdict = html_part(elem_id="builder-verdict")
                     with gr.Row(elem_classes="actions"):
                         self._create = gr.Button("Open in the editor", size="sm", variant="primary", elem_id="b-create")
                         self._cancel = gr.Button("Cancel", size="sm", elem_id="b-cancel")
-                    self._text = _html(elem_id="builder-text")
+                    self._text = html_part(elem_id="builder-text")
 
     def _build_row(self, row: str, beside: Sequence[FormField], begins: Answers) -> None:
         depends = SHOWN.get(row)
@@ -109,7 +107,7 @@ class StudyBuilder:
                 for field in beside:
                     self._fields[field.key] = _component(field)
             if row.startswith("models."):
-                self._hints.append(_html(elem_id=f"b-hint-{len(self._hints)}", elem_classes="hint"))
+                self._hints.append(html_part(elem_id=f"b-hint-{len(self._hints)}", elem_classes="hint"))
         if depends:
             self._rows[row] = column
 
@@ -227,15 +225,7 @@ class StudyBuilder:
         except ValidationError:
             raise SettingsError("A model is not complete. Correct what is listed beside the form first.") from None
         self._desk.audit(visitor, "tested models in the builder", answers["name"])
-        return self._desk.html(
-            "study_models.html.j2",
-            tests=self._desk.model_tests.run(visitor, refs, self._desk.settings),
-            why="The study has no model.",
-            currency=answers["currency"],
-            at_us=self._desk.clock.now_us(),
-            most=MOST_REPLY,
-            unopened=UNOPENED,
-        )
+        return tested(self._desk, refs, answers["currency"])
 
 
 def _component(field: FormField) -> Component:
@@ -254,10 +244,6 @@ def _component(field: FormField) -> Component:
             return gr.Textbox(**shown, lines=lines, max_lines=4 * lines)
         case "line":
             return gr.Textbox(**shown, value=field.value, placeholder=field.example)
-
-
-def _html(shown: str = "", **options: Any) -> gr.HTML:
-    return gr.HTML(shown, padding=False, apply_default_css=False, **options)
 
 
 def _anchor(key: str) -> str:

@@ -14,13 +14,12 @@ from gradio.components import Component
 from app.backends.model_ref import ModelRef
 from app.backends.registry import configuration_errors
 from app.errors import SettingsError
-from app.session.replies.model_check import UNOPENED
 from app.studies.drafts import CheckResult
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Refresh, StudyView, Updates, check, check_file, load_view
+from app.web.console.study_tab.base import TESTING, Refresh, StudyView, Updates, check, check_file, load_view, tested
 from app.web.console.study_tab.versions import changes
-from app.web.console.tab import TabLocation
+from app.web.console.tab import TabLocation, html_part
 from problems.errors import ParleyError
 from problems.text import clean
 from storage.registers.study_versions import difference, publish
@@ -35,12 +34,6 @@ WRITING = "(_, mark) => window.parleyConsole.editor.writing(mark)"
 WRITTEN = "(mark) => { window.parleyConsole.editor.written(mark); return []; }"
 FAILED = "() => { window.parleyConsole.editor.failed(); return []; }"
 WITH_TEXT = "(study) => [study, window.parleyConsole.editor?.text() ?? '']"
-MOST_REPLY = 300
-TESTING = """() => {
-  window.parleyConsole.followTest();
-  return '<p class="quiet" role="status">Testing the models…</p><dl class="live"></dl>';
-}"""
-"""Shown at once; console.js puts the replies into the list while they come."""
 ELSEWHERE = (
     "This draft was changed by someone else or in another tab since you opened it, so your text was not saved. "
     "Copy what you want to keep, then press Discard my text."
@@ -56,15 +49,15 @@ class EditorSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        self._none = gr.HTML(padding=False, apply_default_css=False)
+        self._none = html_part()
         with gr.Column(visible=False, elem_classes="sure", elem_id="publishing") as self._sure:
-            self._plan = gr.HTML(padding=False, apply_default_css=False)
+            self._plan = html_part()
             with gr.Row(elem_classes="actions"):
                 self._yes = gr.Button("Publish", size="sm", variant="primary", elem_id="publish-yes")
                 self._no = gr.Button("Cancel", size="sm", elem_id="publish-no")
         with gr.Row(visible=False, elem_id="writing") as self._desk_row:
             with gr.Column(scale=3, min_width=420):
-                self._refused = gr.HTML(elem_id="text-refused", padding=False, apply_default_css=False)
+                self._refused = html_part(elem_id="text-refused")
                 self._text = gr.HTML(
                     "",
                     html_template=FRAME,
@@ -73,10 +66,10 @@ class EditorSection:
                     elem_id="study-text",
                 )
             with gr.Column(scale=2, min_width=300):
-                self._worth = gr.HTML(elem_id="faults", padding=False, apply_default_css=False)
+                self._worth = html_part(elem_id="faults")
                 self._ask = gr.Button("Publish…", size="sm", variant="primary", elem_id="publish-ask")
                 self._test = gr.Button("Test models", size="sm", elem_id="models-test")
-                self._tested = gr.HTML(elem_id="models-tested", padding=False, apply_default_css=False)
+                self._tested = html_part(elem_id="models-tested")
         self.mark = gr.Textbox(visible="hidden", elem_id="text-mark")
         """Names the text that was saved last; it changes with each saving."""
         self._hash = gr.Textbox(visible="hidden", elem_id="text-hash")
@@ -154,24 +147,12 @@ class EditorSection:
     def _test_models(self, visitor: CurrentUser, name: str) -> Updates:
         """Send one message to each model of the draft, and show what came of it."""
         study = check_file(self._desk, name, self._desk.drafts.text(name)).study
-        if study is None or not study.file.models:
-            why = (
-                "The study has no model."
-                if study
-                else "This study has errors. Correct them before you test its models."
-            )
+        if study is None:
+            why = "This study has errors. Correct them before you test its models."
             return {self._tested: self._desk.html("study_models.html.j2", tests=(), why=why)}
         refs = [ModelRef(label, model) for label, model in study.file.models.items()]
         self._desk.audit(visitor, "tested the models of the draft", name)
-        shown = self._desk.html(
-            "study_models.html.j2",
-            tests=self._desk.model_tests.run(visitor, refs, self._desk.settings),
-            currency=study.file.currency,
-            at_us=self._desk.clock.now_us(),
-            most=MOST_REPLY,
-            unopened=UNOPENED,
-        )
-        return {self._tested: shown}
+        return {self._tested: tested(self._desk, refs, study.file.currency)}
 
     def _propose(self, _: CurrentUser, name: str, text: str) -> Updates:
         """Show what publishing would change; raises SettingsError if the editor shows a text that is not saved."""

@@ -26,7 +26,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.session_replay import inert_page
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, check_file
-from app.web.console.tab import TabLocation, dropdown, text
+from app.web.console.tab import TabLocation, dropdown, html_part, text
 from app.web.participant.view import StudyContext
 from experiments.study.base_model import Slug
 from experiments.study.fields import choice
@@ -48,10 +48,10 @@ class DraftPictures:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        self._upload = gr.HTML(elem_id="pictures", padding=False, apply_default_css=False)
+        self._upload = html_part(elem_id="pictures")
         self.sent = gr.Button("Uploaded", visible="hidden", elem_id="pictures-sent")
         """Pressed by the page once the chosen pictures were sent."""
-        self._list = gr.HTML(elem_id="pictures-list", padding=False, apply_default_css=False)
+        self._list = html_part(elem_id="pictures-list")
         with gr.Row(visible=False, elem_id="pictures-removal") as self._removal:
             self._which = dropdown("Picture", elem_id="pictures-which")
             self._remove = gr.Button("Remove picture", size="sm", elem_id="pictures-remove")
@@ -110,11 +110,11 @@ class ItemsSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        self._none = gr.HTML(padding=False, apply_default_css=False)
+        self._none = html_part()
         with gr.Column(visible=False, elem_id="items") as self._all:
             upload = self._desk.html("items_upload.html.j2", endings=tuple(READERS), largest=LARGEST_BYTES)
-            self._upload = gr.HTML(upload, padding=False, apply_default_css=False)
-            self._status = gr.HTML(elem_id="items-status", padding=False, apply_default_css=False)
+            self._upload = html_part(upload)
+            self._status = html_part(elem_id="items-status")
             self._name = gr.Textbox(visible="hidden", elem_id="items-name")
             self._content = gr.Textbox(visible="hidden", elem_id="items-content")
             self._send = gr.Button("Upload", visible="hidden", elem_id="items-upload")
@@ -133,7 +133,7 @@ class ItemsSection:
             self._sheet = dropdown("Sheet", visible=False, elem_id="items-sheet")
             self._remove = gr.Button("Remove file", size="sm", elem_id="items-remove")
         with gr.Column(elem_id="items-columns") as self._columns:
-            gr.HTML("<h3>2. Say what each column holds</h3>", padding=False, apply_default_css=False)
+            html_part("<h3>2. Say what each column holds</h3>")
             with gr.Row():
                 self._question = dropdown("Question", elem_id="items-question")
                 self._options = dropdown("Options, in their order", multiselect=True, elem_id="items-options")
@@ -143,11 +143,11 @@ class ItemsSection:
                 self._answers_from = dropdown(
                     "Numbers of answers begin at", choices=[*COUNTED], value="", elem_id="items-answers_from"
                 )
-        self._understood = gr.HTML(elem_id="items-understood", padding=False, apply_default_css=False)
+        self._understood = html_part(elem_id="items-understood")
         self._which = dropdown("As a participant sees it", elem_id="items-which")
-        self._page = gr.HTML(elem_id="items-page", padding=False, apply_default_css=False)
+        self._page = html_part(elem_id="items-page")
         with gr.Column(visible=False, elem_id="items-insert") as self._insert:
-            gr.HTML("<h3>4. Write them into the study</h3>", padding=False, apply_default_css=False)
+            html_part("<h3>4. Write them into the study</h3>")
             with gr.Row():
                 self._pool = dropdown("Pool (choose one, or type a new name)", free=True, elem_id="items-pool")
                 self._write = gr.Button("Write into the study", size="sm", variant="primary", elem_id="items-write")

@@ -16,7 +16,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, load_view
 from app.web.console.study_tab.recruitment import cell_of, pairs
-from app.web.console.tab import TabLocation, dropdown
+from app.web.console.tab import TabLocation, dropdown, html_part
 from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from experiments.study.study import Study
@@ -32,7 +32,7 @@ class PreviewSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        self._about = gr.HTML(padding=False, apply_default_css=False)
+        self._about = html_part()
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
             self._which = gr.Radio(
                 [WRITTEN, PUBLISHED], value=PUBLISHED, label="Version", visible=False, elem_id="walk-which"
@@ -44,7 +44,7 @@ class PreviewSection:
                 )
                 self._language = dropdown(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")
-        self._link = gr.HTML(elem_id="walk-link", padding=False, apply_default_css=False)
+        self._link = html_part(elem_id="walk-link")
         self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:

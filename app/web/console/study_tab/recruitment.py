@@ -14,7 +14,7 @@ from app.studies.outline import outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Updates
-from app.web.console.tab import TabLocation, dropdown
+from app.web.console.tab import TabLocation, dropdown, html_part
 from app.web.link_problem_texts import problem_rows
 from app.web.participant.recruiter_links import recruitment_links
 from app.web.participant.signed_links import TrialLinks
@@ -44,7 +44,7 @@ class RecruitmentSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        self._head = gr.HTML(elem_id="study-head", padding=False, apply_default_css=False)
+        self._head = html_part(elem_id="study-head")
         with gr.Row(elem_classes="actions"):
             self._buttons = {
                 kind: gr.Button(label, size="sm", visible=False, elem_id=f"decide-{kind}")
@@ -52,11 +52,11 @@ class RecruitmentSection:
             }
             self._close = gr.Button("Close…", size="sm", visible=False, elem_id="decide-closed")
         with gr.Column(visible=False, elem_classes="sure", elem_id="closing") as self._closing:
-            self._ask = gr.HTML(padding=False, apply_default_css=False)
+            self._ask = html_part()
             with gr.Row(elem_classes="actions"):
                 self._yes = gr.Button("Close study", size="sm", variant="stop", elem_id="close-yes")
                 self._no = gr.Button("Cancel", size="sm", elem_id="close-no")
-        self._about = gr.HTML(elem_id="study-about", padding=False, apply_default_css=False)
+        self._about = html_part(elem_id="study-about")
         with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
             self._where = dropdown(
                 label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
@@ -64,7 +64,7 @@ class RecruitmentSection:
             self._most = gr.Number(label="Quota (0 = no new participants)", precision=0, elem_id="cap-most")
             self._set = gr.Button("Set quota", size="sm", elem_id="cap-set")
             self._lift = gr.Button("Remove quota", size="sm", elem_id="cap-lift")
-        self._tree = gr.HTML(elem_id="study-tree", padding=False, apply_default_css=False)
+        self._tree = html_part(elem_id="study-tree")
         shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._about]
         self.outputs = [*shown, self._form, self._where, self._most, self._tree]
 

@@ -11,7 +11,7 @@ from gradio.components import Component
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates
-from app.web.console.tab import TabLocation, dropdown
+from app.web.console.tab import TabLocation, dropdown, html_part
 from storage.registers.study_versions import StudyVersion, difference, readable, versions
 
 HASH_CHARS = 12
@@ -25,9 +25,9 @@ class VersionsSection:
         self._drawn = lru_cache(maxsize=32)(self._draw)
 
     def build(self) -> None:
-        self._table = gr.HTML(elem_id="versions", padding=False, apply_default_css=False)
+        self._table = html_part(elem_id="versions")
         self._which = dropdown(label="Version", visible=False, elem_id="version")
-        self._one = gr.HTML(elem_id="version-shown", padding=False, apply_default_css=False)
+        self._one = html_part(elem_id="version-shown")
         self.outputs = [self._table, self._which, self._one]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:

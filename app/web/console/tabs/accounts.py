@@ -12,7 +12,7 @@ import gradio as gr
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import LocationValues, TabLocation, dropdown, sure_of, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, sure_of, text
 from storage.accounts.passwords import LEAST_CHARS
 from storage.accounts.roles import ROLES
 from storage.errors import AccountError
@@ -34,14 +34,14 @@ class AccountsTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        self._people = gr.HTML(elem_id="people", padding=False, apply_default_css=False)
+        self._people = html_part(elem_id="people")
         with gr.Row(visible=False, elem_classes="people-forms") as self._for_owners:
             self._make_inviting()
             self._make_changing()
         self._make_password()
-        gr.HTML("<h2>Audit log</h2>", padding=False, apply_default_css=False)
+        html_part("<h2>Audit log</h2>")
         self._who = dropdown(label="Entries by", elem_id="people-who", visible=False)
-        self._deeds = gr.HTML(elem_id="people-deeds", padding=False, apply_default_css=False)
+        self._deeds = html_part(elem_id="people-deeds")
         self._before = gr.Textbox(elem_id="people-before", visible="hidden")
         with gr.Row(elem_classes="actions"):
             self._newest = gr.Button("Newest", elem_id="people-newest", scale=0, min_width=130)
@@ -54,14 +54,14 @@ class AccountsTab:
 
     def _make_inviting(self) -> None:
         with gr.Column(elem_classes="sheet"):
-            gr.HTML("<h3>Invite a colleague</h3>", padding=False, apply_default_css=False)
+            html_part("<h3>Invite a colleague</h3>")
             self._role = gr.Radio(ROLES, value="analyst", label="Role", elem_id="people-role")
             self._invite = gr.Button("Create invitation link", elem_id="people-invite")
-            self._link = gr.HTML(elem_id="people-link", padding=False, apply_default_css=False)
+            self._link = html_part(elem_id="people-link")
 
     def _make_changing(self) -> None:
         with gr.Column(elem_classes="sheet"):
-            gr.HTML("<h3>Change or remove an account</h3>", padding=False, apply_default_css=False)
+            html_part("<h3>Change or remove an account</h3>")
             self._account = dropdown(label="Account", elem_id="people-account")
             with gr.Row(elem_classes="actions"):
                 self._promote = gr.Button("Make an owner", elem_id="people-owner")
@@ -71,7 +71,7 @@ class AccountsTab:
                 self._remove = gr.Button("Remove account", variant="stop", elem_id="people-remove")
 
     def _make_password(self) -> None:
-        gr.HTML("<h2>Your password</h2>", padding=False, apply_default_css=False)
+        html_part("<h2>Your password</h2>")
         with gr.Row(elem_classes="people-password"):
             self._old = _secret("Current password", "people-old", "current-password")
             self._new = _secret(f"New password ({LEAST_CHARS}+ characters)", "people-new", "new-password")

@@ -12,7 +12,7 @@ from app.use_cases.outcome_lock import locked_for, open_again, peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.tab import LocationValues, TabLocation, dropdown, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from experiments.study.cells import parse_values
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import (
@@ -51,10 +51,10 @@ class ExportTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        self._none = gr.HTML(padding=False, apply_default_css=False)
+        self._none = html_part()
         with gr.Column(visible=False) as self._all:
             self._make_form()
-            self._outlook = gr.HTML(elem_id="data-outlook", padding=False, apply_default_css=False)
+            self._outlook = html_part(elem_id="data-outlook")
             with gr.Row(elem_classes="data-make"):
                 self._safe = gr.Checkbox(
                     label="Safe for spreadsheets (formulas are escaped, so some cells differ from the data)",
@@ -65,9 +65,9 @@ class ExportTab:
                 )
                 self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
-            self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
+            self._links = html_part(elem_id="data-links")
             self._file = dropdown(label="Preview of", elem_id="data-file")
-            self._preview = gr.HTML(elem_id="data-preview", padding=False, apply_default_css=False)
+            self._preview = html_part(elem_id="data-preview")
         self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
         self._made = [self._links, self._stop, self._timer]

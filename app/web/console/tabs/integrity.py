@@ -20,7 +20,7 @@ from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.tab import PICKS, LocationValues, TabLocation, text
+from app.web.console.tab import PICKS, LocationValues, TabLocation, html_part, text
 from experiments.errors import NotPossible
 from experiments.session.remarks import Kind
 from experiments.views.integrity import TITLES, written_value
@@ -69,12 +69,12 @@ class IntegrityTab:
             self._every = gr.Checkbox(
                 label="List sessions without a flag too", elem_id="integrity-every", container=False
             )
-        self._rates = gr.HTML(elem_id="integrity-rates", padding=False, apply_default_css=False)
+        self._rates = html_part(elem_id="integrity-rates")
         with gr.Row(elem_id="integrity-columns"):
             with gr.Column(min_width=320, scale=7):
-                self._list = gr.HTML(elem_id="integrity-list", padding=False, apply_default_css=False, js_on_load=PICKS)
+                self._list = html_part(elem_id="integrity-list", js_on_load=PICKS)
             with gr.Column(min_width=320, scale=5):
-                self._head = gr.HTML(elem_id="integrity-head", padding=False, apply_default_css=False)
+                self._head = html_part(elem_id="integrity-head")
                 with gr.Column(elem_id="integrity-actions", visible=False) as self._actions:
                     self._why = gr.Textbox(label="Reason", elem_id="integrity-why", lines=1, max_lines=4)
                     with gr.Row():

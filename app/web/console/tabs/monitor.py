@@ -14,7 +14,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.study_tab.base import state_of
-from app.web.console.tab import LocationValues, TabLocation
+from app.web.console.tab import LocationValues, TabLocation, html_part
 from app.web.link_problem_texts import problem_rows
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.study import Study
@@ -52,13 +52,13 @@ class MonitorTab:
             elem_id="live-origin",
             container=False,
         )
-        self._head = gr.HTML(elem_id="live-head", padding=False, apply_default_css=False)
+        self._head = html_part(elem_id="live-head")
         with gr.Row(elem_id="live-charts"):
             self._rate, self._sum = (
                 gr.Plot(elem_id=f"live-{name}", show_label=False, container=False, visible=False)
                 for name in ("rate", "sum")
             )
-        self._body = gr.HTML(elem_id="live-body", padding=False, apply_default_css=False)
+        self._body = html_part(elem_id="live-body")
         self._timer = gr.Timer(LOOK_S, active=False)
         now, study = [self._head, self._rate, self._sum, self._body], self._place.study
         self.outputs = [self._origin, *now, self._timer]

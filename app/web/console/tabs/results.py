@@ -26,7 +26,7 @@ from app.web.console.charts import chart_or_note
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.tab import LocationValues, TabLocation, text
+from app.web.console.tab import LocationValues, TabLocation, html_part, text
 from storage.registers.origins import ORIGINS
 from storage.registers.plan_events import plan_events
 from storage.reports.analysis_data import data_version, origins_of
@@ -56,9 +56,9 @@ class ResultsTab:
         with gr.Row(elem_id="results-bar"):
             choices = [(words, origin) for origin, words in WHOSE.items()]  # all, as Gradio refuses others' values
             self._origin = gr.Radio(choices, label="Session origin", elem_id="results-origin", container=False)
-            self._head = gr.HTML(elem_id="results-head", padding=False, apply_default_css=False)
-        self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
-        self._history = gr.HTML(elem_id="results-plan", padding=False, apply_default_css=False)
+            self._head = html_part(elem_id="results-head")
+        self._said = html_part(elem_id="results-said")
+        self._history = html_part(elem_id="results-plan")
         self._take = gr.Button("Take the planned look", variant="primary", elem_id="results-take", visible=False)
         self._why = gr.Textbox(
             label="Reason for an unplanned look", max_length=MOST_REASON, elem_id="results-why", visible=False
@@ -66,7 +66,7 @@ class ResultsTab:
         self._unlock = gr.Button("Show outcomes now (recorded)", elem_id="results-unlock", visible=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
         self._figures = [self._figure(number) for number in range(MOST)]
-        self._survey = gr.HTML(elem_id="results-survey", padding=False, apply_default_css=False)
+        self._survey = html_part(elem_id="results-survey")
         self._timer = gr.Timer(LOOK_S, active=False)
         parts = [component for figure in self._figures for component in figure]
         self.outputs = [
@@ -85,10 +85,10 @@ class ResultsTab:
         self._wire()
 
     def _figure(self, number: int) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
-        heading = gr.HTML(elem_id=f"results-title-{number}", visible=False, padding=False, apply_default_css=False)
+        heading = html_part(elem_id=f"results-title-{number}", visible=False)
         with gr.Row(elem_classes="results-figure"):
             plot = gr.Plot(elem_id=f"results-plot-{number}", visible=False, show_label=False, container=False)
-            table = gr.HTML(elem_id=f"results-table-{number}", visible=False, padding=False, apply_default_css=False)
+            table = html_part(elem_id=f"results-table-{number}", visible=False)
         return heading, plot, table
 
     def _wire(self) -> None:

@@ -16,7 +16,7 @@ from app.config.settings import env_name
 from app.errors import SettingsError
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import LocationValues, TabLocation, dropdown, sure_of, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, sure_of, text
 from experiments.study.base_model import Slug
 from storage.accounts.model_servers import SavedServer, open_key, remove_server, save_server, saved_servers
 from storage.errors import StorageError
@@ -40,10 +40,10 @@ class ServersTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        self._list = gr.HTML(elem_id="servers", padding=False, apply_default_css=False)
+        self._list = html_part(elem_id="servers")
         with gr.Row(visible=False, elem_classes="people-forms") as self._forms:
             with gr.Column(elem_classes="sheet"):
-                gr.HTML("<h3>Save a server</h3>", padding=False, apply_default_css=False)
+                html_part("<h3>Save a server</h3>")
                 self._kind = dropdown("Kind", elem_id="server-kind")
                 self._name = gr.Textbox(
                     label="Name (what a study writes as server)", max_length=60, elem_id="server-name"
@@ -57,14 +57,12 @@ class ServersTab:
                     html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
                 )
                 self._save = gr.Button("Save server", variant="primary", elem_id="server-save")
-                gr.HTML(
+                html_part(
                     '<p class="quiet">The key is stored encrypted and is never shown again. Saving a name again '
-                    "replaces the address and the key.</p>",
-                    padding=False,
-                    apply_default_css=False,
+                    "replaces the address and the key.</p>"
                 )
             with gr.Column(elem_classes="sheet"):
-                gr.HTML("<h3>Remove a server</h3>", padding=False, apply_default_css=False)
+                html_part("<h3>Remove a server</h3>")
                 self._old = dropdown("Server", elem_id="server-old")
                 self._sure = gr.Checkbox(label="Yes, remove this server and its key", elem_id="server-sure")
                 self._remove = gr.Button("Remove server", variant="stop", elem_id="server-remove")

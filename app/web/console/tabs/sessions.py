@@ -27,7 +27,7 @@ from app.web.console.session_filters import (
     parse_filters,
 )
 from app.web.console.session_replay import SessionReplay
-from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown
+from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown, html_part
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
 from experiments.session.remarks import Kind
@@ -78,7 +78,7 @@ class SessionsTab:
         self._build_filters()
         with gr.Row(elem_id="sessions-columns"):
             with gr.Column(elem_id="sessions-left", min_width=380, scale=5):
-                self._list = gr.HTML(elem_id="sessions-list", padding=False, apply_default_css=False, js_on_load=PICKS)
+                self._list = html_part(elem_id="sessions-list", js_on_load=PICKS)
                 with gr.Row():
                     self._newest = gr.Button("Newest", elem_id="sessions-newest", size="sm", scale=0)
                     self._older = gr.Button("Older", elem_id="sessions-older", size="sm", scale=0)
@@ -123,13 +123,13 @@ class SessionsTab:
         self._filters = {name: fields[name] for name in NAMES}
 
     def _build_session(self) -> None:
-        self._head = gr.HTML(elem_id="session-head", padding=False, apply_default_css=False)
+        self._head = html_part(elem_id="session-head")
         with gr.Row(elem_id="session-identity"):
             self._reveal = gr.Button("Show recruiter ID", elem_id="session-reveal", size="sm", visible=False)
             self._person_data = gr.Button(
                 "Export this person's data", elem_id="session-person-data", size="sm", visible=False
             )
-            self._identity = gr.HTML(elem_id="session-id", padding=False, apply_default_css=False)
+            self._identity = html_part(elem_id="session-id")
         with gr.Column(elem_id="session-actions", visible=False) as self._actions:
             self._said = gr.Textbox(label="Note, or reason for exclusion", elem_id="session-said", lines=1, max_lines=4)
             with gr.Row():
@@ -138,7 +138,7 @@ class SessionsTab:
                 self._include = gr.Button("Include session again", elem_id="session-include", size="sm")
         with gr.Tabs(elem_id="session-views", visible=False) as self._views:
             with gr.Tab("Transcript", id="transcript"):
-                self._story = gr.HTML(elem_id="session-story", padding=False, apply_default_css=False)
+                self._story = html_part(elem_id="session-story")
             with gr.Tab("Replay", id="replay", elem_id="session-replay"):
                 self._replay.build()
                 self._back = gr.Button("Back to the list", elem_id="session-back", size="sm")

@@ -23,7 +23,7 @@ from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
 from app.web.console.study_tab.versions import VersionsSection
-from app.web.console.tab import LocationValues, TabLocation, dropdown, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.study_versions import status_of_all
@@ -96,7 +96,7 @@ class StudiesTab:
         load_study(FIRST)  # loads the modules now, so that the first keystroke in the editor is not delayed
         with gr.Row(elem_id="studies"):
             with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
-                self._list = gr.HTML(LOADING, padding=False, apply_default_css=False)
+                self._list = html_part(LOADING)
                 with gr.Column(visible=False, elem_id="new-study", elem_classes="asks") as self._new:
                     self._called = gr.Textbox(
                         label="New study", placeholder="my-study", max_length=60, elem_id="new-name"
@@ -105,7 +105,7 @@ class StudiesTab:
                     self._make = gr.Button("Create study", size="sm", elem_id="new-make")
                     build = gr.Button("Build step by step…", size="sm", elem_id="new-build")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
-                self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
+                self._title = html_part(elem_id="study-title")
                 with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
                     tabs = {label: self._build_part(label, part) for label, part in self._parts.items()}
                 self._front = gr.Textbox(elem_id="bench-front", visible="hidden")

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Locator, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from app.web.console.event_validation import EVENTS
 from tests.browser.app.web.console.tabs.test_sessions import wait_for
-from tests.browser.filled import DRAFT, STUDY, filled
+from tests.browser.filled import DRAFT, STUDY
 from tests.browser.researcher import AtConsole
-from tests.fakes.accounts import GOOD
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
-
-
-@pytest.fixture(scope="module")
-def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
-    with filled(tmp_path_factory.mktemp("filled")) as console:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        made = AtConsole(context.new_page(), console.url)
-        made.log_in("Ada", GOOD)
-        yield made
-        context.close()
 
 
 def go(ada: AtConsole, tab: str, study: str = STUDY) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
-from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 
 pytestmark = [
@@ -19,17 +19,6 @@ pytestmark = [
     pytest.mark.nightly,
 ]  # on a machine that does much else
 MOST_TABS = 120
-
-
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """A console over a database that is empty until the last test publishes a study."""
-    console = Process(tmp_path_factory.mktemp("console"), (), command="console")
-    with ada_and_bob(console.database_url):
-        console.start()
-        yield console
-        console.stop()
-    assert "Traceback" not in console.log
 
 
 @pytest.fixture

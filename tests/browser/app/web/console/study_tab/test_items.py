@@ -1,20 +1,18 @@
-"""The console's tab Items in a browser: a table becomes a study's items, by mouse and by keyboard, for everybody."""
+"""The tab Items in a browser: a table becomes items by the keyboard alone, and pictures are sent."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, FileChooser, FrameLocator, Page, expect
+from playwright.sync_api import FileChooser, FrameLocator, expect
 
 from app.studies.drafts import Drafts
 from app.studies.pool_text import pools_in
 from problems.pictures import MOST_BYTES
-from tests.browser.axe import TOO_WIDE, Audit
+from tests.browser.axe import Audit
 from tests.browser.researcher import AtConsole
-from tests.browser.waiting import settled
-from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.pictures import drawn
 from tests.fakes.served import Process
 
@@ -28,53 +26,15 @@ flow:
 """
 HEAD = "Frage;eins;zwei;drei;Lösung;Kontinent\n"
 ROWS = """Wie heißt die Hauptstadt von Australien?;Sydney;Canberra;Perth;Canberra;Ozeanien
-Wie heißt die Hauptstadt von Brasilien?;Recife;Salvador;Brasília;drei;Amerika
+Wie heißt die Hauptstadt von Brasilien?;Recife;Salvador;Brasília;Brasília;Amerika
 Wie heißt die Hauptstadt von Kanada?;Ottawa;Toronto;Montréal;A;Amerika
 """
-RIGHT = ROWS.replace(";drei;Amerika", ";Brasília;Amerika")
 MAPPED = {"question": "Frage", "options": ["eins", "zwei", "drei"], "answer": "Lösung"}
-WIDTHS = (1280, 390)
-
-
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("items"), (), command="console")
-    with ada_and_bob(process.database_url):
-        process.start()
-        yield process
-        process.stop()
-    assert "Traceback" not in process.log
 
 
 @pytest.fixture
 def drafts(console: Process) -> Drafts:
     return Drafts(console.folder / "studies")
-
-
-@pytest.fixture(scope="module")
-def ada(
-    console: Process, browser: Browser, soak: bool, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[AtConsole]:
-    """At the console; with --soak there are pictures in a folder of the file."""
-    folder = tmp_path_factory.mktemp("pictures")
-
-    def looked(page: Page, name: str) -> None:
-        for width in WIDTHS:
-            page.set_viewport_size(
-                {"width": width, "height": 2400 if soak else 900}
-            )  # frames far below are not painted
-            assert page.evaluate(TOO_WIDE) <= 0, (name, width)
-            if soak:
-                settled(page)
-                page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-
-    context = browser.new_context(reduced_motion="reduce", viewport={"width": WIDTHS[0], "height": 900})
-    made = AtConsole(context.new_page(), console.url, looked)
-    made.log_in("Ada", GOOD)
-    yield made
-    context.close()
-    assert made.complaints == []
 
 
 def begin(ada: AtConsole, drafts: Drafts, name: str) -> None:
@@ -125,7 +85,7 @@ def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
             keys.press("Enter")
 
     tab_to("#items-input")
-    choosing(ada, lambda: keys.press("Enter")).set_files(table("capitals.csv", HEAD + RIGHT))
+    choosing(ada, lambda: keys.press("Enter")).set_files(table("capitals.csv", HEAD + ROWS))
     ada.reads("items-understood", "Choose the column that holds the question")
     assert ada.at("items-input").evaluate("at => at === document.activeElement"), "the focus stays where it was"
     pick("question", "Frage")
@@ -154,7 +114,6 @@ def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
     rows = "question,A,B,answer\nWhere does the line go? ![A line](line.png),up,down,B\n"
     choosing(ada, ada.at("items-input").click).set_files(table("charts.csv", rows))
     ada.reads("items-understood", "there is no file 'line.png'")
-    ada.look("7-picture-missing")
     ada.quiet()
 
     several = [
@@ -173,7 +132,6 @@ def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
     expect(shown).to_have_count(2)
     expect(ada.at("items-understood")).not_to_contain_text("line.png'")
     assert page_of(ada).get_by_role("img", name="A line").evaluate("(one) => one.naturalWidth") == 480
-    ada.look("8-pictures")
     audit(ada.page)
 
     ada.choose("pictures-which", "logo of the lab.webp")

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
 from app.web.console.event_validation import EVENTS
 from tests.browser.axe import Audit
-from tests.browser.filled import SESSIONS, STUDY, filled
+from tests.browser.filled import SESSIONS, STUDY
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.waiting import LOOK_MS
-from tests.fakes.accounts import GOOD
-from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
-
-
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with filled(tmp_path_factory.mktemp("filled")) as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def ada(browser: Browser, console: Process) -> Iterator[AtConsole]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    made = AtConsole(context.new_page(), console.url)
-    made.log_in("Ada", GOOD)
-    yield made
-    context.close()
 
 
 def listed(ada: AtConsole, number: int) -> None:
