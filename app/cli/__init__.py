@@ -23,15 +23,15 @@ def __getattr__(name: str) -> Any:
     from app.cli.commands import MODULES, app
 
     for module in MODULES:
-        import_module(f"{__name__}.{module}")
+        import_module(module)
     return app
 
 
 def main() -> None:
     """Run a command; an error of ours, or of a file or folder, becomes a message and exit code 2."""
-    from app.cli.commands import app
-
     try:
+        from app.cli.commands import app
+
         _check_arguments(sys.argv[1:])
         app()
     except (ParleyError, OSError) as error:

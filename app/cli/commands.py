@@ -6,72 +6,77 @@ completion are fast, and a run of hours does not carry what only other commands 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import getdoc
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from app.extension import CommandEntry, extensions
 from problems.errors import did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Entry(NamedTuple):
-    """A command in the list: its module, and what it does in one line."""
-
-    module: str
-    does: str
-    starting: str = ""
+def _added(panel: str) -> dict[str, CommandEntry]:
+    """The commands that extensions add below a heading of the help."""
+    return {name: entry for one in extensions() for name, entry in one.commands.get(panel, {}).items()}
 
 
 STARTING, STARTING_CONSOLE = "Starting Parley ...", "Starting the console ..."
 
-PANELS = {
+CORE: Mapping[str, Mapping[str, CommandEntry]] = {
     "Make a study": {
-        "demo": Entry("study", "Try the demo study in a browser, without an API key.", STARTING),
-        "new": Entry("publish", "Create a study from one that comes with Parley."),
-        "check": Entry("study", "Check a study file, and show its structure."),
-        "models": Entry("models", "Test the connection to the models of a study."),
-        "preview": Entry("preview", "Print a link to take part yourself, from any step."),
-        "simulate": Entry("simulate", "Run simulated participants through a study."),
-        "trial": Entry("trial", "Plan a trial: power, preregistration, looks, reasons."),
-        "publish": Entry("publish", "Publish a study version for new sessions."),
+        "demo": CommandEntry("app.cli.study", "Try the demo study in a browser, without an API key.", STARTING),
+        "new": CommandEntry("app.cli.publish", "Create a study from one that comes with Parley."),
+        "check": CommandEntry("app.cli.study", "Check a study file, and show its structure."),
+        "models": CommandEntry("app.cli.models", "Test the connection to the models of a study."),
+        "preview": CommandEntry("app.cli.preview", "Print a link to take part yourself, from any step."),
+        "simulate": CommandEntry("app.cli.simulate", "Run simulated participants through a study."),
+        "publish": CommandEntry("app.cli.publish", "Publish a study version for new sessions."),
     },
     "Run a study": {
-        "up": Entry("up", "Serve participants and the console together.", STARTING),
-        "serve": Entry("study", "Serve studies to participants.", STARTING),
-        "console": Entry("console", "Serve the researchers' console.", STARTING_CONSOLE),
-        "rehearse": Entry("rehearse", "Send simulated participants through the running server."),
-        "recruit": Entry("recruit", "Open, pause or close a study; quotas, budgets, links."),
-        "payments": Entry("payments", "Write payment files: bonuses, approvals, an overview."),
+        "up": CommandEntry("app.cli.up", "Serve participants and the console together.", STARTING),
+        "serve": CommandEntry("app.cli.study", "Serve studies to participants.", STARTING),
+        "console": CommandEntry("app.cli.console", "Serve the researchers' console.", STARTING_CONSOLE),
+        "rehearse": CommandEntry("app.cli.rehearse", "Send simulated participants through the running server."),
+        "recruit": CommandEntry("app.cli.recruit", "Open, pause or close a study; quotas, budgets, links."),
+        "payments": CommandEntry("app.cli.payments", "Write payment files: bonuses, approvals, an overview."),
     },
     "Watch a study": {
-        "show": Entry("show_results", "Show what there is: status, costs, calls, versions, ..."),
-        "session": Entry("session", "Add a note to a session, or exclude it from the data."),
-        "person": Entry("people", "Export, erase or withdraw one person's data."),
-        "alerts": Entry("alerts", "List open alerts, or send a test alert."),
+        "show": CommandEntry("app.cli.show_results", "Show what there is: status, costs, calls, versions, ..."),
+        "session": CommandEntry("app.cli.session", "Add a note to a session, or exclude it from the data."),
+        "person": CommandEntry("app.cli.people", "Export, erase or withdraw one person's data."),
+        "alerts": CommandEntry("app.cli.alerts", "List open alerts, or send a test alert."),
     },
     "Data and analysis": {
-        "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),
-        "deposit": Entry("deposit", "Deposit an export at the Hugging Face Hub or Zenodo."),
-        "metadata": Entry("metadata", "Record the publication metadata of a dataset."),
-        "report": Entry("report", "Write a report: participants, results, quality and cost."),
-        "import": Entry("datasets", "Import, or check, the files of a released dataset."),
-        "annotate": Entry("annotate", "Annotate conversations with a model, and check agreement."),
-        "ai-alone": Entry("ai_alone", "Ask models a study's questions without participants."),
+        "export": CommandEntry("app.cli.datasets", "Export a study's data as csv or JSON, with a codebook."),
+        "deposit": CommandEntry("app.cli.deposit", "Deposit an export at the Hugging Face Hub or Zenodo."),
+        "metadata": CommandEntry("app.cli.metadata", "Record the publication metadata of a dataset."),
+        "report": CommandEntry("app.cli.report", "Write a report: participants, results, quality and cost."),
+        "import": CommandEntry("app.cli.datasets", "Import, or check, the files of a released dataset."),
+        "annotate": CommandEntry("app.cli.annotate", "Annotate conversations with a model, and check agreement."),
+        "ai-alone": CommandEntry("app.cli.ai_alone", "Ask models a study's questions without participants."),
     },
     "Operate": {
-        "privacy": Entry("privacy", "Write a data-protection document and pictures of screens."),
-        "doctor": Entry("doctor", "Look for what is wrong on this machine."),
-        "accounts": Entry("accounts", "Manage the accounts of the console."),
-        "db": Entry("database", "Maintain the database: back up, migrate, rebuild, verify."),
+        "privacy": CommandEntry("app.cli.privacy", "Write a data-protection document and pictures of screens."),
+        "doctor": CommandEntry("app.cli.doctor", "Look for what is wrong on this machine."),
+        "accounts": CommandEntry("app.cli.accounts", "Manage the accounts of the console."),
+        "db": CommandEntry("app.cli.database", "Maintain the database: back up, migrate, rebuild, verify."),
     },
 }
+PANELS = {panel: {**entries, **_added(panel)} for panel, entries in CORE.items()}
 COMMANDS = {name: entry for panel in PANELS.values() for name, entry in panel.items()}
-MODULES = tuple(sorted({entry.module for entry in COMMANDS.values()}))
+SHOW = "show"
+MODULES = tuple(
+    sorted(
+        {entry.module for entry in COMMANDS.values()}
+        | {entry.module for one in extensions() for entry in one.shown.values()}
+    )
+)
+"""The modules of all commands."""
 SHOWN = {
     "status": "The sessions of a study by outcome and by cell.",
     "quotas": "The participant quotas of a study and its cells.",
@@ -91,6 +96,7 @@ SHOWN = {
     "schema": "The JSON Schema of study files, for editors.",
     "settings": "Every setting with its value.",
 }
+SHOWN |= {name: entry.does for one in extensions() for name, entry in one.shown.items()}
 
 
 def panel_of(name: str) -> str:
@@ -145,7 +151,10 @@ class _Parley(Group):
         if entry is not None and args[0] not in self.commands:
             if entry.starting and "--help" not in args and not ctx.resilient_parsing:  # nor for shell completion
                 typer.echo(entry.starting, err=True)
-            import_module(f"app.cli.{entry.module}")
+            import_module(entry.module)
+            for one in extensions() if args[0] == SHOW else ():
+                for shown in one.shown.values():
+                    import_module(shown.module)
             self.commands.update(typer.main.get_group(app).commands)
         return super().resolve_command(ctx, args)
 

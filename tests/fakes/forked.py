@@ -17,7 +17,7 @@ from typing import Any
 
 from app.cli.commands import MODULES
 
-IMPORTED = (*(f"app.cli.{name}" for name in MODULES), "app.web.server", "tests.fakes.asked_alone", "tests.fakes.warmed")
+IMPORTED = (*MODULES, "app.web.server", "tests.fakes.asked_alone", "tests.fakes.warmed")
 END_S = 300.0
 
 

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 from app.web.console import page
 from app.web.console.context import ConsoleContext
 from app.web.console.tab import Tab, TabLocation
-from app.web.console.tabs import ROOMS
+from app.web.console.tabs import tab_kinds
 
 FROM_DESK = ("_watching", "_accounts", "_latest", "_walks")
 """What a room or a part of one takes from its desk when it is made, or remembers of what it has shown."""
@@ -40,7 +40,7 @@ class Kept:
 
     def _made(self, desk: ConsoleContext) -> list[BaseRoute]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "ROOMS", [self._noted(kind) for kind in ROOMS])
+            patch.setattr(page, "tab_kinds", lambda: [self._noted(kind) for kind in tab_kinds()])
             return ROUTES(desk)
 
     def _noted(

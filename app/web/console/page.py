@@ -24,7 +24,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.event_validation import EventValidation
 from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, html_part, text
-from app.web.console.tabs import ROOMS
+from app.web.console.tabs import tab_kinds
 from app.web.gradio_page import gradio_page, whole
 from experiments.study.json_schema import json_schema
 from storage.registers.alerts import Alert, mark_seen, open_alerts
@@ -125,7 +125,7 @@ def build(desk: ConsoleContext) -> gr.Blocks:
         banner = AlertBanner(desk)
         banner.build()
         desk.note.render()  # type: ignore[no-untyped-call]
-        rooms = [room(desk, place) for room in ROOMS]
+        rooms = [kind(desk, place) for kind in tab_kinds()]
         tabs = _tabs(desk, place, rooms)
         _wire(blocks, desk, place, rooms, tabs, who, banner)
     return blocks

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
+from app.extension import extensions, imported
 from app.studies.draft_files import sweep_uploads
 from app.web import pictures
 from app.web.console import page, picture_uploads, report_page
@@ -58,6 +59,7 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             *login,
             Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
             report_page.route(desk),
+            *(imported(place)(desk) for extension in extensions() for place in extension.routes),
             pictures.researchers_route(desk.studies),
             picture_uploads.route(desk),
             desk.downloads.route(),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from app.web.console.context import ConsoleContext
-from app.web.console.tab import Tab, TabLocation
+from app.extension import extensions, imported
+from app.web.console.tab import TabKind
 from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.integrity import IntegrityTab
@@ -16,7 +14,7 @@ from app.web.console.tabs.servers import ServersTab
 from app.web.console.tabs.sessions import SessionsTab
 from app.web.console.tabs.studies import StudiesTab
 
-ROOMS: Sequence[Callable[[ConsoleContext, TabLocation], Tab]] = (
+CORE: tuple[TabKind, ...] = (
     StudiesTab,
     MonitorTab,
     SessionsTab,
@@ -27,3 +25,9 @@ ROOMS: Sequence[Callable[[ConsoleContext, TabLocation], Tab]] = (
     ServersTab,
     AccountsTab,
 )
+
+
+def tab_kinds() -> list[TabKind]:
+    """The core's tabs, each followed by those that extensions put behind it."""
+    behind = {kind: [place for one in extensions() for place in one.tabs.get(kind.name, ())] for kind in CORE}
+    return [made for kind, places in behind.items() for made in (kind, *map(imported, places))]

@@ -1,0 +1,7 @@
+"""Trials: plans, power, preregistration, looks, and evidence on how texts came about."""
+
+from app.extension import CommandEntry, Extension, register
+
+TRIAL = CommandEntry("app.cli.trial", "Plan a trial: power, preregistration, looks, reasons.")
+
+register(Extension("trials", commands={"Make a study": {"trial": TRIAL}}))
