@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 
 PICKS = (
@@ -73,11 +72,3 @@ class Tab(Protocol):
     def build(self) -> None: ...
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]: ...
-
-
-class TabKind(Protocol):
-    """What makes a tab for a console."""
-
-    name: str
-
-    def __call__(self, desk: ConsoleContext, place: TabLocation, /) -> Tab: ...

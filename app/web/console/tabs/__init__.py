@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from app.extension import extensions, imported
-from app.web.console.tab import TabKind
+from app.web.console.context import ConsoleContext
+from app.web.console.tab import Tab, TabLocation
 from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.integrity import IntegrityTab
@@ -13,6 +16,15 @@ from app.web.console.tabs.results import ResultsTab
 from app.web.console.tabs.servers import ServersTab
 from app.web.console.tabs.sessions import SessionsTab
 from app.web.console.tabs.studies import StudiesTab
+
+
+class TabKind(Protocol):
+    """What makes a tab for a console."""
+
+    name: str
+
+    def __call__(self, desk: ConsoleContext, place: TabLocation, /) -> Tab: ...
+
 
 CORE: tuple[TabKind, ...] = (
     StudiesTab,
