@@ -46,7 +46,14 @@ LONG = (
         "page",
         "accessibility_console",
     ),
-    *("console_identity", "people_room", "forms_unanswered", "trouble", "page_phone", "accessibility", "replicas"),
+    *(
+        "console_identity",
+        "people_room",
+        "forms_unanswered",
+        "trouble",
+        "page_phone",
+        "accessibility",
+    ),
     *("page_hands", "builder", "sessions", "items", "console_alerts", "seats", "monitor_rehearsal", "sub_path"),
 )
 """Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +25,7 @@ from experiments.session.timing import (
     is_unattended,
     overdue,
 )
-from experiments.study.resolve import resolve, restore
+from experiments.study.resolve import resolve
 from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.study import Study
 from experiments.views.quality_flags import flags
@@ -363,17 +362,6 @@ def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> No
     session.expire(200, **told)
     assert session.last[0] in ("expired", "drawn")
     assert not any(map(is_unattended, session.state.events))
-
-
-def test_a_study_of_before_the_rule_keeps_to_having_none() -> None:
-    document = json.loads(row_of_limits().study.document)
-    del document["file"]["session_limits"]["end_after_unattended"]
-    old = restore(json.dumps(document))
-    assert old.file.session_limits.end_after_unattended is None
-    assert old.document == json.dumps(document)
-    session = Session(old)
-    run_out(session, *[False] * 5)
-    assert session.state.outcome == "complete"
 
 
 moments = st.lists(st.integers(0, 400), max_size=8)

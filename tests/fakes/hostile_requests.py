@@ -1,4 +1,4 @@
-"""What a hostile browser sends: by the API's own description and against it, near to what is asked, and anything."""
+"""What a hostile browser sends: what is near to what is asked, and anything."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
 
-import schemathesis
 from hypothesis import strategies as st
-from schemathesis.generation import GenerationMode
-
-from docs.generate import openapi
 
 ROUTES = (
     "/", "/s/everything", "/s/other", "/s/x%00", "/walk/x", "/out", "/healthz", "/robots.txt", "/api/reply",
@@ -20,8 +15,6 @@ ROUTES = (
     "/gradio_api/app_id", "/gradio_api/startup-events", "/gradio_api/run/predict", "/gradio_api/queue/join", "/config",
     "/assets/x", "/static/x", "/svelte/x", "/openapi.json",
 )  # fmt: skip
-CALLS = (("/api/look", "POST"), ("/api/act", "POST"), ("/api/draft", "POST"), ("/api/telemetry", "POST"),
-         ("/api/reply", "GET"))  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 KINDS = ("submit", "say", "rate", "retry", "extend", "decline", "withdraw", "vote", "stop", "turn", "enrol", "reply",
          "fail", "expire", "assign", "draw", "finish", "noted", "")  # fmt: skip
@@ -52,23 +45,6 @@ values = st.recursive(
 def _json(value: Any) -> bytes:
     """As a browser's JSON is, but for what has none, such as half a character."""
     return json.dumps(value).encode()
-
-
-def described() -> st.SearchStrategy[Request]:
-    schema = schemathesis.openapi.from_dict(openapi())
-    ways: list[st.SearchStrategy[Request]] = [
-        schema[path][method].as_strategy(generation_mode=mode).map(_sent)
-        for path, method in CALLS
-        for mode in GenerationMode
-    ]
-    return st.one_of(ways)
-
-
-def _sent(case: Any) -> Request:
-    kept = case.body if isinstance(case.body, (dict, list, str, int, float, bool, type(None))) else {}
-    query = urlencode({str(name): str(value) for name, value in (case.query or {}).items()}, errors="replace")
-    kind = {"content-type": "application/json"}
-    return Request(case.method.upper(), case.path, _json(kept) if case.method.upper() == "POST" else b"", query, kind)
 
 
 near = st.fixed_dictionaries(

@@ -20,9 +20,6 @@ from tests.fakes.certificate import self_signed
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "deploy/nginx.conf"
-KEPT = "hash $whose consistent;"
-"""The line by which a session is kept to a server."""
-WHOSE = "log_format whose '$whose $upstream_addr'; access_log {folder}/whose.log whose;"
 CALM = "access_log {folder}/calm.log calm;"
 FRONT = """
 daemon off; pid {folder}/front.pid; error_log stderr emerg; events {{ }}
@@ -51,13 +48,6 @@ class Nginx:
     trusted: ssl.SSLContext | bool = True
 
     @property
-    def given(self) -> list[tuple[str, list[int]]]:
-        """For each request whose it was, and the ports of the servers that were tried, the last one with success."""
-        lines = (self.folder / "whose.log").read_text(encoding="utf-8").splitlines()
-        parted = (line.split(maxsplit=1) for line in lines)
-        return [(whose, [int(one.rpartition(":")[2]) for one in tried.split(",")]) for whose, tried in parted]
-
-    @property
     def complaints(self) -> str:
         return (self.folder / "complaints").read_text(encoding="utf-8")
 
@@ -72,8 +62,8 @@ def for_host() -> str:
     return done.stdout
 
 
-def adapted(text: str, folder: Path, port: int, servers: Sequence[int], logged: str, *, kept: bool) -> str:
-    """A file for this machine; without what keeps a session to a server, unless it is `kept`."""
+def adapted(text: str, folder: Path, port: int, servers: Sequence[int], logged: str) -> str:
+    """A file for this machine."""
     upstream = "\n".join(f"server 127.0.0.1:{server} max_fails=1 fail_timeout=1s;" for server in servers)
     for shipped, here in {
         r" /(tmp|run|var/lib/nginx|etc/nginx/tls)/": f" {folder}/",
@@ -83,7 +73,6 @@ def adapted(text: str, folder: Path, port: int, servers: Sequence[int], logged: 
         r"(?m)^ +server [^ ]+:7860 .*$": upstream,
         r"set_real_ip_from 172\.31\.7[78]\.1;": "set_real_ip_from 127.0.0.1;",
         r"access_log off;": logged.format(folder=folder) if logged else "access_log off;",
-        **({} if kept else {re.escape(KEPT): ""}),
     }.items():
         text = re.sub(shipped, here.replace("\\", r"\\"), text)
     user = "user root;\n" if os.geteuid() == 0 else ""  # or its workers could not go where tests have their files
@@ -95,16 +84,14 @@ def adapted(text: str, folder: Path, port: int, servers: Sequence[int], logged: 
 
 
 @contextmanager
-def before(
-    nginx: str, folder: Path, *servers: int, kept: bool = True, host: bool = False, logged: str = WHOSE
-) -> Iterator[Nginx]:
+def before(nginx: str, folder: Path, *servers: int, host: bool = False, logged: str = CALM) -> Iterator[Nginx]:
     """The nginx at a path, before servers at some ports, until the block ends: as compose.yaml starts it, or as that of
     a `host`."""
     folder.mkdir()
     port, trusted = _free(), _certified(folder) if host else True
     text = for_host() if host else SHIPPED.read_text(encoding="utf-8")
     found = Nginx(f"http{'s' * host}://127.0.0.1:{port}", folder, trusted)
-    with _running(nginx, found, port, adapted(text, folder, port, servers, logged, kept=kept)):
+    with _running(nginx, found, port, adapted(text, folder, port, servers, logged)):
         yield found
 
 

@@ -222,12 +222,6 @@ def test_the_first_start_prints_a_link_and_no_later_one_does(
     assert capsys.readouterr().out == ""
 
 
-@pytest.fixture
-def ada(database_url: str) -> Iterator[Place]:
-    with ada_and_bob(database_url) as found:
-        yield found
-
-
 def test_passwords_are_kept_as_the_library_recommends() -> None:
     kept = extract_parameters(Passwords().kept(GOOD))
     assert (kept.time_cost, kept.memory_cost, kept.parallelism) >= (3, 64 * 1024, 4)

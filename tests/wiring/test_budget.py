@@ -26,7 +26,6 @@ from storage.log.writer import Append, AppendWithCounts
 from storage.registers.study_status import set_status
 from storage.reports.costs import Cost, costs, spending
 from storage.reports.model_calls import attempts
-from storage.reports.monitoring import load_monitor
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.http_bot import HttpBot
@@ -155,17 +154,6 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
     running.clock.advance(600)
     with pytest.raises(Refused, match="budget"):
         await running.begin()
-    await running.runtime.close()
-
-
-async def test_simulated_sessions_use_up_no_budget(tmp_path: Path) -> None:
-    running = Running(tmp_path)
-    for origin in ("bot", "pilot"):
-        await running.finish(await running.begin(origin))
-    now = spending(running.database, running.study, (), running.clock.now_us())
-    assert now.spent == pytest.approx(3 * REPLY)
-    seen = load_monitor(running.database, running.study, "person", running.clock.now_us())
-    assert (seen.models, seen.latency, seen.spent) == ((), {}, pytest.approx(3 * REPLY))
     await running.runtime.close()
 
 

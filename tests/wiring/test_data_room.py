@@ -17,7 +17,6 @@ from sqlalchemy import select, update
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from storage import tables
-from storage.datasets.exports.preview import PREVIEW
 from storage.db.engine import open_database
 from tests.fakes.console import CANARY, Room, begin_as_canary, room
 from tests.fakes.databases import fill
@@ -25,7 +24,6 @@ from tests.fakes.researcher import Researcher, text
 
 pytestmark = pytest.mark.anyio
 ANSWERS = "full_study/user_answers.csv"
-FILTERED = "full_study/user_answers_filtered.csv"
 LINK = re.compile(r'href="(download/[^"]+)"')
 
 
@@ -65,37 +63,6 @@ BOTS = {
     "data-complete": False,
     "data-excluded": False,
 }
-
-
-async def test_the_room_offers_what_there_is_and_shows_what_is_meant_first(researcher: Researcher) -> None:
-    shown = await researcher.enter("export", study="chatbench")
-    assert shown["data-origin"]["choices"] == [["Participants", "person"], ["Simulated", "bot"]]
-    assert shown["data-schema"]["choices"] == [
-        ["ChatBench (chatbench)", "chatbench"],
-        ["Parley's tidy tables (tidy)", "tidy"],
-    ]
-    assert ["condition=answer-first", "condition=answer-first"] in shown["data-where"]["choices"]
-    assert shown["data-language"]["choices"] == [["any", ""], ["en", "en"]]
-    assert shown["data-file"]["value"] == ANSWERS
-    assert "no rows of full_study/user_answers.csv" in text(shown["data-preview"])
-    assert "1 sessions in the export" in text(shown["data-outlook"])
-
-
-async def test_a_filter_changes_what_is_shown(researcher: Researcher) -> None:
-    shown = await researcher.on("data-origin", "input", **BOTS)
-    told = text(shown["data-outlook"])
-    assert "3 sessions in the export 1 of 4 left out" in told
-    assert "excluded by a researcher 1" in told
-    assert "<b>a bot</b>" in told, "a reason is shown as it was written, as text"
-    assert "counted during the export" in told
-    assert shown["data-preview"].count("<tr>") == 1 + PREVIEW
-    shown = await researcher.on("data-excluded", "input", **BOTS | {"data-excluded": True})
-    assert "4 sessions in the export 0 of 4 left out" in text(shown["data-outlook"])
-    shown = await researcher.on("data-since", "blur", **BOTS | {"data-since": "2030-01-01"})
-    assert "started earlier 3" in text(shown["data-outlook"])
-    assert "no rows" in text(shown["data-preview"])
-    shown = await researcher.on("data-file", "input", **BOTS | {"data-file": FILTERED})
-    assert FILTERED in text(shown["data-preview"])
 
 
 async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(

@@ -125,22 +125,6 @@ async def test_one_address_cannot_fill_a_study_and_another_still_begins(tmp_path
         assert (await begun(client, "192.0.2.2")).status_code == 303
 
 
-async def test_the_addresses_of_one_network_of_ipv6_count_as_one(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, **LIMITED | SLOWLY)
-    async with (
-        serving(settings, studies.chat(tmp_path)) as served,
-        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
-    ):
-        told = [await begun(client, f"2001:db8:1:2::{number:x}") for number in range(40)]
-        assert Counter(answer.status_code for answer in told)[303] == 30
-        asked = [
-            (await client.post("/api/look", json={}, headers=comes_from(f"2001:db8:7:7::{number:x}"))).status_code
-            for number in range(340)
-        ]
-        assert asked.count(429) == 340 - 300
-        assert (await begun(client, "2001:db8:9:9::1")).status_code == 303
-
-
 async def test_many_sessions_of_one_address_ask_no_more_than_the_address_may(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, **LIMITED | SLOWLY | {"sessions_per_address_per_hour": 1_000, "request_burst": 3})
     async with serving(settings, studies.chat(tmp_path)) as served, AsyncExitStack() as stack:

@@ -84,23 +84,6 @@ async def test_participants_share_nothing(tmp_path: Path, seed: int, count: int,
         check_sound(served.database)
 
 
-async def test_no_stream_of_words_reaches_another(tmp_path: Path, seed: int) -> None:
-    path = studies.chat(tmp_path, options={"first_ms": 0, "pace_ms": 5})
-    async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(settings_for(tmp_path), path))
-        bots = [await stack.enter_async_context(HttpBot(served.url, f"{seed}:{name}")) for name in ("anna", "ben")]
-        texts = ("Please explain the Pythagorean theorem.", "What is 17 + 4?")
-        for bot in bots:
-            await bot.arrive("talk")
-            await bot.until(path="with_ai")
-        await asyncio.gather(*(bot.do("say", {"text": text}) for bot, text in zip(bots, texts, strict=True)))
-        heard = await asyncio.gather(*(bot.listen() for bot in bots))
-        for bot, reply in zip(bots, heard, strict=True):
-            (event,) = (e for e in facts(served.database, bot.stream) if e.kind == "replied")
-            assert reply.text.strip() == event.data["text"]
-        assert heard[0].text != heard[1].text
-
-
 CANARY = "zqforeignqz"
 OTHERS = ("a stranger", "somebody else in the same study", "somebody in another study")
 ROUTES = {

@@ -21,7 +21,7 @@ from experiments.session.conversation import ASKING
 from experiments.session.engine import fold, screen
 from storage.log.projections import differences
 from storage.reports.reproducibility import recompute_draws
-from tests.fakes.hostile_requests import Request, anything, described, near, near_to
+from tests.fakes.hostile_requests import Request, anything, near, near_to
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving_aside, settings_for, ticket
 from tests.fakes.studies import write
@@ -34,7 +34,7 @@ VICTIMS = 3
 CANARY = "zqcanaryqz"
 FITTING = {200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 413, 422}
 """What is answered to a hostile request: served, led on, or refused; never that it broke."""
-SHORT = {"near": 40, "described": 10, "anything": 80}
+SHORT = {"near": 40, "anything": 80}
 LONG = 34_000
 """Examples of each kind."""
 MADE = {fact: kind for kind, made in ACTS.items() for fact in made}
@@ -153,17 +153,6 @@ def test_what_is_near_to_what_is_asked(attack: Attack, soak: bool) -> None:
     run()
     taken, refused = attack.statuses[200], attack.statuses[422]
     assert min(taken, refused) > 0, f"both are met: {attack.statuses}"
-
-
-def test_what_the_description_allows_and_what_it_does_not(attack: Attack, soak: bool) -> None:
-    attack.arrive()
-
-    @often("described", soak)
-    @given(described())
-    def run(request: Request) -> None:
-        attack.send(request)
-
-    run()
 
 
 def test_anything_at_every_route(attack: Attack, soak: bool) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
-from app.web.console.session_filters import NAMES
 from app.web.console.tabs.sessions import DONE
 from storage.db.engine import Database
 from storage.log.event_log import load
@@ -61,26 +59,6 @@ async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
     await _somebody(tmp_path, database)
     async with console(tmp_path, database) as made:
         yield made
-
-
-async def test_each_filter_acts_at_once_and_a_recruiters_id_replaces_them_all(at: Console) -> None:
-    _, researcher = at
-    await researcher.open(study="short", tab="sessions")
-    for name in NAMES:
-        assert any((f"sessions-{name}", "input") in event.of for event in researcher.events), name
-    here = {"study": "short", "sessions-text": "7"}
-    assert _listed(await researcher.on("sessions-text", "input", **here)) == []
-    found = await researcher.on("sessions-find", "click", **here, **{"sessions-person": PID})
-    assert _listed(found) == ["1"]
-    assert [value(found[f"sessions-{name}"]) for name in NAMES] == [""] * len(NAMES)
-    found = await researcher.on("sessions-text", "input", **here, **{"sessions-person": PID})
-    assert value(found["sessions-person"]) == ""
-    found = await researcher.on("sessions-clear", "click", **here)
-    assert (_listed(found), value(found["sessions-text"])) == (["1"], "")
-
-
-def _listed(shown: Mapping[str, Any]) -> list[str]:
-    return re.findall(r'data-session="(\d+)"', value(shown["sessions-list"]))
 
 
 async def test_an_analyst_notes_and_excludes_and_it_is_written_down(at: Console, database: Database) -> None:

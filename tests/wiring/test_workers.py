@@ -176,6 +176,7 @@ async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path
     await gone(workers)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_workers_that_cannot_start_end_the_server(tmp_path: Path, database_url: str) -> None:
     study = studies.chat(tmp_path, backend="openai", model="any", options={})
