@@ -15,13 +15,13 @@ loopback.
 
 import asyncio
 import json
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.fakes.aside import aside
 from tests.fakes.model_faults import FAULTS, ordinary, reply_to
 from tests.fakes.model_protocols import DIALECTS, WHOLE, ChatReply
 from tests.fakes.model_reply import Left, Reply
@@ -63,37 +63,23 @@ class Server:
         return self.dropped >= count
 
 
-@contextmanager
-def serve(port: int = 0) -> Iterator[Server]:
+def serve(port: int = 0) -> AbstractContextManager[Server]:
     """Run the fake until the block ends, on a free port unless one is given."""
-    server, started, stop = Server(), threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
+    return aside(_listening(port))
 
-    async def run() -> None:
-        listener = await asyncio.start_server(lambda r, w: _connection(server, r, w), "127.0.0.1", port)
-        server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-        started.set()
-        await stop.wait()
-        listener.close()
-        # aborting the connections ends their tasks; cancelling the tasks would make asyncio.streams complain
-        for writer in server.open:
-            writer.transport.abort()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def main() -> None:
-        loop.run_until_complete(run())
-        loop.close()
-
-    thread = threading.Thread(target=main, daemon=True)
-    thread.start()
-    if not started.wait(30):
-        raise RuntimeError("The fake model server did not start within 30 s.")
-    try:
-        yield server
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
+@asynccontextmanager
+async def _listening(port: int) -> AsyncIterator[Server]:
+    server = Server()
+    listener = await asyncio.start_server(lambda r, w: _connection(server, r, w), "127.0.0.1", port)
+    server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
+    yield server
+    listener.close()
+    # aborting the connections ends their tasks; cancelling the tasks would make asyncio.streams complain
+    for writer in server.open:
+        writer.transport.abort()
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

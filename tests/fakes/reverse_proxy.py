@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from queue import Queue
-from threading import Thread
+
+from tests.fakes.aside import aside
 
 PIECE = 65_536
 
@@ -80,24 +80,15 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
             await sink.drain()
 
 
-@contextmanager
-def reverse_proxy(*, strips: bool) -> Iterator[ReverseProxy]:
+def reverse_proxy(*, strips: bool) -> AbstractContextManager[ReverseProxy]:
     """A proxy that runs until the block ends; its servers can be named once it runs."""
-    proxy, up = ReverseProxy(strips), Queue[tuple[int, Callable[[], object]]]()
+    return aside(_listening(ReverseProxy(strips)))
 
-    async def run() -> None:
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        server = await asyncio.start_server(proxy.answer, "127.0.0.1", 0)
-        up.put((server.sockets[0].getsockname()[1], lambda: loop.call_soon_threadsafe(stop.set)))
-        await stop.wait()
+
+@asynccontextmanager
+async def _listening(proxy: ReverseProxy) -> AsyncIterator[ReverseProxy]:
+    async with await asyncio.start_server(proxy.answer, "127.0.0.1", 0) as server:
+        proxy.port = server.sockets[0].getsockname()[1]
+        yield proxy
         server.close()
         await proxy.close()
-
-    thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
-    thread.start()
-    proxy.port, stop = up.get(timeout=30)
-    try:
-        yield proxy
-    finally:
-        stop()
-        thread.join(60)

@@ -13,12 +13,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 from typing import Any
 
 import httpx2
@@ -32,6 +30,7 @@ from app.web.participant.signed_links import Tickets
 from app.web.server import build_app
 from storage.db.engine import Database, open_database
 from tests.fakes import forked as forks
+from tests.fakes.aside import START_S, aside
 from tests.fakes.forked import Forked
 from tests.fakes.let_go import let_go
 
@@ -42,7 +41,6 @@ FAST = {
     "messages_per_minute": 100_000,
     "sessions_per_address_per_hour": 100_000,
 }
-START_S = 100.0
 
 
 @dataclass(frozen=True)
@@ -101,33 +99,8 @@ async def answering(app: ASGIApp, settings: Settings, within: ConnectionLimits |
         await task
 
 
-@contextmanager
-def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
-    loop, stop, up = asyncio.new_event_loop(), asyncio.Event(), Queue[Served | BaseException]()
-
-    async def run() -> None:
-        async with serving(settings, *studies) as served:
-            up.put(served)
-            await stop.wait()
-
-    def main() -> None:
-        try:
-            loop.run_until_complete(run())
-        except BaseException as error:  # it is for whoever waits for the server
-            up.put(error)
-        finally:
-            loop.close()
-
-    thread = Thread(target=main, daemon=True)
-    thread.start()
-    served = up.get(timeout=START_S)
-    if isinstance(served, BaseException):
-        raise served
-    try:
-        yield served
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(60)
+def serving_aside(settings: Settings, *studies: Path | str) -> AbstractContextManager[Served]:
+    return aside(serving(settings, *studies))
 
 
 @dataclass
