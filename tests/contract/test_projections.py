@@ -45,10 +45,11 @@ def test_people_are_exported_apart_from_bots(database: Database, tmp_path: Path)
         export(database, "chatbensh", "chatbench", tmp_path / "d")
 
 
-@pytest.mark.parametrize("statement", ["UPDATE event SET kind = 'x'", "DELETE FROM event"])
-def test_a_fact_is_never_changed_or_deleted(statement: str, filled: Database) -> None:
-    with pytest.raises(DatabaseError, match="a fact is"), filled.begin() as connection:
-        connection.execute(text(statement))
+@pytest.mark.parametrize("table", ["event", "attempt"])
+@pytest.mark.parametrize("statement", ["UPDATE {} SET stream = 'x'", "DELETE FROM {}"])
+def test_facts_and_attempts_are_never_changed_or_deleted(table: str, statement: str, filled: Database) -> None:
+    with pytest.raises(DatabaseError, match=r"a fact is|only by an erasure"), filled.begin() as connection:
+        connection.execute(text(statement.format(table)))
 
 
 def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(database: Database) -> None:

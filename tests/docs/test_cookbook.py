@@ -52,8 +52,3 @@ def test_every_study_file_of_a_page_is_checked_by_its_commands(page: Path):
     files = [block.file for block in blocks(page, "yaml") if block.file]
     assert [file for file in files if not any(line.startswith(f"check {file}") for line in commands)] == []
     assert files or any("--template" in line for line in commands)
-
-
-def test_the_cookbooks_index_names_every_page():
-    linked = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "cookbook" / "index.md").read_text(encoding="utf-8"))
-    assert sorted(linked) == [page.name for page in COOKBOOK]

@@ -128,23 +128,6 @@ def test_the_tutorials_code_runs_on_data_of_a_study_of_its_name(tmp_path: Path):
     assert {"careful", "hasty"} & {*python(tmp_path, textwrap.dedent(code)).split()}
 
 
-@pytest.mark.nightly
-def test_the_tutorials_study_takes_as_long_as_it_says(tmp_path: Path):
-    """As `parley check` prints it; a minute more or less is the chance of simulated participants."""
-    text = TUTORIAL.read_text(encoding="utf-8")
-    (said,) = re.findall(r"\(here (\d+) minutes\)", text)
-    tried = asyncio.run(estimate_by_simulation(saved(next(blocks(TUTORIAL, "yaml")), tmp_path), 20, 300))
-    assert tried.typical_minutes == pytest.approx(int(said), abs=0.8)
-
-
-def test_the_trials_commands_are_about_the_study_that_the_page_makes():
-    text = TRIALS.read_text(encoding="utf-8")
-    (name,) = re.findall(r"parley new (\S+) --template uplift", text)
-    lines = re.findall(r"^    parley ((?:trial )?\S+) (\S+)", text, re.M)
-    assert {command for command, _ in lines} == {"trial power", "publish", "trial preregister", "trial look"}
-    assert {study for _, study in lines} == {f"{name}/study.yaml", name}
-
-
 @pytest.mark.slow
 def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
     (block,) = (block for block in blocks(MODELS, "yaml") if "\nai_alone:" in block.text)

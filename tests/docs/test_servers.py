@@ -29,11 +29,6 @@ def test_the_settings_can_be_put_into_a_file(line: str, tmp_path: Path):
     assert loaded.model_servers or loaded.openai_api_key
 
 
-def test_there_is_an_example_of_each_backend_with_a_server():
-    used = {parse_yaml(dedent(model)).value["backend"] for model in MODELS}
-    assert used == {*registry.names()} - {"scripted", "scripted-user"}
-
-
 @pytest.mark.parametrize("text", MODELS)
 def test_the_models_can_be_put_into_a_study(text: str):
     model = ModelSpec.model_validate(parse_yaml(dedent(text)).value)

@@ -16,8 +16,6 @@ from sqlalchemy.exc import DBAPIError
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.session.service import SessionService
-from storage.ai_alone.replies import stored
-from storage.ai_alone.runs import runs
 from storage.db.backup import check_backup
 from storage.db.engine import connect, open_database, outdated_tables, writer
 from storage.db.revisions import OWN, Revisions, stamped
@@ -27,7 +25,7 @@ from storage.log.projections import differences, rebuild
 from storage.log.seats import last_us
 from storage.migrations.migrate import TableContent, content, migrate, migration_status
 from storage.schemas.registry import schemas
-from storage.tables import attempts, metadata, seats, studies, usage
+from storage.tables import metadata, seats, studies, usage
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.one_database import one_database
@@ -90,73 +88,6 @@ def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
 
 def but(known: Mapping[str, TableContent], *names: str) -> dict[str, TableContent]:
     return {name: one for name, one in known.items() if name not in names}
-
-
-CELL, OTHER = "a" * 64, "b" * 64
-REPLIES = [
-    (CELL, 0, 0, "run-1", None, "The answer is B.", 2),
-    (CELL, 0, 1, "run-1", None, "B", 1),
-    (CELL, 1, 0, "run-1", "refusal", None, 1),
-    (CELL, 2, 0, "run-2", "status_500", None, 5),
-    (OTHER, 0, 0, "lost", None, "C", 1),
-]
-"""What models were asked alone: cell, sample, step, run, reason, text, tries; of the last run no fact is there."""
-
-
-def add_replies(url: str) -> None:
-    engine = connect(url)
-    with writer(engine) as connection, connection.begin():
-        for run in ("run-1", "run-2"):
-            fact = {"stream": run, "data": f'{{"study": "math {run}"}}'}
-            connection.execute(text("INSERT INTO event VALUES (:stream, 1, 0, 0, 'x', '', 'began', :data, NULL)"), fact)
-        for number, (cell, sample, step, run, reason, words, tries) in enumerate(REPLIES):
-            own = {"cell": cell, "sample": sample, "step": step, "run": run, "reason": reason, "text": words}
-            asked = {"model": "gpt", "backend": "openai", "request": f"sent {number}", "raw": f"raw {number}"}
-            took = {"tries": tries, "cost": 0.5, "prompt_tokens": 7, "started_us": number, "total_us": 9}
-            row = own | asked | took
-            names, places = ", ".join(f'"{name}"' for name in row), ", ".join(f":{name}" for name in row)
-            connection.execute(text(f"INSERT INTO ai_reply ({names}) VALUES ({places})"), row)
-    engine.dispose()
-
-
-def test_replies_of_models_alone_become_attempts_with_all_that_they_had(database_url: str, backup: Naming) -> None:
-    make_first(database_url)
-    add_replies(database_url)
-    used = contents(database_url)[usage.name].columns
-    migrate(database_url, backup)
-    database = open_database(database_url)
-    rebuild(database)
-    assert contents(database_url)[usage.name].columns.items() > used.items(), "these are of sessions only"
-    own = attempts.c
-    names = (own.cell, own.sample, own.step, own.stream, own.reason, own.text, own.number)
-    with database.connect() as connection:
-        of_runs = select(*names).where(own.cell.is_not(None)).order_by(own.started_us)
-        assert [tuple(row) for row in connection.execute(of_runs)] == [
-            (*reply[:5], reply[5] or "", reply[6]) for reply in REPLIES
-        ]
-        more = select(own.study, own.sent, own.raw, own.request, own.cost, own.prompt_tokens, own.turn)
-        found = connection.execute(more.where(own.cell.is_not(None)).order_by(own.started_us)).all()
-        studies = ["math run-1"] * 3 + ["math run-2", ""]
-        turns = [1, 2, 3, 1, 1]
-        assert [tuple(row) for row in found] == [
-            (studies[n], f"sent {n}", f"raw {n}", {}, 0.5, 7, turns[n]) for n in range(len(REPLIES))
-        ]
-        assert connection.execute(text("SELECT count(*) FROM attempt WHERE cell IS NULL")).scalar() == 48
-        assert not inspect(connection).has_table(MERGED)
-    assert [(one.sample, one.step, one.text, one.reason) for one in stored(database, [CELL])] == [
-        (0, 0, "The answer is B.", None),
-        (0, 1, "B", None),
-        (1, 0, None, "refusal"),
-        (2, 0, None, "status_500"),
-    ]
-    assert [(one.replied, one.refused, one.failed, one.cost) for one in runs(database)] == [
-        (2, 1, 0, 1.5),
-        (0, 0, 1, 0.5),
-    ]
-    for words in ("UPDATE attempt SET text = 'other'", "DELETE FROM attempt"):
-        with writer(database) as connection, pytest.raises(DBAPIError, match="only by an erasure"), connection.begin():
-            connection.execute(text(words))
-    database.dispose()
 
 
 @one_database
