@@ -66,7 +66,6 @@ def _filled(data: dict[str, object]) -> dict[str, object]:
     full: dict[str, object] = {"dataset": DATASET} | data
     dialogue = full.get("dialogue")
     if isinstance(dialogue, list) and dialogue:
-        full["dialogue"] = [{"name": ""} | said if isinstance(said, dict) else said for said in dialogue]
         full = {"text": dialogue[-1].get("text")} | full if isinstance(dialogue[-1], dict) else full
     full = {"plain": full.get("text", "")} | full
     options = full.get("options")

@@ -7,13 +7,16 @@ A Problem is a value: it is never changed, and it says nothing of who answers it
 - `Problem.from_json(problem.to_json())` equals the problem, so a study may be hashed with its problems in it.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from problems.errors import ProblemError, did_you_mean
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class Option:
     """One of the answers offered."""
@@ -29,6 +32,7 @@ class Option:
         return {"key": self.key, "text": self.text, "plain": self.plain}
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class DialogueMessage:
     """One message of a finished conversation."""
@@ -44,6 +48,7 @@ class DialogueMessage:
         return {"role": self.role, "text": self.text, "name": self.name}
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A question to answer, a theorem to prove, or a conversation to rate."""
@@ -96,12 +101,22 @@ class Problem:
 
         Raises ProblemError with every key that is missing, unknown or of the wrong kind.
         """
-        if faults := _misshapen(data):
-            raise ProblemError(f"Problem {data.get('id')!r} cannot be read; correct these keys:", *faults)
-        values = cast(dict[str, Any], dict(data))
-        options = tuple(Option(**option) for option in values.pop("options", ()))
-        dialogue = tuple(DialogueMessage(**message) for message in values.pop("dialogue", ()))
-        return cls(**values | {"options": options, "dialogue": dialogue, "tags": dict(values.get("tags", {}))})
+        try:
+            return _READER.validate_python(data)
+        except ValidationError as error:
+            headline = f"Problem {data.get('id')!r} cannot be read; correct these keys:"
+            raise ProblemError(headline, *map(_fault, error.errors(include_url=False))) from None
+
+
+def _fault(error: Mapping[str, Any]) -> str:
+    where = ".".join(map(str, error["loc"]))
+    match error["type"]:
+        case "missing":
+            return f"{where} is missing"
+        case "unexpected_keyword_argument":
+            return f"{where!r} is not a key of a problem; allowed: {', '.join(_KEYS)}.{did_you_mean(where, _KEYS)}"
+        case _:
+            return f"{where}: {error['msg']}, not {error['input']!r:.60}"
 
 
 def _broken_rules(problem: Problem) -> list[str]:
@@ -121,54 +136,14 @@ def _no_texts(problem: Problem) -> list[str]:
     names = ("id", "text", "plain", "dataset")
     texts: dict[str, object] = {name: getattr(problem, name) for name in names}
     texts |= {"answer": problem.answer} if problem.answer is not None else {}
-    faults = [f"{name} is {value!r:.100}, which is no text" for name, value in texts.items() if not _is_text(value)]
-    if not _is_tags(problem.tags):
-        faults.append(f"tags are {problem.tags!r:.100}; they have to be texts by name")
+    faults = [
+        f"{name} is {value!r:.100}, which is no text" for name, value in texts.items() if not isinstance(value, str)
+    ]
+    tags: object = problem.tags
+    if not isinstance(tags, Mapping) or not all(isinstance(part, str) for pair in tags.items() for part in pair):
+        faults.append(f"tags are {tags!r:.100}; they have to be texts by name")
     return faults
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_answer(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_tags(value: object) -> bool:
-    return isinstance(value, Mapping) and all(_is_text(part) for pair in value.items() for part in pair)
-
-
-def _is_options(value: object) -> bool:
-    return isinstance(value, list) and all(
-        _is_tags(option) and set(option) == {"key", "text", "plain"} for option in value
-    )
-
-
-def _is_dialogue(value: object) -> bool:
-    return isinstance(value, list) and all(
-        _is_tags(said) and set(said) == {"role", "text", "name"} and said["role"] in ("user", "bot") for said in value
-    )
-
-
-_REQUIRED = ("id", "text", "plain", "dataset")
-_KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    **dict.fromkeys(_REQUIRED, (_is_text, "a string")),
-    "options": (_is_options, "a list of objects with the strings key, text and plain"),
-    "answer": (_is_answer, "a string or null"),
-    "tags": (_is_tags, "an object of strings"),
-    "dialogue": (_is_dialogue, "a list of objects with role (user or bot) and the strings text and name"),
-}
-
-
-def _misshapen(data: Mapping[str, object]) -> list[str]:
-    missing = [f"{key} is missing" for key in _REQUIRED if key not in data]
-    return missing + [fault for key, value in data.items() for fault in _key_faults(key, value)]
-
-
-def _key_faults(key: str, value: object) -> list[str]:
-    if key not in _KINDS:
-        hint = did_you_mean(key, _KINDS)
-        return [f"{key!r} is not a key of a problem; allowed: {', '.join(_KINDS)}.{hint}"]
-    fits, kind = _KINDS[key]
-    return [] if fits(value) else [f"{key} must be {kind}, not {value!r}"]
+_READER: TypeAdapter[Problem] = TypeAdapter(Problem)
+_KEYS = tuple(one.name for one in fields(Problem) if one.compare)

@@ -57,12 +57,12 @@ def test_all_bad_lines_are_named_at_once() -> None:
         "line 2: text is missing",
         "line 3: column 1 is not JSON",
         'line 4: must be an object like {"id": ..., "text": ...}',
+        "line 6: answer: ",
         "line 6: 'dataste' is not a key of a problem",
-        "line 6: answer must be a string or null, not 3",
         "line 7: answer: 'B' is not the key of an option; allowed: A",
-        "line 8: options must be a list of objects",
+        "line 8: options.0: ",
         "line 9, line 10: is nested too deeply, or has a number too long",
         "line 5: the id 'a' is taken by line 1",
     ]
     assert [fault[: len(start)] for fault, start in zip(caught.value.faults, starts, strict=True)] == starts
-    assert "Did you mean 'dataset'?" in caught.value.faults[3]
+    assert "Did you mean 'dataset'?" in caught.value.faults[4]
