@@ -41,7 +41,7 @@ from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import fields as asked
 from experiments.study import schema as parts
 from experiments.study.instrument import Instrument, InstrumentUse, Item, Points, Score
-from experiments.study.json_schema import json_schema
+from experiments.study.schema import json_schema
 from experiments.study.sections import ai_alone, dataset_info, integrity, plan, recruitment
 from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec

@@ -45,7 +45,7 @@ from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
 from experiments.study.cells import cell_statuses, wanted_overall
-from experiments.study.json_schema import json_schema
+from experiments.study.schema import json_schema
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from experiments.views.screen_measures import ClientMeasures

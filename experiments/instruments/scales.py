@@ -1,8 +1,11 @@
-"""Published rating scales with their exact wording: the stored value, and the label that participants see.
+"""Published rating scales and labels with their exact wording: the stored value, and the label that participants see.
 
 Helpfulness, correctness and solo_solve are CheckMate's (Collins et al., PNAS 2024, `experiment.py`). CheckMate labels
 only the two ends of solo_solve, so the five values between have their number as a label. Confidence is ChatBench's
 (Chang et al., ACL 2025, figure A5); its stored values are words.
+
+The taxonomy of what people write to an assistant is CheckMate's: ten labels and a write-in. Its headers are exactly
+those of `annotated_taxonomy.csv`, with their typos and trailing blanks; people read the corrected wording.
 """
 
 from __future__ import annotations
@@ -61,3 +64,35 @@ QUESTIONS: Mapping[str, str] = MappingProxyType(
         "confidence": "**Before you begin**, how confident are you that you know how to approach this problem?",
     }
 )
+
+HEADERS: Mapping[str, str] = MappingProxyType(
+    {
+        "definition": "Asking for defintions",
+        "general-question": "Asking a general mathematical question",
+        "proof-step": "Asking how to do a step of the proof",
+        "whole-question": "Copy-pasting entire original question, or slight rephrasing",
+        "generality": (
+            'Asking a question about generality of the output so far (e.g., "Does it hold even when p is not a prime '
+            'number?")'
+        ),
+        "correction": "Correcting the AI's output (explicitly or implicitly)",
+        "clarification": (
+            "Asking the AI to clarify its output (e.g., what a particular symbol means “What is τ here?”)"
+        ),
+        "reason": "Asking the AI why it did something",
+        "instance": (
+            "Asking for specific demonstrations of a concept or instances of a particular construction (e.g., "
+            '"Can you exhibit an example to demonstrate that?")'
+        ),
+        "not-mathematics": 'Non-mathematics related exclamation (e.g., "Hello") ',
+    }
+)
+"""The column of each label in the release, by short name."""
+
+WRITE_IN_HEADER = "Other (please write-in briefly -- if multiple, separate with a semicolon)  "
+"""The column for queries that fit no label."""
+
+LABELS: Mapping[str, str] = MappingProxyType(
+    {name: header.strip().replace("defintions", "definitions") for name, header in HEADERS.items()}
+)
+WRITE_IN = WRITE_IN_HEADER.strip()

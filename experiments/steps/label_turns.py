@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from experiments.events import Event
-from experiments.instruments.query_labels import LABELS, WRITE_IN
+from experiments.instruments.scales import LABELS, WRITE_IN
 from experiments.session.state import Location
 from experiments.study.fields import Field, MultipleChoiceField, ShortText
 from experiments.study.screen import Block, Panel, TextBlock, dialogue

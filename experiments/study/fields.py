@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
 
+from experiments.errors import unknown
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import Name, StrictModel, typed
 from experiments.study.i18n import lazy
@@ -206,9 +206,7 @@ class Scale(MatrixField):
             return raw
         name = raw["scale"]
         if name not in SCALES:
-            from experiments.errors import suggestion
-
-            raise ValueError(f"no scale is called {name!r}{suggestion(str(name), list(SCALES))}")
+            raise ValueError(unknown("scale", str(name), SCALES))
         points = {"options": dict(SCALES[name]), "text": QUESTIONS[name], "name": name}
         return {**points, **raw}
 
@@ -343,16 +341,8 @@ def draft_chars(field: Field) -> int:
     return sum(len(value) + 4 for value in field.options) if isinstance(field, MultipleChoiceField) else SHORT_CHARS
 
 
-@dataclass(frozen=True, slots=True)
-class FormReading:
-    """The result of reading a form: the values to store, or the error of each invalid field."""
-
-    values: dict[str, Any]
-    faults: dict[str, str]
-
-
-def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> FormReading:
-    """Read every field; further values are ignored."""
+def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values to store, and the error of each invalid field; further values are ignored."""
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
     for item in fields:
@@ -360,7 +350,7 @@ def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> FormReading:
             values[item.name] = item.read(given.get(item.name))
         except Invalid as fault:
             faults[item.name] = fault.said
-    return FormReading(values, faults)
+    return values, faults
 
 
 ANSWER = Field(name="answer", text="{{problem.text}}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
@@ -19,16 +19,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from experiments.errors import StudyError, ValidationIssue, suggestion
+from experiments.errors import StudyError, ValidationIssue, unknown
 from experiments.instruments.dices_safety import COMPREHENSION_OPTIONS, REASONS
-from experiments.instruments.query_labels import LABELS, WRITE_IN
-from experiments.instruments.scales import QUESTIONS, SCALES
+from experiments.instruments.scales import LABELS, QUESTIONS, SCALES, WRITE_IN
 from experiments.study.base_model import StrictModel
 from experiments.study.checks.validation import validate
 from experiments.study.checks.validation_errors import drop_consequential, issues_of, parse_leniently
 from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
-from experiments.study.schema import ByFactor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
+from experiments.study.schema import ByFactor, Node, ProblemGroups, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
 from experiments.study.study import Study
 from problems.pictures import Picture, PictureMap
@@ -64,10 +63,9 @@ def resolve(
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    found: list[ValidationIssue] = []
-    found += _unknown_instruments(file.flow, read, sorted(instruments))
-    study = _study(file, read, pools, text, sorted(protocols), found, asked)
-    faults += drop_consequential(raw, faults, [*found, *validate(study)])
+    inlined = _Inlined(file.flow, read, protocols, instruments)
+    study = _study(file, inlined.flow, pools, text, asked)
+    faults += drop_consequential(raw, faults, [*inlined.issues, *validate(study)])
     if faults:
         raise StudyError(name, faults)
     return study
@@ -125,19 +123,18 @@ def restore(document: str) -> Study:
     asked = {key: Instrument.model_validate(raw) for key, raw in parts.get("instruments", {}).items()}
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
     pictures = {key: Picture(**picture) for key, picture in parts.get("pictures", {}).items()}
-    return replace(_study(file, read, pools, document, sorted(read), [], asked), pictures=PictureMap(pictures))
+    flow = _Inlined(file.flow, read, read, asked).flow
+    return replace(_study(file, flow, pools, document, asked), pictures=PictureMap(pictures))
 
 
 def _study(
     file: StudyFile,
-    protocols: Mapping[str, ProtocolFile],
+    flow: tuple[Node, ...],
     pools: Mapping[str, Sequence[Problem]],
     document: str,
-    known: Sequence[str],
-    faults: list[ValidationIssue],
     instruments: Mapping[str, Instrument],
 ) -> Study:
-    flow = _with_items(_inline(file.flow, protocols, known, "flow", faults), instruments)
+    flow = _with_items(flow, instruments)
     dealt = {key: assign_groups(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
     factors = {**file.factors, **order_factors(flow, dealt)}
@@ -157,23 +154,6 @@ def _instruments_in(nodes: Sequence[Node]) -> Iterator[str]:
     for node in nodes_of(nodes):
         if isinstance(node, Step):
             yield from node.instruments()
-
-
-def _unknown_instruments(
-    nodes: Sequence[Node], protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str = "flow"
-) -> Iterator[ValidationIssue]:
-    for number, node in enumerate(nodes):
-        at = f"{where}[{number}]"
-        if isinstance(node, Step):
-            for name in dict.fromkeys(node.instruments()):
-                if name not in known:
-                    yield ValidationIssue(at, f"no instrument is called {name!r}{suggestion(name, known)}")
-            continue
-        yield from _unknown_instruments(node.flow, protocols, known, f"{at}.flow")
-        used = [protocols[name] for name in map(protocol_name, protocol_refs(node)) if name in protocols]
-        for name in dict.fromkeys(name for one in used for name in _instruments_in(one.flow)):
-            if name not in known:
-                yield ValidationIssue(f"{at}.do", f"no instrument is called {name!r}{suggestion(name, known)}")
 
 
 def _plain(model: StrictModel) -> Json:
@@ -204,8 +184,12 @@ def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def protocol_refs(node: Node) -> tuple[str, ...]:
-    do = getattr(node, "do", None)
-    return tuple(do.pick.values()) if isinstance(do, ByFactor) else (do,) if do else ()
+    return tuple(_refs(getattr(node, "do", None)).values())
+
+
+def _refs(do: str | ByFactor | None) -> Mapping[str, str]:
+    """The references to protocols, by the values of a factor that select them; by "" if there is only one."""
+    return do.pick if isinstance(do, ByFactor) else {"": do} if do else {}
 
 
 def protocol_name(ref: str) -> str:
@@ -213,82 +197,73 @@ def protocol_name(ref: str) -> str:
     return ref.split("@")[0]
 
 
-def _inline(
-    nodes: Sequence[Node],
-    protocols: Mapping[str, ProtocolFile],
-    known: Sequence[str],
-    where: str,
-    faults: list[ValidationIssue],
-) -> tuple[Node, ...]:
-    """The nodes with each `do` replaced by its protocol's steps; alternatives carry the condition that selects them."""
-    done: list[Node] = []
-    for number, node in enumerate(nodes):
-        at = f"{where}[{number}]"
-        if isinstance(node, Phase | Loop):
-            flow = _inline(node.flow, protocols, known, f"{at}.flow", faults)
-            parts = [(_protocol(ref, protocols, known, f"{at}.do", faults), when) for ref, when in _choices(node)]
-            faults += _strays(node, [step.id for steps, _ in parts for step in steps], f"{at}.with")
-            for steps, condition in parts:
-                flow += _changed(steps, getattr(node, "with_", {}), condition, f"{at}.with", faults)
-            done.append(node.model_copy(update={"flow": flow}))
-        else:
-            done.append(node)
-    return tuple(done)
+class _Inlined:
+    """A flow with each `do` replaced by its protocol's steps; alternatives carry the condition that selects them."""
 
+    def __init__(
+        self,
+        flow: Sequence[Node],
+        protocols: Mapping[str, ProtocolFile],
+        known_protocols: Collection[str],
+        known_instruments: Collection[str],
+    ) -> None:
+        self._protocols, self._known_protocols, self._known_instruments = protocols, known_protocols, known_instruments
+        self.issues: list[ValidationIssue] = []
+        self.flow = self._nodes(flow, "flow")
 
-def _strays(node: Node, ids: Sequence[str], where: str) -> list[ValidationIssue]:
-    strays = [name for name in getattr(node, "with_", {}) if ids and name not in ids]
-    return [
-        ValidationIssue(where, f"no step of the protocol is called {name!r}{suggestion(name, ids)}") for name in strays
-    ]
+    def _add(self, where: str, message: str) -> None:
+        self.issues.append(ValidationIssue(where, message))
 
+    def _nodes(self, nodes: Sequence[Node], where: str) -> tuple[Node, ...]:
+        return tuple(self._node(node, f"{where}[{number}]") for number, node in enumerate(nodes))
 
-def _choices(node: Node) -> list[tuple[str, dict[str, Any]]]:
-    do = getattr(node, "do", None)
-    if isinstance(do, ByFactor):
-        return [(ref, {do.by: value}) for value, ref in do.pick.items()]
-    return [(do, {})] if do else []
+    def _node(self, node: Node, at: str) -> Node:
+        if isinstance(node, Step):
+            self._check_instruments((node,), at)
+            return node
+        flow, do = self._nodes(node.flow, f"{at}.flow"), getattr(node, "do", None)
+        by = do.by if isinstance(do, ByFactor) else None
+        chosen = {value: self._protocol(ref, f"{at}.do") for value, ref in _refs(do).items()}
+        self._check_instruments([step for steps in chosen.values() for step in steps], f"{at}.do")
+        changes, ids = getattr(node, "with_", {}), [step.id for steps in chosen.values() for step in steps]
+        for name in changes if ids else ():
+            if name not in ids:
+                self._add(f"{at}.with", unknown("step of the protocol", name, ids))
+        for value, steps in chosen.items():
+            flow += self._changed(steps, changes, {by: value} if by else {}, f"{at}.with")
+        return node.model_copy(update={"flow": flow})
 
+    def _check_instruments(self, nodes: Sequence[Node], at: str) -> None:
+        for name in dict.fromkeys(_instruments_in(nodes)):
+            if name not in self._known_instruments:
+                self._add(at, unknown("instrument", name, self._known_instruments))
 
-def _protocol(
-    ref: str, protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str, faults: list[ValidationIssue]
-) -> tuple[Node, ...]:
-    name, _, version = ref.partition("@")
-    if name not in protocols:
-        faults.append(ValidationIssue(where, f"no protocol is called {name!r}{suggestion(name, known)}"))
-        return ()
-    found = protocols[name]
-    if version and version != str(found.version):
-        faults.append(
-            ValidationIssue(
-                where,
-                f"{name!r} is at version {found.version}, not {version!r}; write {name}@{found.version}",
-            )
-        )
-    return found.flow
+    def _protocol(self, ref: str, where: str) -> tuple[Node, ...]:
+        name, _, version = ref.partition("@")
+        if name not in self._protocols:
+            self._add(where, unknown("protocol", name, self._known_protocols))
+            return ()
+        found = self._protocols[name]
+        if version and version != str(found.version):
+            self._add(where, f"{name!r} is at version {found.version}, not {version!r}; write {name}@{found.version}")
+        return found.flow
 
-
-def _changed(
-    nodes: Sequence[Node],
-    changes: Mapping[str, Any],
-    condition: Mapping[str, Any],
-    where: str,
-    faults: list[ValidationIssue],
-) -> tuple[Node, ...]:
-    done = []
-    for node in nodes:
-        raw = changes.get(node.id)
-        if raw is False:
-            continue
-        if raw is not None and isinstance(node, Step):
-            try:
-                node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})
-            except ValidationError as error:
-                found = issues_of(error, raw, type(node))
-                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in found]
-        when = {**(node.when or {}), **condition} or None
-        done.append(node.model_copy(update={"when": when}))
-    return tuple(done)
+    def _changed(
+        self, nodes: Sequence[Node], changes: Mapping[str, Any], condition: Mapping[str, str], where: str
+    ) -> tuple[Node, ...]:
+        done = []
+        for node in nodes:
+            raw = changes.get(node.id)
+            if raw is False:
+                continue
+            if raw is not None and isinstance(node, Step):
+                try:
+                    node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})
+                except ValidationError as error:
+                    found = issues_of(error, raw, type(node))
+                    self.issues += [replace(issue, where=f"{where}.{node.id}.{issue.where}") for issue in found]
+            done.append(node.model_copy(update={"when": {**(node.when or {}), **condition} or None}))
+        return tuple(done)
 
 
 def assign_groups(pool: Sequence[Problem], groups: ProblemGroups | None) -> tuple[Problem, ...]:

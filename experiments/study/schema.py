@@ -22,8 +22,16 @@ from experiments.study.sections.integrity import IntegrityChecks
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
 from experiments.study.sections.privacy import PrivacyInfo
-from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
-from experiments.study.sections.retention import Period
+from experiments.study.sections.recruitment import (
+    Bonus,
+    EndPage,
+    OutcomeName,
+    Paste,
+    Period,
+    Quota,
+    Recruitment,
+    SessionLimits,
+)
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import kinds
 from problems.items import Columns
@@ -345,6 +353,14 @@ def models() -> Mapping[str, Any]:
     for model in (Phase, Loop, StudyFile, ProtocolFile):
         model.model_rebuild(force=True, _types_namespace=names)
     return MappingProxyType({"study": StudyFile, "protocol": ProtocolFile, "nodes": members})
+
+
+TITLES = {"study": "A Parley study", "protocol": "A Parley protocol"}
+
+
+def json_schema(kind: Literal["study", "protocol"]) -> dict[str, Any]:
+    schema: dict[str, Any] = models()[kind].model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": TITLES[kind]}
 
 
 Node = Any

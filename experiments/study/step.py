@@ -23,6 +23,7 @@ from experiments.study.screen import Panel
 from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
 from problems.problem import Problem
+from problems.text import texts_in
 
 Location = Any
 """An `experiments.session.state.Location`. Sessions import steps, so the type cannot be named here; each kind of step
@@ -156,7 +157,7 @@ class Step(StrictModel):
 
     def references(self) -> tuple[str, ...]:
         """The texts that can contain `{{names}}`, for validation."""
-        return tuple(_texts(self.model_dump()))
+        return tuple(texts_in(self.model_dump()))
 
     def provides(self) -> tuple[str, ...]:
         """The names under which this step's answers can be referred to."""
@@ -184,20 +185,12 @@ class Step(StrictModel):
         return frozenset()
 
 
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for item in value.values() for text in _texts(item)]
-    return [text for item in value for text in _texts(item)] if isinstance(value, list | tuple) else []
-
-
 def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a form; raises Refused with the error of each invalid field."""
-    reading = read_form(fields, given)
-    if reading.faults:
-        raise Refused("invalid", "Some answers are missing or need to be changed.", reading.faults)
-    return reading.values
+    values, faults = read_form(fields, given)
+    if faults:
+        raise Refused("invalid", "Some answers are missing or need to be changed.", faults)
+    return values
 
 
 KINDS: Registry[type[Step]] = Registry("step", "experiments.steps", "parley.steps")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from experiments.study.instrument import Instrument
 from experiments.study.schema import Factor, Loop, Node, Phase, StudyFile
@@ -14,6 +13,7 @@ from experiments.study.step import Step
 from experiments.study.template import names
 from problems.pictures import PictureMap
 from problems.problem import Problem
+from problems.text import texts_in
 
 
 @dataclass(frozen=True)
@@ -95,16 +95,5 @@ def _depends(node: Step | Phase, factors: Collection[str]) -> bool:
     if isinstance(node, Phase):
         return any(name in factors for name in names(node.phase))
     return bool(node.requires()) or any(
-        text in factors or any(name in factors for name in names(text)) for text in _words(node.model_dump())
+        text in factors or any(name in factors for name in names(text)) for text in texts_in(node.model_dump())
     )
-
-
-def _words(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from value
-        yield from _words(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _words(item)

@@ -14,6 +14,10 @@ texts that are long enough, without replies of models alone. What the page repor
 Nothing here knows a condition, an answer key or an outcome, and no path is kept, as paths can name the condition: who
 decides on an exclusion must not see them.
 
+Texts are compared as words, without case, punctuation and the forms of letters (NFKC), by the runs of three words that
+they have in common: resemblance and containment as in Broder (1997, On the resemblance and containment of documents,
+Proceedings of Compression and Complexity of Sequences).
+
 The thresholds (`integrity.thresholds` in a study file) are where to look closer, and each study shows how often they
 are wrong. Parley's 12 characters a second are 144 words of five characters a minute: of 168,000 people who typed given
 sentences the fastest reached about 120 (Dhakal et al. 2018, Observations on Typing from 136 Million Keystrokes, CHI,
@@ -22,6 +26,8 @@ doi 10.1145/3173574.3174220).
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -34,7 +40,6 @@ from experiments.study.sections.integrity import IntegrityThresholds
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
-from experiments.views.text_likeness import Runs, containment, resemblance, runs, words
 
 INDICATORS = ("paste_share", "typing_speed", "writing_speed", "ai_likeness", "hidden_word", "honeypot", "duplicate")
 TITLES: Mapping[str, str] = MappingProxyType(
@@ -56,6 +61,30 @@ LEAST_CHARS = 50
 LEAST_RUNS = 10
 """Texts with fewer runs of three words (about 12 words) are not compared: short answers are alike by chance."""
 Question = tuple[str, str]
+
+
+RUN = 3
+_WORD = re.compile(r"\w+")
+Runs = frozenset[tuple[str, ...]]
+
+
+def words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def runs(text: str) -> Runs:
+    found = words(text)
+    return frozenset(zip(*(found[start:] for start in range(RUN)), strict=False))
+
+
+def resemblance(one: Runs, other: Runs) -> float:
+    """The share of all runs of both that both have; 0 without any."""
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def containment(one: Runs, other: Runs) -> float:
+    """The share of the first text's runs that the other has; 0 without any."""
+    return len(one & other) / len(one) if one else 0.0
 
 
 @dataclass(frozen=True, slots=True)

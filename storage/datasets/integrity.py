@@ -13,14 +13,15 @@ from experiments.views.integrity import (
     LEAST_RUNS,
     Dossier,
     Question,
+    Runs,
     Thresholds,
     WrittenSession,
     dossiers,
     flagged,
+    runs,
     thresholds_of,
     written,
 )
-from experiments.views.text_likeness import Runs, runs
 from storage import tables
 from storage.ai_alone.answers import ALONE
 from storage.ai_alone.cells import cells_of

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from experiments.study.sections.retention import days_of
+from experiments.study.sections.recruitment import days_of
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from experiments.events import Event
-from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
 from experiments.session.state import State
 from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns

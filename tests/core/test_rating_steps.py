@@ -12,7 +12,7 @@ import pytest
 from experiments.errors import Refused
 from experiments.events import Action
 from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, columns
-from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
 from experiments.study.resolve import resolve

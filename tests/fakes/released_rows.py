@@ -17,7 +17,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from experiments.instruments.dices_safety import columns as reasons_of
-from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
 from storage.column_types import ChoiceColumn, IntegerColumn, LabelList
 from storage.schemas.base import Column
 from storage.schemas.dices import OVERALL, beneath, combined

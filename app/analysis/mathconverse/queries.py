@@ -24,7 +24,7 @@ from app.analysis.estimates import SHARE, Estimate, Finding, estimate, share_est
 from app.analysis.intervals import FEWEST, Codes, Interval, codes, number_of, share_of
 from app.analysis.mathconverse.participants import SHORT
 from app.analysis.mathconverse.ratings import CONFIDENCE
-from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, LABELS, WRITE_IN_HEADER
 from storage.schemas.mathconverse import EXPERTISE, MISSING
 
 QUERIES = "annotated_taxonomy"

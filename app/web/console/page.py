@@ -26,7 +26,7 @@ from app.web.console.event_validation import EventValidation
 from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, html_part, text
 from app.web.console.tabs import tab_kinds
 from app.web.gradio_page import gradio_page, whole
-from experiments.study.json_schema import json_schema
+from experiments.study.schema import json_schema
 from storage.registers.alerts import Alert, mark_seen, open_alerts
 
 LOOK_S = 15

@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import ceil
 
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.cells import cells, factor_values
+from experiments.study.cells import factor_values
 from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Number, Slider
 from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.study.schema import ByFactor, Loop, Node, Phase
 from experiments.study.sections.ai_alone import ATTENTION
-from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan, PlannedContrast
+from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.step import Step
 from experiments.study.study import Study
 
@@ -76,35 +75,6 @@ def plan_advice(study: Study) -> Iterator[str]:
                 f"plan.corrections.{family}: {many} primary hypotheses are tested without a correction for their "
                 "number. Write `holm`, or make some of them secondary."
             )
-    yield from _too_few(study, plan)
-
-
-def _too_few(study: Study, plan: Plan) -> Iterator[str]:
-    at = plan.looks.at if plan.looks is not None else (1.0,)
-    for number, share in enumerate(at if plan.participants is not None else ()):
-        there = ceil(share * (plan.participants or 0))
-        groups = (_smaller_group(study, one.contrast) for one in (plan.hypotheses if share == 1 else plan.primary))
-        if found := next((one for one in groups if round(there * one[1], 6) < FEWEST_IN_A_GROUP), None):
-            group, part = found
-            where = "plan.participants" if share == 1 else f"plan.looks.at[{number}]"
-            remedy = "Plan" if share == 1 else "`parley trial look` refuses it until then: plan the look at"
-            enough = f"{remedy} {ceil(FEWEST_IN_A_GROUP / part)} participants or more." if part else "Give it a weight."
-            yield (
-                f"{where}: of {there} participants about {there * part:g} are {group}, and nothing is concluded where "
-                f"fewer than {FEWEST_IN_A_GROUP} are. {enough}"
-            )
-
-
-def _smaller_group(study: Study, contrast: PlannedContrast) -> tuple[str, float]:
-    """The smaller group of a contrast in words, and its share of the participants; all, if they are in both groups."""
-    if contrast.factor not in study.factors:
-        return "compared", 1.0
-    shares = {
-        value: sum(cell.weight for cell in cells(study.factors, study.pools) if cell.values[contrast.factor] == value)
-        for value in (contrast.treatment, contrast.control)
-    }
-    value = min(shares, key=lambda one: shares[one])
-    return f"in the group {value!r}", shares[value]
 
 
 def recorded_outcomes(study: Study) -> Iterator[RecordedOutcome]:
@@ -254,7 +224,6 @@ def _whole(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
     yield from _looks(plan)
     yield from _missing(plan)
     yield from _exclusions(study, plan)
-    yield from _quotas(study, plan)
 
 
 def _power(plan: Plan) -> Iterator[ValidationIssue]:
@@ -300,39 +269,6 @@ def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
             "the study has no attention check, so nobody can fail one. Add `{step: check, kind: attention, ...}` or "
             f"problems of the dataset {ATTENTION}, or leave it out",
         )
-
-
-def _quotas(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
-    for where, most in _ends(study):
-        if plan.participants is not None and most < plan.participants:
-            yield ValidationIssue(
-                "plan.participants",
-                f"{plan.participants} are planned, but {where} ends the study at {most}. Change one of the two",
-            )
-    for number, quota in enumerate(study.file.quotas):
-        for place, one in enumerate(plan.hypotheses):
-            arms = ({one.contrast.factor: value} for value in (one.contrast.treatment, one.contrast.control))
-            if quota.max == 0 and quota.where in arms:
-                value = next(iter(quota.where.values()))
-                yield ValidationIssue(
-                    f"plan.hypotheses[{place}].contrast",
-                    f"quotas[{number}] admits nobody to {value!r}; raise its `max`",
-                )
-
-
-def _ends(study: Study) -> Iterator[tuple[str, int]]:
-    """The numbers of participants at which quotas end the study, with the path of the quotas."""
-    for number, quota in enumerate(study.file.quotas):
-        if not quota.where:
-            yield f"quotas[{number}]", quota.max
-    for name, factor in study.file.factors.items():
-        own = {value: min(most) for value in factor_values(factor, study.pools) if (most := _own(study, name, value))}
-        if own and len(own) == len(factor_values(factor, study.pools)):
-            yield f"`quotas` for each value of {name}", sum(own.values())
-
-
-def _own(study: Study, factor: str, value: str) -> list[int]:
-    return [quota.max for quota in study.file.quotas if quota.where == {factor: value}]
 
 
 def _is_attention(step: Step) -> bool:

@@ -56,7 +56,7 @@ def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkey
 
 @pytest.mark.parametrize(
     "line",
-    ["raise RuntimeError('licence expired')", "def :", "nowhere", "1 / int('x')", "{}['x']", "import sys; sys.exit(3)"],
+    ["raise RuntimeError('licence expired')", "def :", "{}['x']", "import sys; sys.exit(3)"],
 )
 def test_whatever_a_package_raises_while_it_is_imported_is_told(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

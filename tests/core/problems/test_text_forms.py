@@ -38,12 +38,12 @@ def unclean(value: Any) -> list[str]:
 
 @given(st.fixed_dictionaries({field.name: VALUES for field in FIELDS}))
 def test_a_form_reads_any_values_as_clean_ones_or_faults(values: dict[str, Any]) -> None:
-    found = read_form(FIELDS, values)
-    assert {*found.values} | {*found.faults} == {field.name for field in FIELDS}
-    assert unclean(found.values) == []
+    found, faults = read_form(FIELDS, values)
+    assert {*found} | {*faults} == {field.name for field in FIELDS}
+    assert unclean(found) == []
     for name in ("short", "long"):
         if isinstance(values[name], str) and clean(values[name]).strip():
-            assert found.values[name] == clean(values[name]).strip()
+            assert found[name] == clean(values[name]).strip()
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=3))

@@ -194,15 +194,6 @@ def test_a_dead_endpoint_is_nobodys_concern(served: Served, visitor: Visitor) ->
     assert told(served, lambda rows: True) == []
 
 
-def test_a_slow_endpoint_slows_no_click(served: Served, visitor: Visitor) -> None:
-    held: list[Route] = []
-    visitor.page.route(ENDPOINT, lambda route: held.append(route))
-    come(visitor)
-    visitor.finish()
-    assert len(held) == 1, "one is on its way, and the others wait for it"
-    held[0].continue_()
-
-
 @pytest.mark.nightly
 def test_who_does_not_stir_is_asked_and_answers_by_a_key(served: Served, new_context: NewContext) -> None:
     visitor = Visitor(new_context(own=True, permissions=CLIPBOARD).new_page(), served.url)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.events import Action
-from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
 from experiments.session.engine import decide, fold, screen
 from experiments.study.resolve import resolve
 from experiments.study.study import Study

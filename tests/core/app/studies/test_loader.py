@@ -20,9 +20,8 @@ from app.studies.loader import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.studies.yaml_loader import parse_yaml
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
-from experiments.study.json_schema import json_schema
 from experiments.study.resolve import restore
-from experiments.study.schema import StudyFile
+from experiments.study.schema import StudyFile, json_schema
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.plan import Plan
 from experiments.study.sections.recruitment import Bonus, Recruitment

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from experiments.study.cells import Cell, cells, outside_cell, wanted_in
+from experiments.study.cells import Cell, cells, outside_cell, parse_cell, wanted_in
 from experiments.study.sections.recruitment import Quota
 
 FOUR = cells({"who": ("a", "b"), "how": ("x", "y")}, {})
@@ -50,3 +50,12 @@ def test_cells_are_counted_and_no_more_than_the_limit_are_built(sizes: tuple[int
     assert outside_cell(factors, {}) == last
     if last is None:
         assert len(cells(factors, {})) == 2_000
+
+
+@given(st.from_regex(r"[!-~]([ -~]{0,60}[!-~])?", fullmatch=True))
+@example("qwen2.5:7b")
+@example("a=b, c: d")
+def test_any_line_can_be_a_value_and_names_its_cell(value: str) -> None:
+    factors = {"model": (value, f"{value}2")}
+    assert parse_cell([f"model={value}"], factors, {}) == {"model": value}
+    assert {cell.values["model"] for cell in cells(factors, {})} == set(factors["model"])

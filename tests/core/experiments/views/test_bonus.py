@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.studies.loader import load_study
-from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.session.outcomes import OUTCOMES
@@ -22,7 +21,6 @@ from experiments.study.study import Study
 from experiments.views.bonus import bonus_of, earned
 from problems.problem import Option, Problem
 from storage.log.projections import rows_of
-from storage.yaml_text import yaml_text
 from tests.fakes.examples import examples
 from tests.fakes.sessions import study as known
 from tests.fakes.sessions import whole
@@ -140,21 +138,3 @@ def test_an_amount_is_exact_and_the_same_study_however_it_is_written(written: st
     assert of.hash == load("0.10").hash
     again = restore(of.document)
     assert (again.hash, again.file.bonus) == (of.hash, of.file.bonus)
-
-
-@pytest.mark.parametrize(
-    ("rule", "where"),
-    [
-        *(({"per": "completion", "amount": amount}, "amount") for amount in (0.125, 0, float("nan"))),
-        ({"per": "corect", "amount": 1}, "per"),
-        ({"amount": 1}, "per"),
-        ({"per": "completion", "amount": 1, "moost": 2}, "moost"),
-        ({"per": "correct_answer", "amount": 1, "pools": ["sum"]}, "pools[0]"),
-    ],
-)
-def test_an_error_of_a_rule_is_reported_once_at_its_place(rule: dict[str, Any], where: str, tmp_path: Path) -> None:
-    raw = {"study": "s", "title": "S", "problems": {"sums": {"source": "chatbench"}}, "bonus": [rule]}
-    (tmp_path / "s.yaml").write_text(yaml_text({**raw, "flow": [{"step": "finish"}]}))
-    with pytest.raises(StudyError) as caught:
-        load_study(str(tmp_path / "s.yaml"))
-    assert [issue.where for issue in caught.value.found] == [f"bonus[0].{where}"]

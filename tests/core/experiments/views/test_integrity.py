@@ -5,9 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.views.integrity import WrittenScreen, WrittenSession, WrittenText, dossiers
+from experiments.views.integrity import (
+    WrittenScreen,
+    WrittenSession,
+    WrittenText,
+    containment,
+    dossiers,
+    resemblance,
+    runs,
+)
 from experiments.views.screen_measures import ClientMeasures
-from experiments.views.text_likeness import containment, resemblance, runs
 
 STORY = "I first worked out how much one apple costs and then I multiplied that by twelve because a dozen was asked for"
 OTHER = "My guess is that the answer must be the second one since all the others are far too large for this question"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.instruments.query_labels import WRITE_IN_HEADER
+from experiments.instruments.scales import WRITE_IN_HEADER
 from storage.datasets.deposits import read_record, record_file
 from storage.db.engine import Database
 from storage.schemas.registry import schema

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from app.analysis import query_types
-from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.analysis import query_labels
 from app.analysis.mathconverse.queries import marks
-from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
 

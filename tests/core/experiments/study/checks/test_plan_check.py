@@ -147,14 +147,6 @@ def test_what_a_loop_varies_can_only_change_what_is_recorded_in_it(outcome: str,
     assert where == ([] if possible else [f"{H}.outcome"])
 
 
-def test_quotas_must_not_end_before_the_participants_are_there() -> None:
-    arms = [{"where": {"arm": arm}, "max": 9} for arm in ("ai", "none")]
-    assert [at for at, _ in found(plan(), quotas=[{"max": 19}])] == ["plan.participants"]
-    assert [at for at, _ in found(plan(), quotas=arms)] == ["plan.participants"]
-    assert study_of(plan(), quotas=[{"max": 20}]).file.quotas[0].max == 20
-    assert [at for at, _ in found(plan(), quotas=[{"where": {"arm": "ai"}, "max": 0}])] == [f"{H}.contrast"]
-
-
 @pytest.mark.parametrize(
     ("outcome", "step", "where"),
     [
@@ -187,12 +179,6 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
         (plan({"claim": " "}), f"{H}.claim"),
         (plan(exclude=[]), "plan.exclude"),
         (plan({}, {}, {}, corrections={"main": "none"}), "plan.corrections.main"),
-        (plan(participants=15), "plan.participants"),
-        (
-            plan({"contrast": {"factor": "step", "treatment": "after", "control": "before"}}, participants=7),
-            "plan.participants",
-        ),
-        (plan(looks={"at": [0.5, 0.9, 1]}), "plan.looks.at[0]"),
     ],
 )
 def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:
