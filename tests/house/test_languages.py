@@ -11,7 +11,7 @@ import pytest
 from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
-from experiments.instruments import dices_safety, query_labels, scales
+from experiments.instruments import dices_safety, scales
 from experiments.session.conversation import STOPPED, UNANSWERED
 from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED
 from experiments.session.outcomes import COMMON
@@ -116,7 +116,7 @@ def _of_instruments() -> Iterator[str]:
     for edition in dices_safety.REASONS.values():
         for heading, reasons in edition.items():
             yield from (heading, *reasons.values())
-    yield from (*query_labels.LABELS.values(), query_labels.WRITE_IN)
+    yield from (*scales.LABELS.values(), scales.WRITE_IN)
 
 
 @cache
