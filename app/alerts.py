@@ -119,7 +119,6 @@ def full_disks(settings: Settings) -> Iterator[Condition]:
 
 
 def explained(alert: Alert) -> tuple[str, str]:
-    """What happened, in one line, and the next step."""
     key, data = alert.key, alert.data
     match key.kind:
         case "models":
@@ -166,7 +165,6 @@ def updated(known: Sequence[Alert], observed: Sequence[Condition], now_us: int) 
 
 
 def message(alert: Alert, console: str) -> str:
-    """The text of a message about an alert that has opened or closed."""
     what, to_do = explained(alert)
     return f"Alert: {what}\n{to_do}\n{link(alert.key, console)}" if alert.closed_us is None else f"Over: {what}"
 
@@ -196,7 +194,6 @@ class AlertWatch:
         self._unsaved: tuple[Alert, ...] = ()
 
     async def run(self) -> None:
-        """Check until cancelled."""
         while True:
             await asyncio.sleep(CHECK_S)
             try:

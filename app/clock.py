@@ -43,15 +43,12 @@ class SystemClock:
         self._offset_ns = max(now_ns, 1000 * least_us) - time.monotonic_ns()
 
     def now_us(self) -> int:
-        """Microseconds UTC since 1970."""
         return (self._offset_ns + time.monotonic_ns()) // 1000
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         await asyncio.sleep(seconds)
 
     async def wait(self, seconds: float) -> None:
-        """Let time pass."""
         await asyncio.sleep(seconds)
 
 
@@ -62,7 +59,6 @@ class VirtualClock:
         self._now_us = start_us
 
     def now_us(self) -> int:
-        """Microseconds UTC since 1970, as far as it was moved."""
         return self._now_us
 
     async def sleep(self, seconds: float) -> None:
@@ -71,15 +67,12 @@ class VirtualClock:
         await asyncio.sleep(0)
 
     async def wait(self, seconds: float) -> None:
-        """Let virtual time pass, as `sleep` does: nothing outside of this process is waited for."""
         await self.sleep(seconds)
 
     def advance(self, seconds: float) -> None:
-        """Move on by so many seconds."""
         self._now_us += round(seconds * 1e6)
 
     def set(self, now_us: int) -> None:
-        """Begin anew at another time."""
         self._now_us = now_us
 
 
@@ -91,15 +84,12 @@ class HybridClock(VirtualClock):
         self._begun_ns = time.monotonic_ns()
 
     def now_us(self) -> int:
-        """Microseconds UTC since 1970: how far it was moved, and how long it has run."""
         return super().now_us() + (time.monotonic_ns() - self._begun_ns) // 1000
 
     async def wait(self, seconds: float) -> None:
-        """Let the world's time pass."""
         await asyncio.sleep(seconds)
 
     def set(self, now_us: int) -> None:
-        """Begin anew at another time."""
         super().set(now_us)
         self._begun_ns = time.monotonic_ns()
 
@@ -117,19 +107,15 @@ class PerTaskClock:
         self._kind = HybridClock if living else VirtualClock
 
     def begin(self, at_us: int) -> VirtualClock:
-        """The clock of this task from now on."""
         clock = self._kind(at_us)
         _OWN.set(clock)
         return clock
 
     def now_us(self) -> int:
-        """What time it is for this task."""
         return _OWN.get().now_us()
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass for this task."""
         await _OWN.get().sleep(seconds)
 
     async def wait(self, seconds: float) -> None:
-        """Let time pass for this task."""
         await _OWN.get().wait(seconds)

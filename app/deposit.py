@@ -55,7 +55,6 @@ class HuggingFace:
         self._api = huggingface_hub.HfApi(endpoint=server, token=token, library_name="parley")
 
     def create(self, export: ExportFolder, name: str) -> Deposit:
-        """A private repository, of the token's owner unless the name has another."""
         with self._explained():
             id_ = self._api.create_repo(name or export.study, repo_type=DATASET, private=True).repo_id
         return Deposit(to=self.name, server=self.server, id=id_, url=f"{self.server}/datasets/{id_}")
@@ -80,7 +79,6 @@ class HuggingFace:
             )
 
     def publish(self, deposit: Deposit) -> Deposit:
-        """The repository, public. The Hub gives a DOI on its own page only."""
         with self._explained():
             self._api.update_repo_settings(deposit.id, private=False, repo_type=DATASET)
         return deposit
@@ -110,7 +108,6 @@ class Zenodo:
         self.server, self._token = server, token
 
     def create(self, export: ExportFolder, name: str) -> Deposit:
-        """An empty deposition, with a DOI that is reserved for it."""
         self._metadata(export)
         made = self._json("POST", DEPOSITIONS, json={})
         doi = str(made["metadata"]["prereserve_doi"]["doi"])
@@ -142,7 +139,6 @@ class Zenodo:
                     raise DepositError(f"{file.name} was damaged on its way. Nothing was published. {CONTINUE}")
 
     def publish(self, deposit: Deposit) -> Deposit:
-        """The deposition, public, which registers the DOI."""
         done = self._json("POST", f"{_path(deposit)}/actions/publish")
         return deposit.model_copy(update={"url": done["record_url"], "doi": done["doi"]})
 

@@ -28,7 +28,7 @@ from app.backends.wire.http_client import client, proxy_of, trusted
 from app.backends.wire.streaming import WHOLE, bearer
 from app.config.model_servers import Server
 from app.config.secret import secret_in_use
-from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, overridden, unknown
+from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
 from app.errors import BackendError, SettingsError
 from app.studies.drafts import Drafts
 from app.web.throttled_log import ANOTHER_SITE
@@ -78,9 +78,6 @@ def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
     for sentence in unknown(names_in_use()):
         what, _, to_do = sentence.partition(". ")
         yield Diagnosis("warning", f"{what.rstrip('.')}.", to_do or "Correct its name, or remove it.")
-    for name in overridden():
-        what = f"{name} has one value in the environment, which is used, and another in {ENV_FILE}."
-        yield Diagnosis("warning", what, "Remove one of them.")
 
 
 def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
@@ -117,7 +114,6 @@ def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def _use(settings: Settings, database: Database) -> Iterator[Diagnosis]:
-    """Write to it as a server does."""
     product = probe(database)
     yield Diagnosis("ok", f"{redact_password(settings.database_url)} ({product}) can be read and written.")
     refuse_other_secret(database, secret_in_use(settings) or "")
@@ -246,7 +242,6 @@ async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Di
 
 
 def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether the settings have what each study's models need."""
     for study in deployment.studies:
         faults = asyncio.run(configuration_errors(study.file.models.values(), deployment.settings))
         for fault in faults:

@@ -61,7 +61,6 @@ class AloneCell:
         return replace(prompt, request=replace(prompt.request, problem=self.asked))
 
     def stored(self, position: int) -> StoredCell:
-        """The row that scoring reads."""
         return StoredCell(
             cell=self.key,
             kind="alone",

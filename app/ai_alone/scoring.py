@@ -30,7 +30,6 @@ def score(database: Database, study: str) -> int:
 
 
 def read_replies(database: Database, some: Iterable[StoredCell]) -> Iterator[ModelAnswer]:
-    """The answers of some cells, as far as they were wanted."""
     known = {one.cell: (METHODS.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in some}
     for (cell, sample), calls in groupby(stored(database, known), lambda one: (one.cell, one.sample)):
         method, problem, wanted = known[cell]

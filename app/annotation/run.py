@@ -56,7 +56,6 @@ class AnnotationResults:
 
 
 def plan_annotations(database: Database, study: str, origin: str, wanted: Sequence[Wanted]) -> AnnotationPlan:
-    """What each annotator is to ask its model about each finished conversation."""
     cells: list[AnnotationCell] = []
     known: list[FixedAnnotation] = []
     lacking: Counter[tuple[str, str]] = Counter()
@@ -99,7 +98,6 @@ def _stored_cell(number: int, cell: AnnotationCell) -> StoredCell:
 
 
 def collect_results(database: Database, plan: AnnotationPlan, run: str) -> AnnotationResults:
-    """Collect the annotations from stored replies, and those known without a call."""
     by_stream: dict[str, list[Annotation]] = {}
     for one in plan.known:
         found = Annotation(one.conversation.about, one.annotator, "", one.values, run, "")
@@ -135,7 +133,6 @@ def _replied(database: Database, plan: AnnotationPlan) -> Iterator[tuple[Annotat
 
 
 def describe_plan(study_hash: str, plan: AnnotationPlan, origin: str) -> dict[str, Any]:
-    """The facts about a run of this plan for the log."""
     by = sorted({(cell.annotator.name, cell.asked.label) for cell in plan.cells})
     names, models = ([*dict.fromkeys(column)] for column in (zip(*by, strict=True) if by else ((), ())))
     settings = {cell.annotator.name: settings_of(cell.annotator) for cell in plan.cells}
@@ -143,7 +140,6 @@ def describe_plan(study_hash: str, plan: AnnotationPlan, origin: str) -> dict[st
 
 
 def settings_of(annotator: Annotator) -> dict[str, Any]:
-    """What an export says of how an annotator asked."""
     return {
         "temperature": annotator.temperature,
         "max_tokens": annotator.max_tokens,

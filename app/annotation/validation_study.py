@@ -1,13 +1,13 @@
 """An annotator verified by people: a random sample of what it annotated, as a study in which people answer the same.
 
 Each field of the annotator's answer becomes a question of the form. What the model and a person say is compared as a
-short text (`says`), in which both speak alike; lists of free words are asked, and not compared.
+short text (`says`), in which both speak alike, field by field; lists of free words are asked, and not compared.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from app.annotation.annotators.json_reply import Schema
 from app.errors import AnnotatorUnknown
 from experiments.session.annotations import ConversationRef
 from experiments.session.seeded_random import shuffled
+from storage.db.engine import Database
 from storage.db.private_files import make_folder, writing
 from storage.reports.conversations import Conversation
+from storage.reports.session_views import Label, labels
 from storage.yaml_text import yaml_text
 
 NULL, YES, NO = "null", "yes", "no"
@@ -31,8 +33,6 @@ ID_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class AnnotationField:
-    """A field of an annotator's answer, as people are asked for it."""
-
     name: str
     schema: Schema
 
@@ -126,7 +126,6 @@ def _public_id(secret: str, stream: str, about: ConversationRef) -> str:
 
 
 def draw_sample(held: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
-    """A random sample of this size; a seed always gives the same sample."""
     by_id = {public_id(secret, one): one for one in held}
     return [by_id[name] for name in shuffled(list(by_id), seed, "sample")[:number]]
 
@@ -188,3 +187,34 @@ def _study(annotator: Annotator, asked: Sequence[Mapping[str, Any]], number: int
 def _plain(guide: str) -> str:
     """A model's instructions as a page's text: names in braces would be filled there."""
     return guide.replace("{{", "{ {")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPairs:
+    field: AnnotationField
+    pairs: tuple[tuple[str, str, str, str], ...]
+    """Of each label: the conversation, the rater, what the annotator says, and what they say."""
+
+
+def compare_answers(
+    database: Database,
+    annotator: Annotator,
+    annotated: Sequence[tuple[Conversation, Mapping[str, Any]]],
+    study: tuple[str, str | None],
+    secret: str,
+) -> list[AnswerPairs]:
+    """Every label of a label study (name and origin) with its annotation; raises AnnotatorUnknown without any."""
+    known = {public_id(secret, one): (one, values) for one, values in annotated}
+    given = [label for label in labels(database, *study, STEP) if label.problem in known]
+    if not given:
+        raise AnnotatorUnknown(f"none of these conversations has been labelled in {study[0]!r} yet")
+    asked = fields(annotator, (known[label.problem][0] for label in given))
+    return [AnswerPairs(field, tuple(_pairs(field, known, given))) for field in asked]
+
+
+def _pairs(
+    field: AnnotationField, known: Mapping[str, Any], given: Iterable[Label]
+) -> Iterator[tuple[str, str, str, str]]:
+    for label in given:
+        values = known[label.problem][1]
+        yield label.problem, label.rater, field.says(values.get(field.name)), field.says(label.values.get(field.name))

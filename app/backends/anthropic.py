@@ -15,10 +15,10 @@ from app.backends.base import (
     BackendOptions,
     Completion,
     Delta,
-    OptionsCache,
     Request,
     Sleep,
     as_chat_messages,
+    parse_options,
     system_of,
 )
 from app.backends.registry import backend
@@ -72,17 +72,15 @@ class Anthropic:
         self._server = server = server or _own_server(settings)
         self._path = path_at(server, "messages")
         self._client = client(settings, server, headers_for(server))
-        self._options = OptionsCache(AnthropicOptions)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        sent = encoded(_body(request, self._options.read(request.options), stream=True))
+        sent = encoded(_body(request, parse_options(AnthropicOptions, request.options), stream=True))
         opening = self._client.stream("POST", self._path, content=sent, headers=STREAM)
         dialect = Dialect(request.model)
         return streamed(self._server, opening, SseFraming(), Messages(), dialect, dialect.splitter(), message_reply)
 
     async def whole(self, request: Request) -> Completion:
-        """Give the reply once it is whole: a small part of the work of a stream."""
-        sent = encoded(_body(request, self._options.read(request.options), stream=False))
+        sent = encoded(_body(request, parse_options(AnthropicOptions, request.options), stream=False))
         with masking(self._server, sent):
             response = await self._client.post(self._path, content=sent, headers=WHOLE)
             dialect = Dialect(request.model)
@@ -93,7 +91,6 @@ class Anthropic:
 
 
 def headers_for(server: Server) -> dict[str, str]:
-    """The headers of every request: the version of the API, and the server's key, where it has one."""
     key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
     return {"anthropic-version": VERSION, **key}
 

@@ -8,7 +8,7 @@ connection at once.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -20,7 +20,6 @@ from problems.problem import Problem
 
 Role = Literal["system", "user", "assistant"]
 JSON = JsonValue
-MOST_KNOWN = 100
 Sleep = Callable[[float], Awaitable[None]]
 """How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's."""
 
@@ -97,8 +96,6 @@ Delta = TextDelta | ReasoningDelta | ReasoningEnd | StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply that came in one piece, and all that went over the wire for it."""
-
     text: str
     end: StreamEnd
     raw: str
@@ -136,23 +133,6 @@ def parse_options(schema: type[Parsed], options: Mapping[str, JSON]) -> Parsed:
     except ValidationError as error:
         faults = " ".join(_fault(fault, list(schema.model_fields)) for fault in error.errors())
         raise BackendRejected(f"The model's options cannot be used: {faults}", reason="bad_options") from None
-
-
-class OptionsCache(Generic[Parsed]):
-    """Reads options, and remembers those it has read: requests come with the same ones, of few models, for hours."""
-
-    def __init__(self, schema: type[Parsed]) -> None:
-        self._schema = schema
-        self._known: dict[int, tuple[Mapping[str, JSON], Parsed]] = {}
-        """By which object they are, as 1 and true are equal; the object is kept, so that its number stays its own."""
-
-    def read(self, options: Mapping[str, JSON]) -> Parsed:
-        """The options, parsed once for each set of them; raises as `parse_options` does."""
-        if id(options) not in self._known:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[id(options)] = options, parse_options(self._schema, options)
-        return self._known[id(options)][1]
 
 
 def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> list[str]:

@@ -86,7 +86,6 @@ class _Progress:
                 return (TextDelta(held), delta) if held else (delta,)
 
     def counts(self, delta: Delta) -> bool:
-        """Count a delta; whether it is passed on."""
         match delta:
             case TextDelta(text):
                 self.chars += len(text)

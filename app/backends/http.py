@@ -1,11 +1,13 @@
 """Any endpoint that takes JSON and answers with JSON, described in the study: what is asked, and where the text is.
 
-`wire/http_client` sends the request, `wire/http_template` fills in its body, `wire/http_decoder` reads the response.
+`wire/http_client` sends the request, `wire/http_decoder` reads the response. In the body `{{name}}` stands for a value,
+which is put in as what it is, never pasted as text: what people have written is never searched for names.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+import re
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Literal, Self
 from urllib.parse import quote
 
@@ -15,13 +17,17 @@ from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, as_ch
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialects
 from app.backends.wire.http_decoder import HttpDecoder, LineFraming, ValuePaths, WholeFraming
-from app.backends.wire.http_template import NAME, faults_in, fill, names_in
 from app.backends.wire.sse import SseFraming
 from app.backends.wire.streaming import STREAM, Framing, bearer, encoded, streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import SettingsError
+from problems.errors import did_you_mean
 
+NAMES = ("messages", "prompt", "system", "model", "temperature", "max_tokens")
+TEXTS = ("prompt", "system", "model")
+"""Those that can also stand inside a longer text."""
+NAME = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFraming, "lines": LineFraming}
 
 
@@ -72,8 +78,6 @@ class HttpOptions(BackendOptions):
 
 @backend("http", server="required")
 class Http:
-    """A client of one server; what its endpoints are like, each model's options say."""
-
     Options = HttpOptions
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
@@ -109,3 +113,53 @@ def _body(request: Request, options: HttpOptions) -> dict[str, JSON]:
         "max_tokens": request.max_tokens,
     }
     return fill(options.body, values)
+
+
+def names_in(template: JSON) -> Iterator[str]:
+    for text in _strings(template):
+        yield from NAME.findall(text)
+
+
+def faults_in(template: JSON) -> Iterator[str]:
+    """What is wrong with a template: names that are none, and values inside a text that are no text."""
+    for text in _strings(template):
+        for name in NAME.findall(text):
+            if name not in NAMES:
+                yield f"{{{{{name}}}}} is no value; allowed: {', '.join(NAMES)}.{did_you_mean(name, NAMES)}"
+            elif name not in TEXTS and not NAME.fullmatch(text):
+                yield f"{{{{{name}}}}} must stand alone, not inside a text"
+
+
+def _strings(template: JSON) -> Iterator[str]:
+    match template:
+        case str():
+            yield template
+        case dict() | list():
+            for part in template.values() if isinstance(template, dict) else template:
+                yield from _strings(part)
+        case _:
+            return
+
+
+def fill(template: Mapping[str, JSON], values: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {key: _fill(part, values) for key, part in template.items() if not _lacks(part, values)}
+
+
+def _lacks(template: JSON, values: Mapping[str, JSON]) -> bool:
+    """Whether it is the name of a value that the study does not give."""
+    alone = NAME.fullmatch(template) if isinstance(template, str) else None
+    return alone is not None and values[alone[1]] is None
+
+
+def _fill(template: JSON, values: Mapping[str, JSON]) -> JSON:
+    match template:
+        case str():
+            if alone := NAME.fullmatch(template):
+                return values[alone[1]]
+            return NAME.sub(lambda found: str(values[found[1]] or ""), template)
+        case dict():
+            return fill(template, values)
+        case list():
+            return [_fill(one, values) for one in template if not _lacks(one, values)]
+        case _:
+            return template

@@ -21,8 +21,6 @@ SERVERS = env_name("model_servers")
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
-    """A model, and by what name the data know it."""
-
     label: str
     model: ModelSpec
 

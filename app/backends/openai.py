@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Completion, Delta, OptionsCache, Request, Sleep
+from app.backends.base import JSON, BackendOptions, Completion, Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
 from app.backends.wire.dialect import Dialect, Dialects, SystemRole
@@ -90,7 +90,6 @@ class OpenAI:
         self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
         self._marks_reasoning = server.url.startswith(MARKING)
-        self._options = OptionsCache(OpenAIOptions)
         self._dialects = Dialects()
         # The client's transport adds the key. What the SDK would add, also from variables, it leaves out.
         http_client = client(settings, server, bearer(server))
@@ -99,7 +98,7 @@ class OpenAI:
         )
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        options, dialect = self._options.read(request.options), self._dialects.of(request)
+        options, dialect = parse_options(OpenAIOptions, request.options), self._dialects.of(request)
         responses = options.api == "responses"
         decoder, whole = (Responses(), response_reply) if responses else (ChatCompletions(), chat_reply)
         splitter = self._splitter(dialect, options)
@@ -107,10 +106,9 @@ class OpenAI:
         return streamed(self._server, opening, SseFraming(), decoder, dialect, splitter, whole)
 
     async def whole(self, request: Request) -> Completion:
-        """Give the reply once it is whole: a small part of the work of a stream."""
         import httpx2
 
-        options, dialect = self._options.read(request.options), self._dialects.of(request)
+        options, dialect = parse_options(OpenAIOptions, request.options), self._dialects.of(request)
         read = response_reply if options.api == "responses" else chat_reply
 
         async def post(sent: bytes) -> Completion:

@@ -28,7 +28,6 @@ class Provider:
     options: Mapping[str, object] = field(default_factory=dict)
 
     def setting(self, name: str) -> str:
-        """The setting that makes it known as `name`."""
         server = {"url": self.url} | ({"key": KEY} if self.needs_key else {})
         return f"{env_name('model_servers')}='{json.dumps({name: server})}'"
 
@@ -82,7 +81,6 @@ def named(word: str) -> str | None:
 
 
 def how_reached(word: str) -> str:
-    """A sentence that says how a server is reached that was named as if it were a backend."""
     if (name := named(word)) is None:
         return (
             f" A server that speaks OpenAI's protocol is reached by `backend: {BACKEND}` with `server: NAME`, and that "

@@ -26,9 +26,7 @@ class BackendClass(Protocol):
     """The class of a backend: makes it, and knows its options."""
 
     @property
-    def Options(self) -> type[BackendOptions]:
-        """What a study file may say in `options:` of this backend's models."""
-        ...
+    def Options(self) -> type[BackendOptions]: ...
 
     def __call__(self, *given: Any) -> Backend:
         """Make the backend from (settings, sleep) or (settings, sleep, server); raise a SettingsError if it cannot."""
@@ -91,7 +89,6 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
 
 
 async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) -> tuple[str, ...]:
-    """Say of each model that could not reply here what it lacks, once each."""
     found: list[str] = []
     for model in models:
         try:
@@ -102,12 +99,10 @@ async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) 
 
 
 def asks_servers(name: str) -> bool:
-    """Whether the backend `name` asks a model server; others play, for time as well."""
     return BACKENDS.find(name).server != "none"
 
 
 def check_server(name: str, server: str | None) -> list[str]:
-    """Say what is wrong with a study's naming this server, or none, for a model of the backend `name`."""
     use = BACKENDS.find(name).server
     if server and use == "none":
         return [f"the backend {name!r} asks no server; leave `server: {server}` out"]
@@ -121,7 +116,6 @@ def options_of(name: str) -> type[BackendOptions]:
 
 
 def check_options(name: str, options: Mapping[str, JSON]) -> list[str]:
-    """Say all that is wrong with the `options:` that a study file gives a model of the backend `name`."""
     try:
         return option_faults(options_of(name), options)
     except BackendRejected as error:

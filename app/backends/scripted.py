@@ -129,7 +129,6 @@ def _answer(problem: Problem, wrong: float, chance: random.Random) -> str:
 
 
 def _extracted(problem: Problem | None, text: str) -> str:
-    """The JSON object that ChatBench's extractor is asked for."""
     answer = _said(text, problem)
     if answer is None:
         return json.dumps({"attempted_answer": False})

@@ -30,8 +30,6 @@ LOOK_S = 0.2
 
 
 class AttemptWriter:
-    """The attempts of a run, on their way to the database by the log's writer."""
-
     def __init__(self, database: Database) -> None:
         self._log = Log(database)
         self._failed: BaseException | None = None
@@ -73,7 +71,6 @@ class RunStop:
         self._lanes = lanes
 
     def set(self, why: str) -> None:
-        """End the run; the first reason counts."""
         self.why = self.why or why
         for lane in self._lanes.values():
             lane.leaving.give()

@@ -63,14 +63,12 @@ class ModelQueue:
         self.completion_tokens += end.completion_tokens or 0
 
     def failing(self, error: BackendError) -> None:
-        """A request failed; the model may be given up."""
         denied = isinstance(error, BackendDenied) and self.breaker.is_open
         silent_s = max(time.monotonic() - self.heard_s, error.retry_after_s or 0.0)
         if denied or (isinstance(error, BackendUnavailable) and silent_s > self.patience_s):
             self.stop(error)
 
     def gave_up(self, error: BackendError, cell: str) -> None:
-        """A call of a cell was given up; the model may be, too."""
         if error.reason in SETTLED:
             self._reset_rejections()
             self.refused += 1

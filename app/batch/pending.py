@@ -18,8 +18,6 @@ from storage.db.engine import Database
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """A model on a server, which has its own rate limit."""
-
     backend: str
     server: str | None
     name: str
@@ -27,8 +25,6 @@ class ModelKey:
 
 @dataclass(slots=True)
 class Sample:
-    """One repetition of a cell, on its way through the steps."""
-
     cell: Task
     key: str
     number: int
@@ -73,7 +69,6 @@ class PendingSamples:
 
     @property
     def known(self) -> Collection[CellProgress]:
-        """Every cell that asks something, once."""
         return self._known.values()
 
     @property
@@ -106,7 +101,6 @@ class PendingSamples:
         self._of[where].append(known)
 
     def refresh(self, database: Database, cells: Sequence[Task]) -> None:
-        """Record which samples of some cells are stored."""
         steps = {cell.key: cell.steps for cell in cells}
         for key, sample, count, ended in progress(database, steps):
             if key in self._known:

@@ -42,8 +42,6 @@ class RunLimits:
 
 @dataclass(slots=True)
 class RunProgress:
-    """How far a run is, in samples."""
-
     samples: int
     reused: int
     """Those that were complete before the run."""

@@ -141,7 +141,6 @@ class _Runner:
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     async def _feed(self, where: ModelKey, lane: ModelQueue) -> None:
-        """Let a lane's samples begin, as there is room."""
         for sample in self._survey.missing(where):
             await lane.room.acquire()
             if self._stop.why or lane.stopped:
@@ -208,7 +207,6 @@ class _Runner:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """End the run gracefully at the first signal, and immediately at the second."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -25,8 +25,6 @@ class Prompt:
 
 
 class Task(Protocol):
-    """One thing that one model is asked, in one or more steps."""
-
     @property
     def key(self) -> str: ...
 

@@ -118,7 +118,6 @@ class HttpParticipant:
         return self._read(await self._send("POST", "/api/look", json={"view": "screen"}))[0]
 
     async def act(self, kind: str, values: Mapping[str, Any]) -> str:
-        """Act on the screen that was received last; returns why it was refused, or nothing."""
         screen = self.screen
         if screen is None:
             raise VisitFailed("no screen was received yet")

@@ -140,7 +140,6 @@ def _listed(values: Mapping[str, str]) -> str:
 
 
 async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: str) -> tuple[Event, ...]:
-    """The facts of a bot that has come to the step."""
     alike = replace(offline(study, price=None), hash=study.hash)
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{folder}/walk.db")
@@ -170,7 +169,6 @@ async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: s
 async def _start_session(
     runtime: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str
 ) -> LoadedSession:
-    """A session in the cell, as all others are shut."""
     data = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
     return await runtime.enrol(
         study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), data=data
@@ -180,7 +178,6 @@ async def _start_session(
 async def _comes(
     runtime: SessionService, clock: VirtualClock, live: LoadedSession, step: str, *, careful: bool
 ) -> bool:
-    """Let the bot act until the step is before it; whether it came there."""
     bot = RandomBot(live.state.seed)
     for _ in range(MOST_CLICKS if step else 0):
         await runtime.settled(live.stream)

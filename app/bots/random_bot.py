@@ -79,7 +79,6 @@ class RandomBot:
         return (reading + thinking + CHOOSING_S * (1 + len(values)) + typing) * self._random.lognormvariate(0, 0.3)
 
     def act(self, screen: Screen) -> tuple[str, dict[str, Any]]:
-        """What it does on a screen: an action that is offered, and its values."""
         chat, actions = screen.panel.chat, screen.actions
         if "rate" in actions and chat:
             return "rate", self.fill(screen, chat.rating)
@@ -126,7 +125,6 @@ class RandomBot:
         return self._random.choice(REMARKS)
 
     def _judgements(self, screen: Screen, fields: Sequence[Field]) -> dict[str, Any]:
-        """The answers that follow from tendencies, by the fields' names."""
         replies, mood = _replies(screen), self._chance()
         opinions = [self._tends.opinion(reply, self._chance()) for reply in replies]
         item = "\n".join(_items(screen))

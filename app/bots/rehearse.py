@@ -2,6 +2,9 @@
 
 Nothing here reads the database: where somebody works out a right answer, `answers` of the caller has it. A rehearsal
 that is stopped leaves everybody where they stand; what the server has accepted is on disk.
+
+Who comes when, leaves or comes back is drawn from a seed: the same study and seed give the same visits, and more people
+only add to them. Times are those of people, in seconds. The shares are chosen so that 60 people meet every case.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,15 +21,69 @@ import httpx2
 
 from app.bots.http_participant import HttpParticipant, Measured
 from app.bots.random_bot import RandomBot
-from app.bots.rehearsal_plan import Visit
 from app.errors import VisitFailed
+from experiments.session.seeded_random import uniform
 from experiments.study.screen import Screen
 
+LEAVES = 0.15
+"""The share of people who leave before the end, within their first LEAVES_WITHIN clicks."""
+COMES_BACK = 0.5
+"""The share of those who leave that come back by their link, after AWAY_S, and stay."""
+RELOADS = 0.04
+"""The probability that somebody reloads the page before a click."""
+LEAVES_WITHIN = 10
+AWAY_S = (300.0, 1_800.0)
 TIMEOUT_S = 60.0
 MOST_CLICKS = 5_000
 MOST_REFUSALS = 20
 """After so many refusals in a row somebody gives up."""
 REFUSED_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A rehearsed participant: comes `arrives_s` after the beginning, leaves after so many clicks (None: stays), and
+    comes back after `away_s` (None: never)."""
+
+    name: str
+    arrives_s: float
+    leaves_after: int | None = None
+    away_s: float | None = None
+
+    @property
+    def drops_out(self) -> bool:
+        return self.leaves_after is not None and self.away_s is None
+
+    def reloads(self, click: int) -> bool:
+        return uniform(self.name, f"reload {click}") < RELOADS
+
+
+def planned_visits(study: str, people: int, seed: str, over_s: float) -> tuple[Visit, ...]:
+    """The visits in the order of arrival, which is equally likely at every moment of `over_s` seconds."""
+    return tuple(sorted((_visit(f"{study}:{seed}:{number}", over_s) for number in range(people)), key=_arrival))
+
+
+def remaining_visits(visits: Collection[Visit], begun: Collection[str], ended: Collection[str]) -> tuple[Visit, ...]:
+    """The visits that are left of a rehearsal that was stopped, by the names of those who had begun and ended: nobody
+    comes who had ended or was to drop out; those who had begun come at once, and stay."""
+    left = [visit for visit in visits if visit.name not in ended and not (visit.name in begun and visit.drops_out)]
+    return tuple(sorted((Visit(visit.name, 0.0) if visit.name in begun else visit for visit in left), key=_arrival))
+
+
+def _visit(name: str, over_s: float) -> Visit:
+    arrives_s = over_s * uniform(name, "arrival")
+    if uniform(name, "leaves") >= LEAVES:
+        return Visit(name, arrives_s)
+    after = 1 + int(LEAVES_WITHIN * uniform(name, "clicks"))
+    least_s, most_s = AWAY_S
+    away_s = least_s + (most_s - least_s) * uniform(name, "away")
+    return Visit(name, arrives_s, after, away_s if uniform(name, "returns") < COMES_BACK else None)
+
+
+def _arrival(visit: Visit) -> float:
+    return visit.arrives_s
+
+
 Answers = Callable[[Visit, Screen], Awaitable[Mapping[str, Any]]]
 """The right answers of the screen that somebody sees, if this person finds them; otherwise nothing."""
 
@@ -89,7 +146,6 @@ class _RehearsedParticipant:
     visit: Visit
 
     async def take_part(self) -> None:
-        """Come, and go on to the end, or leave; perhaps come back later."""
         if await self._come(self.visit.leaves_after):
             return
         if self.visit.away_s is None:
@@ -133,7 +189,6 @@ class _RehearsedParticipant:
         return screen.ended
 
     async def _click(self, bot: RandomBot, browser: HttpParticipant, screen: Screen) -> str:
-        """Read, think, type and click; returns why it was refused, or nothing."""
         kind, values = bot.act(screen)
         if kind == "submit":
             values |= await self.rehearsal.answers(self.visit, screen)
@@ -144,5 +199,4 @@ class _RehearsedParticipant:
         return await browser.act(kind, values)
 
     async def _pass(self, seconds: float) -> None:
-        """Let a person's time pass."""
         await asyncio.sleep(seconds / self.rehearsal.speed)

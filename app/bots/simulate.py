@@ -108,14 +108,12 @@ class SimulatedSession:
 async def simulate(
     runtime: SessionService, clock: VirtualClock, study: Study, count: int, seed: str
 ) -> AsyncIterator[SimulatedSession]:
-    """Finish `count` sessions by chance, one after another."""
     for label, arrives_us in arrivals(study, count, seed):
         clock.set(arrives_us)
         yield await simulate_session(runtime, clock, study, label)
 
 
 def arrivals(study: Study, count: int, seed: str, cast: SimulatedUserConfig = RANDOM) -> Iterator[tuple[str, int]]:
-    """The labels of sessions, each with when it begins."""
     arrival_us = START_US
     for number in range(count):
         label = label_of(study, seed, number) + cast.label
@@ -124,7 +122,6 @@ def arrivals(study: Study, count: int, seed: str, cast: SimulatedUserConfig = RA
 
 
 def wait_until_open(clock: VirtualClock, screen: Screen) -> None:
-    """Let the time pass until a screen may be left."""
     opens_us = screen.timing.opens_us if screen.timing else None
     if opens_us is not None and opens_us > clock.now_us():
         clock.set(opens_us)

@@ -30,7 +30,6 @@ DOUBT = 0.15
 
 
 def trait(of: str, name: str) -> float:
-    """A standard normal number that depends only on the two texts."""
     return STANDARD.inv_cdf(min(max(uniform(of, name), 1e-9), 1 - 1e-9))
 
 
@@ -45,7 +44,6 @@ class Tendencies:
 
     @classmethod
     def of(cls, person: str) -> Self:
-        """The traits of a person, by their label."""
         low, high = CARE
         care = low + (high - low) * uniform(person, "care")
         return cls(trait(person, "skill"), trait(person, "strictness"), trait(person, "generosity"), care)

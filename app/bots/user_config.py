@@ -51,7 +51,6 @@ class SimulatedUserConfig:
         return f"{SIMULATED_PREFIX}{self.asked.label}" if self.asked else ""
 
     def enrolled_data(self) -> Mapping[str, Any]:
-        """What the fact `enrolled` says of the user of a session."""
         found: dict[str, Any] = {"kind": self.kind.name}
         if self.asked is not None:
             found |= {"model": self.asked.label, "name": self.asked.name, **self.asked.identity()}
@@ -59,12 +58,10 @@ class SimulatedUserConfig:
         return {"user": found, **({"models": SCRIPTED} if self.scripted else {})}
 
     def called(self, study: Study) -> tuple[ModelSpec, ...]:
-        """Every model that is called in its sessions of a study."""
         replying = without_servers(study) if self.scripted else study
         return (*replying.file.models.values(), *([self.asked.model] if self.asked else []))
 
     def user(self, study: Study, seed: str) -> User:
-        """The user of a session of this study."""
         found = self.kind.made(seed)
         if isinstance(found, ChatUser) and study.file.simulator_prompts is not None:
             found.prompts = study.file.simulator_prompts

@@ -86,7 +86,6 @@ class StopSignal:
 
     @asynccontextmanager
     async def heeded(self) -> AsyncIterator[None]:
-        """A context in which waiting ends when the signal is given."""
         try:
             async with asyncio.timeout(0 if self.given else None) as wait:
                 self._waits.add(wait)
@@ -227,7 +226,6 @@ def _settled(attempt: Attempt, most: float) -> float:
 
 
 def cost_of(model: ModelSpec, end: StreamEnd) -> float | None:
-    """The cost of a reply; None if the model has no price, or the server did not report the tokens."""
     price, prompt, completion = model.price, end.prompt_tokens, end.completion_tokens
     return None if price is None or prompt is None or completion is None else price.of(prompt, completion)
 

@@ -49,7 +49,6 @@ class CircuitBreaker:
         self.failed, self.last = 0, ""
 
     def failed_again(self, session: str, error: BackendError) -> None:
-        """A call failed: count it if it says that the server fails everybody."""
         if not isinstance(error, BackendUnavailable | BackendDenied):
             self.left()
         elif session != self.last:

@@ -46,8 +46,6 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """Decides when the next call to a model may start."""
-
     def __init__(
         self,
         requests_per_minute: float | None = None,
@@ -61,7 +59,6 @@ class RateLimiter:
         self._waiting = self._replies = self._written = 0
 
     def expected_tokens(self, request: Request) -> int:
-        """The estimated number of tokens of a call, from the replies so far."""
         most = min(request.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
         usual = self._written // self._replies if self._replies else most
         return sum(len(message.text) for message in request.messages) // CHARS_PER_TOKEN + usual

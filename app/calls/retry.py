@@ -21,8 +21,6 @@ MOST_DOUBLED = 16
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The number of attempts per reply and the pauses between them."""
-
     tries: int
     wait_s: float
     longest_wait_s: float
@@ -33,11 +31,9 @@ class RetryPolicy:
 
     @property
     def longest_admission_s(self) -> float:
-        """The maximum time that a call may wait for the rate limiter."""
         return float("inf") if self.patient else self.longest_wait_s
 
     def counts(self, error: BackendError) -> bool:
-        """Whether a failure is one of the tries."""
         return not (self.patient and error.reason == BUSY)
 
     def pause_s(self, error: BackendError, number: int, tries: int, broken: int, seed: str) -> float | None:

@@ -120,7 +120,6 @@ def run_(
 
 
 def _describe(study: Study, request: AiAloneRequest, planned: Sequence[AloneCell]) -> dict[str, Any]:
-    """What a run records of itself."""
     return {
         "hash": study.hash,
         "models": list(dict.fromkeys(cell.terms.asked.label for cell in planned)),
@@ -208,7 +207,6 @@ def _listed(given: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _show(database: Database, study: str, as_json: bool) -> None:
-    """Show results by model, method and dataset."""
     progress = method_progress(database, study)
     if as_json:
         show(progress, as_json)

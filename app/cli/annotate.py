@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ValidationError
 
-from app.annotation.agreement import AnswerPairs, compare_answers
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import ANNOTATORS, annotators
 from app.annotation.run import (
@@ -21,7 +20,7 @@ from app.annotation.run import (
     plan_annotations,
     save_annotations,
 )
-from app.annotation.validation_study import draw_sample, public_id, write_sample
+from app.annotation.validation_study import AnswerPairs, compare_answers, draw_sample, public_id, write_sample
 from app.backends.model_ref import parse_model_ref
 from app.batch.cost_estimate import estimate
 from app.batch.plan import RunLimits, RunPlan
@@ -258,7 +257,6 @@ def _annotated(
 
 
 def _verified(one: AnswerPairs) -> FieldAgreement | None:
-    """The agreement on a field; None for lists of free text."""
     from app.analysis.annotator_agreement import Pair, verified
 
     if not one.field.compared:

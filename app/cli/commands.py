@@ -40,7 +40,7 @@ CORE: Mapping[str, Mapping[str, CommandEntry]] = {
     "Run a study": {
         "up": CommandEntry("app.cli.up", "Serve participants and the console together.", STARTING),
         "serve": CommandEntry("app.cli.study", "Serve studies to participants.", STARTING),
-        "console": CommandEntry("app.cli.console", "Serve the researchers' console.", STARTING_CONSOLE),
+        "console": CommandEntry("app.cli.up", "Serve the researchers' console.", STARTING_CONSOLE),
         "rehearse": CommandEntry("app.cli.rehearse", "Send simulated participants through the running server."),
         "recruit": CommandEntry("app.cli.recruit", "Open, pause or close a study; quotas, budgets, links."),
         "payments": CommandEntry("app.cli.payments", "Write payment files: bonuses, approvals, an overview."),
@@ -54,7 +54,7 @@ CORE: Mapping[str, Mapping[str, CommandEntry]] = {
     "Data and analysis": {
         "export": CommandEntry("app.cli.datasets", "Export a study's data as csv or JSON, with a codebook."),
         "deposit": CommandEntry("app.cli.deposit", "Deposit an export at the Hugging Face Hub or Zenodo."),
-        "metadata": CommandEntry("app.cli.metadata", "Record the publication metadata of a dataset."),
+        "metadata": CommandEntry("app.cli.publish", "Record the publication metadata of a dataset."),
         "report": CommandEntry("app.cli.report", "Write a report: participants, results, quality and cost."),
         "import": CommandEntry("app.cli.datasets", "Import, or check, the files of a released dataset."),
         "annotate": CommandEntry("app.cli.annotate", "Annotate conversations with a model, and check agreement."),
@@ -100,7 +100,6 @@ SHOWN |= {name: entry.does for one in extensions() for name, entry in one.shown.
 
 
 def panel_of(name: str) -> str:
-    """The heading under which a command is listed."""
     return next(panel for panel, entries in PANELS.items() if name in entries)
 
 
@@ -113,18 +112,12 @@ def _plain_flags(params: list[Any]) -> list[Any]:
 
 
 class Command(TyperCommand):
-    """A command."""
-
     def get_params(self, ctx: Any) -> list[Any]:
-        """The arguments and options, with `--help`."""
         return _plain_flags(super().get_params(ctx))
 
 
 class Group(TyperGroup):
-    """A command with commands of its own."""
-
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, with `--help`."""
         return _plain_flags(super().get_params(ctx))
 
 
@@ -132,7 +125,6 @@ class _Parley(Group):
     """`parley` itself, which lists all commands and imports one when it runs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the order of the help."""
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

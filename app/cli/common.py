@@ -100,7 +100,6 @@ ProlificExport = Annotated[
 
 
 def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
-    """The cell that `--where` names."""
     return parse_cell(where or (), study.factors, study.pools)
 
 
@@ -157,7 +156,6 @@ def published_study(study: str) -> tuple[Database, Study]:
 
 
 def participants() -> tuple[Database, Participants]:
-    """The database, and the recruiters' IDs in it."""
     settings = settings_in_use()
     database = existing_database(settings)
     return database, Participants(database, secret_for(settings, database))

@@ -33,14 +33,12 @@ def _beside(file: Path, why: str) -> Path:
 
 @contextmanager
 def _copying(what: str) -> Iterator[OnProgress]:
-    """Show a progress bar."""
     with progress_bar(TaskProgressColumn()) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _summary(checked: BackupCheck) -> str:
-    """What a database has: sessions, events, studies, and the newest event."""
     held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'event')}"
     if checked.last_us is None:
         return held

@@ -342,7 +342,6 @@ def _say_exported(exported: ExportManifest) -> None:
 
 @contextmanager
 def _reading() -> Iterator[Callable[[Path, int], None]]:
-    """Show a progress bar for each file that is read."""
     with progress_bar(DownloadColumn()) as bar:
         tasks: dict[Path, TaskID] = {}
 

@@ -119,7 +119,6 @@ def _print_gate(export: ExportFolder, report: GateReport) -> None:
 
 
 def _advice(export: ExportFolder, report: GateReport) -> str:
-    """What to do about open findings."""
     columns = [column for one in report.open for column in one.columns] or ["COLUMN"]
     again = f"parley export {export.study} --schema {export.schema} -o ANOTHER_FOLDER"
     return f"""What to do about open findings:

@@ -30,7 +30,6 @@ class LineFormatter(logging.Formatter):
     """A record as one line, whatever stands in it: each of its parts is bounded, and has no control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
         parts = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -46,10 +45,7 @@ class LineFormatter(logging.Formatter):
 
 
 class TextFormatter(LineFormatter):
-    """For people: time, level, where, what."""
-
     def line(self, parts: Mapping[str, str]) -> str:
-        """Between words."""
         raised = f" Traceback: {parts['raised']}" if "raised" in parts else ""
         return f"{parts['time']} {parts['level']} {parts['logger']}: {parts['message']}{raised}"
 
@@ -58,12 +54,10 @@ class JsonFormatter(LineFormatter):
     """For programs: an object with `time`, `level`, `logger`, `message`, and `raised` where something was."""
 
     def line(self, parts: Mapping[str, str]) -> str:
-        """As JSON."""
         return json.dumps(parts, ensure_ascii=False)
 
 
 def set_up(settings: Settings) -> None:
-    """Let everything in this process log so."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=settings.log_level, handlers=[handler])

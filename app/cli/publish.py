@@ -1,4 +1,4 @@
-"""The commands that create and publish studies: new, publish."""
+"""The commands that create and publish studies, and what is said of their data: new, publish, metadata."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
+from pydantic import BaseModel, ValidationError
+
 from app.cli.commands import command
-from app.cli.common import StudyFile, argument, option, settings_in_use
+from app.cli.common import StudyFile, StudyName, argument, existing_database, name_of, option, settings_in_use
 from app.cli.printing import echo, warn
+from app.cli.show import require_known
 from app.clock import SystemClock
 from app.studies.drafts import create_draft
-from app.studies.loader import load_study, shipped
+from app.studies.loader import load_study, read_yaml, shipped
+from experiments.errors import StudyError
+from experiments.study.checks.validation_errors import issues_of
+from experiments.study.sections.dataset_info import DatasetInfo
 from storage.db.engine import open_database
+from storage.errors import StorageError
+from storage.registers.publication_metadata import record_dataset_info
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import publish, versions
 
@@ -53,3 +61,31 @@ def publish_(file: StudyFile) -> None:
             "change to tell versions apart."
         )
     echo(NEXT[operations_of(database, study.name).state].format(name=study.name))
+
+
+@command("metadata")
+def metadata(
+    study: StudyName,
+    file: Annotated[Path, argument("FILE", "A YAML file with the key `dataset`, such as the study file.")],
+) -> None:
+    """Its `dataset:` describes the study's data from the next export on, whatever version is published; imported data
+    as well."""
+    database, name = existing_database(), name_of(study)
+    require_known(database, name)
+    new = record_dataset_info(database, name, _read(file), by="researcher", at_us=SystemClock().now_us())
+    echo(f"The publication metadata of {name} are recorded{'' if new else ' already'}.")
+
+
+class _DatasetFile(BaseModel):
+    dataset: DatasetInfo
+
+
+def _read(path: Path) -> DatasetInfo:
+    """The metadata in a file; raises StudyError with every error."""
+    raw = read_yaml(path)
+    if raw.get("dataset") is None:
+        raise StorageError(f"{path} has no key `dataset`. docs/reference/study.md lists what it can hold")
+    try:
+        return _DatasetFile.model_validate(raw).dataset
+    except ValidationError as error:
+        raise StudyError(str(path), issues_of(error, raw)) from None

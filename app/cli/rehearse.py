@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.bots.rehearsal_plan import Visit, planned_visits, remaining_visits
-from app.bots.rehearse import Rehearsal, RehearsalProgress, rehearse
+from app.bots.rehearse import Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
 from app.bots.simulate import found_answers
 from app.bots.tendencies import Tendencies
 from app.cli.commands import command
@@ -110,7 +109,6 @@ class _Links:
         self._channels = wanted.channels or (("open",) if wanted.id_proof == "optional" else ("prolific",))
 
     def of(self, visit: Visit) -> RehearsedVisitor:
-        """Who comes at a visit."""
         recruiter = pick(dict.fromkeys(self._channels, 1.0), visit.name, "recruiter")
         visitor = RehearsedVisitor(self._study.name, visit.name, scripted=self._scripted)
         if recruiter == "open":
@@ -131,7 +129,6 @@ class _KnownAnswers:
         self._database, self._links, self._studies = database, links, Studies(database)
 
     async def of(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
-        """The answers of the screen that somebody sees."""
         return await asyncio.to_thread(self._find, visit, screen)
 
     def _find(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:

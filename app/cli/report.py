@@ -142,7 +142,6 @@ def _first(database: Database, study: str) -> str:
 
 @contextmanager
 def _stepping() -> Iterator[Steps]:
-    """Show a progress bar with the part that is computed."""
     with progress_bar() as bar:
         task = bar.add_task("Reading", total=None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from shlex import quote
@@ -18,20 +17,18 @@ from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.commands import command
 from app.cli.common import Seed, StudyFile, Yes, option, settings_in_use
-from app.cli.printing import echo, progress_bar, show, warn
+from app.cli.printing import echo, progress_bar, warn
 from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from app.studies.loader import load_study
-from experiments.study.study import Study
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 from storage.log.seats import outcomes
 from storage.registers.origins import Origin
 from storage.registers.publication_metadata import record_dataset_info
-from storage.reports.monitoring.models import ModelCallSummary, used
 
 AT_ONCE = 16
 MOST_TOLD = 5
@@ -83,20 +80,19 @@ def simulate(
         if speaker:
             echo(f"The estimate is without {speaker.label}, which speaks for the users.")
         confirm_cost(found, left, confirmed=yes)
-    before = _usage(database, found)
     try:
         asyncio.run(_play(database, settings_for(settings), crowd, done))
     except KeyboardInterrupt:
         _print_stopped(done, study)
         raise
     finally:
-        if called:
-            _print_usage(found, done, before, _usage(database, found))
         database.dispose()
     _print_stopped(done, study)
     if not done.unreached:
         complete = f"{how_many(count - len(done.stopped), 'complete session')} ({how_many(done.clicks, 'click')})"
         echo(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
+    if called:
+        echo(f"What the models took: parley show costs {found.name}")
     if done.stopped:
         raise typer.Exit(1)
 
@@ -142,23 +138,6 @@ def _left(database: Database, crowd: SimulationRun) -> int:
     known = outcomes(database, crowd.study.name, Origin.BOT)
     labels = (label for label, _ in arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast))
     return sum(known.get(stream_of(label)) is None for label in labels)
-
-
-def _usage(database: Database, study: Study) -> Mapping[str, ModelCallSummary]:
-    with database.connect() as connection:
-        return {model.model: model for model in used(connection, study.name, Origin.BOT)}
-
-
-def _print_usage(
-    study: Study, done: _Done, before: Mapping[str, ModelCallSummary], after: Mapping[str, ModelCallSummary]
-) -> None:
-    fields = ("calls", "prompt_tokens", "completion_tokens", "cost", "unknown")
-    rows = {
-        name: {field: getattr(now, field) - getattr(before.get(name), field, 0) for field in fields}
-        for name, now in after.items()
-    }
-    used_ = {f"{name}, {study.file.currency}": row for name, row in rows.items() if row["calls"]}
-    show({"ended": done.ended, "stopped": len(done.stopped), "models": used_}, False)
 
 
 def _print_stopped(done: _Done, study: str) -> None:

@@ -33,20 +33,23 @@ from app.cli.common import (
 )
 from app.cli.http_server import listen, open_when_up, require_free_port
 from app.cli.printing import echo, out, show
-from app.cli.study_links import print_links
+from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid, SettingsError
 from app.studies.loader import find, load_study, shipped
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
+from app.web.participant.recruiter_links import recruitment_links
+from app.web.participant.signed_links import TrialLinks
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
 from experiments.views.translatable_texts import unused_translations
 from storage.db.database_url import redact_password
-from storage.db.engine import open_database
+from storage.db.engine import Database, open_database
 from storage.db.file_lock import serving_lock
+from storage.registers.studies import Studies
 from storage.registers.study_versions import status_of_all
 
 ModelsThatReply = Annotated[
@@ -125,7 +128,7 @@ def serve_studies(
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
         echo(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
-        print_links(studies, database, settings)
+        _print_links(studies, database, settings)
         echo(f"  data: {redact_password(settings.database_url)}")
         if invite:
             invite_first(settings, database)
@@ -136,6 +139,24 @@ def serve_studies(
         else:
             database.dispose()
             supervise(settings, [file for file, _ in files], workers)
+
+
+def _print_links(studies: Sequence[Study], database: Database, settings: Settings) -> None:
+    """Print the links of the studies that are served: those for each recruiter, and those to preview and pilot it."""
+    published = {name: held for name, held in status_of_all(database).items() if held.offered}
+    known = {study.name: study for study in studies}
+    known |= {name: Studies(database).newest(name) for name in published if name not in known}
+    trials = TrialLinks(secret_for(settings, database))
+    for name, study in known.items():
+        state = f" ({published[name].state})" if name in published else ""
+        echo(f"  {study.file.title}{state}")
+        links = recruitment_links(study, settings.address)
+        for label, link in [*links, *trials.links(name, settings.address)]:
+            echo(f"    {label}: {link}")
+        if not links:
+            echo(f"    Personal links: parley recruit links {name}")
+    if not known:
+        echo("  No study yet: every study is served as soon as it is published, and piloted or opened.")
 
 
 @command("check")

@@ -300,7 +300,6 @@ def _one_outcome(chosen: Sequence[Hypothesis], assumed: Mapping[str, float]) -> 
 
 
 def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
-    """What simulated people found, and their answers."""
     from app.analysis.trial.outcomes import read_trial
 
     read: list[TrialData] = []
@@ -312,7 +311,6 @@ def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
 
 
 def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
-    """Where the assumptions are from."""
     from app.analysis.trial.outcomes import read_trial
     from app.analysis.trial.power_plan import Pilot, release
     from app.use_cases.outcome_lock import locked_for
@@ -333,7 +331,6 @@ def _complete_cases(plan: Plan) -> Plan:
 
 
 def _run(planned: Sequence[HypothesisPower], workers: int, store: Path, resume: bool) -> list[HypothesisPower]:
-    """Simulate all grids, with a progress bar; exits with 130 after Ctrl-C."""
     from app.analysis.trial.power import run_grid
 
     if not resume:

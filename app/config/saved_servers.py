@@ -20,8 +20,6 @@ _ALL = "all"
 
 
 class SavedServers:
-    """The saved servers by name, with opened keys."""
-
     def __init__(self, settings: Settings, database: Database, fresh_s: float = FRESH_S) -> None:
         self._settings, self._database = settings, database
         self._read: TTLCache[str, Mapping[str, SavedServer]] = TTLCache(1, fresh_s)

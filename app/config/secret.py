@@ -45,7 +45,6 @@ def secret_for(settings: Settings, database: Database) -> str:
 
 
 def _file(settings: Settings) -> Path | None:
-    """The file beside an SQLite database; None for PostgreSQL."""
     file = sqlite_path(settings.database_url)
     return None if file is None else file.with_suffix(".secret")
 

@@ -314,7 +314,6 @@ class Settings(BaseSettings):
         return tuple(dict.fromkeys([*self.model_servers, *(self._more.names() if self._more else ())]))
 
     def is_saved(self, name: str) -> bool:
-        """Whether a model server comes from the lookup."""
         return name not in self.model_servers and self._more is not None and name in self._more.names()
 
     def find_server(self, name: str) -> Server | None:
@@ -339,7 +338,6 @@ class Settings(BaseSettings):
     @field_validator("*", mode="before")
     @classmethod
     def _is_text(cls, value: object) -> object:
-        """Values are texts; a carriage return at the end is that of an env file with CRLF."""
         if not isinstance(value, str):
             return value
         try:
@@ -384,7 +382,6 @@ def _check_env_file(file: Path) -> None:
 
 
 def env_name(field: str) -> str:
-    """Give the name of the variable that sets `field`."""
     return f"{PREFIX}{field.upper()}"
 
 
@@ -406,18 +403,6 @@ def names_in_use(env_file: str = ENV_FILE) -> list[str]:
     _check_env_file(Path(env_file))
     in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
     return sorted({*os.environ, *(name.upper() for name in in_file)})
-
-
-def overridden(env_file: str = ENV_FILE) -> list[str]:
-    in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
-    here = {name.upper(): _unquoted(value) for name, value in os.environ.items()}
-    names = {name.upper(): _unquoted(value or "") for name, value in in_file.items()}
-    return sorted(name for name, value in names.items() if name.startswith(PREFIX) and here.get(name, value) != value)
-
-
-def certificate_variables() -> dict[str, str]:
-    """Give the variables by which OpenSSL finds further certificate authorities, as far as they are set."""
-    return {name: value for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if (value := os.environ.get(name))}
 
 
 def unknown(environ_names: Iterable[str]) -> list[str]:

@@ -85,7 +85,6 @@ def data_protection_document(
 
 
 def _servers(study: Study, settings: Settings) -> Iterator[dict[str, Any]]:
-    """The servers that models and annotators of the study are requested from."""
     used: dict[str, dict[str, list[str]]] = {}
     annotators = {name: one.model for name, one in (study.file.annotators or {}).items() if one.model}
     for kind, models in (("models", {name: name for name in study.file.models}), ("annotators", annotators)):

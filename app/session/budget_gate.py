@@ -1,7 +1,7 @@
 """Closes a study to new participants when its committed spending reaches its budget.
 
 Committed spending is what replies have cost plus what the sessions in progress are expected to cost still, so
-participants who have started can finish within the budget. It is checked at each model call and each arrival. The
+participants who have started can finish within the budget. It is checked at each arrival. The
 total is cached for about two seconds; sessions that started since it was read are added (a session may be counted
 twice, never missed).
 """
@@ -9,7 +9,6 @@ twice, never missed).
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
 from collections import defaultdict
@@ -25,18 +24,15 @@ from experiments.session.study_status import EVERYBODY, StudyStatus, Where
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from storage.db.engine import Database
-from storage.errors import StorageError
 from storage.log.quota import is_full
 from storage.registers.study_status import operations_of
 from storage.reports.costs import BudgetUse, spending
 
 FRESH_US = 2_000_000
-SOON_S = 0.1
 READING_SHARE = 20
 """A total is cached for so many times the duration of its query in addition to FRESH_US, so that queries use at most a
 twentieth of a core. With 400,000 attempts a query takes 0.7 s."""
 BUDGET, FULL = "budget", "full"
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +61,11 @@ class BudgetGate:
         self._reading: defaultdict[str, SingleFlight[_CachedBudget]] = defaultdict(SingleFlight)
         self._begun: defaultdict[str, dict[object, float]] = defaultdict(dict)
         """By study: when each new session was written, in microseconds; infinity until it is."""
-        self._reported: set[str] = set()
-        self._refreshing: dict[str, asyncio.Task[None]] = {}
 
     async def closed_reason(self, study: Study) -> str | None:
         """Why new participants cannot start: BUDGET, FULL, or the researcher's reason; None while they can."""
         cached = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
         used_up = EVERYBODY in self._used_up(study, cached)
-        self._report(study.name, used_up)
         return cached.operations.closed_reason or (BUDGET if used_up else FULL if cached.full else None)
 
     def closed_cells(self, study: Study) -> tuple[Quota, ...]:
@@ -82,27 +75,6 @@ class BudgetGate:
 
     def _used_up(self, study: Study, cached: _CachedBudget) -> tuple[Where, ...]:
         return cached.used_up(len(self._begun[study.name]))
-
-    def refresh_soon(self, study: Study) -> None:
-        """Refresh the cached budget in the background if it has expired, at a model call. Nothing waits for it."""
-        if not self._fresh(study) and study.name not in self._refreshing:
-            self._refreshing[study.name] = asyncio.create_task(self._soon(study))
-
-    async def _soon(self, study: Study) -> None:
-        """Refresh after SOON_S, when the request to the model is sent: the query would delay it."""
-        try:
-            await asyncio.sleep(SOON_S)
-            await self.closed_reason(study)
-        except StorageError as error:
-            log.warning("%s: its budget could not be looked at: %s", study.name, error)
-        finally:
-            del self._refreshing[study.name]
-
-    async def close(self) -> None:
-        looking = list(self._refreshing.values())
-        for task in looking:
-            task.cancel()
-        await asyncio.gather(*looking, return_exceptions=True)
 
     @contextmanager
     def counting_newcomer(self, study: Study) -> Iterator[None]:
@@ -115,7 +87,6 @@ class BudgetGate:
             started[who] = self._clock.now_us()
 
     def _fresh(self, study: Study) -> _CachedBudget | None:
-        """The cached values, unless they have expired."""
         cached = self._cached.get(study.name)
         return cached if cached and cached.at_us <= self._clock.now_us() < cached.until_us else None
 
@@ -133,9 +104,3 @@ class BudgetGate:
         full = not operations.pilot and is_full(self._database, study, operations.quotas_of(study.file.quotas), now_us)
         took_us = round((time.perf_counter() - begun_s) * 1e6)
         return _CachedBudget(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
-
-    def _report(self, study: str, used_up: bool) -> None:
-        """Log a warning when the budget becomes used up, once until it no longer is."""
-        if used_up and study not in self._reported:
-            log.warning("%s: its budget is used up or promised; nobody new can begin until it is raised", study)
-        (self._reported.add if used_up else self._reported.discard)(study)

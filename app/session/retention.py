@@ -47,7 +47,6 @@ class RetentionTask:
         self._leads = claims is None
 
     async def run(self) -> None:
-        """Delete what is due until cancelled."""
         while True:
             try:
                 await self.once()
@@ -56,7 +55,6 @@ class RetentionTask:
             await asyncio.sleep(DAY_S)
 
     async def once(self) -> tuple[RetentionPlan, ...]:
-        """Delete what is due now, unless another process does."""
         if not self._leads and self._claims is not None:
             self._leads = await asyncio.wrap_future(self._claims.acquire(CLAIM))
         if not self._leads:

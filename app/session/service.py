@@ -152,7 +152,6 @@ class Sessions:
         return AnnotationCount(*(sum(getattr(each, name) for each in done) for name in ("new", "known", "gone")))
 
     async def import_session(self, study: Study, stream: str, events: Sequence[Event]) -> None:
-        """Write a complete session that was run in another database."""
         live = LoadedSession(stream, study, State())
         after, begun_us = live.with_events(events), events[0].at_us
         action = Action("enrol", "", {}, begun_us, by="system")
@@ -261,7 +260,6 @@ class SessionService(Sessions):
     async def close(self) -> None:
         """Stop: replies in progress stay pending, and everything that was accepted is written."""
         await self._answering.close()
-        await self._budget_gate.close()
         await self._models.close()
         if self.claims is not None:
             await asyncio.to_thread(self.claims.close)
@@ -370,7 +368,6 @@ class SessionService(Sessions):
     async def participant(
         self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any
     ) -> LoadedSession:
-        """Perform a participant's action, dated now; `known` has `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
     async def ask_separately(self, live: LoadedSession, study: Study, job: PendingTask) -> Attempt:
@@ -380,7 +377,6 @@ class SessionService(Sessions):
         return (await ask_with_retries(means, study, job.data, job.data["seed"], ReplyBuffer()))[-1]
 
     async def times_asked(self, live: LoadedSession, slot: str) -> int:
-        """How often a model was called since the session's last event."""
         return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
 
     async def follow(self, live: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
@@ -394,11 +390,9 @@ class SessionService(Sessions):
                 yield piece
 
     async def draft(self, stream: str, path: str) -> dict[str, Any]:
-        """What the participant has typed on the screen at this path and not sent yet."""
         return await asyncio.to_thread(self.log.draft, stream, path)
 
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
-        """Save what the participant has typed on the screen at this path and not sent yet."""
         await asyncio.wrap_future(self.log.save_draft(DraftRow(stream, path, data, self._clock.now_us())))
 
     def record_telemetry(self, live: LoadedSession, batch: str, records: Sequence[TelemetryRecord]) -> None:
@@ -432,7 +426,6 @@ class SessionService(Sessions):
             return await self._count(live, partial(counted_append, live, action, self._budget_gate.closed_cells(study)))
 
     async def _count(self, live: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
-        """Write events that depend on counts of other sessions; `make` is called inside the write transaction."""
         made = await asyncio.wrap_future(
             self.log.append_counted(AppendWithCounts(live.stream, self._clock.now_us(), make))
         )
@@ -457,16 +450,15 @@ class SessionService(Sessions):
             }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_log_write_failure)
 
-        return ReplyContext(stream, self._settings, self._caller, self._access, self._before_asking, record)
+        return ReplyContext(stream, self._settings, self._caller, self._access, self._writable, record)
 
     def _access(self, study: Study, model: str) -> ModelAccess:
         return self._models.access(model, study.model(model))
 
-    async def _before_asking(self, study: Study) -> None:
-        """Wait while the log cannot be written, because a reply would be lost; then refresh the budget."""
+    async def _writable(self) -> None:
+        """Wait while the log cannot be written, because a reply would be lost."""
         while self.log.fault:
             await asyncio.sleep(LOOK_S)  # real time and not `clock`, like the writer
-        self._budget_gate.refresh_soon(study)
 
 
 def _log_write_failure(written: Future[None]) -> None:

@@ -45,7 +45,6 @@ class LoadedSession:
 
     @property
     def language(self) -> str:
-        """The language that the participant chose, or else the study's default."""
         return language_of(self.study, self.state)
 
     @cached_property
@@ -53,7 +52,6 @@ class LoadedSession:
         return screen(self.study, self.state)
 
     def with_events(self, events: Sequence[Event], state: State | None = None) -> LoadedSession:
-        """The session after further events; `state` is the state after them, if the caller has it."""
         state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
         return LoadedSession(self.stream, self.study, state, rows)
@@ -87,7 +85,6 @@ def depends_on_others(job: PendingTask) -> bool:
 
 
 def to_append(live: LoadedSession, after: LoadedSession, action: Action, enrolment: Enrolment | None = None) -> Append:
-    """The append for an action that changed the session `live` into `after`."""
     events = tuple([event for event in after.state.events if event.seq > live.state.seq])
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds

@@ -152,7 +152,7 @@ async def test_models_alone_are_not_asked_while_nothing_can_be_kept(tmp_path: Pa
         assert before < SAMPLES
         free_disk(tmp_path / "disk")
         ended = await running
-        assert (ended.why, ended.asked, ended.failed) == ("done", SAMPLES, 0)
+        assert (ended.why, ended.asked, ended.progress.failed) == ("done", SAMPLES, 0)
         assert sorted(model.asked) == sorted(seeds(cells)), "none was lost, so none is paid for twice"
         assert len(rows(database, cells)) == SAMPLES
         assert ended.cost == pytest.approx(SAMPLES * 0.001)

@@ -87,8 +87,6 @@ def filled(template: str, **values: str) -> str:
 
 
 class Method(Protocol):
-    """A method of asking a model a question without a participant."""
-
     steps: int
     own: int
     """The first `own` calls go to the model itself, the others to the extractor. (A method may also have `prompts`: the
@@ -99,6 +97,4 @@ class Method(Protocol):
         examples that it needs."""
         ...
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """The result of the replies; None if another call is needed."""
-        ...
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None: ...

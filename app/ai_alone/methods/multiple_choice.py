@@ -20,7 +20,6 @@ def lettered(problem: Problem) -> str:
 
 
 def key_of_letter(problem: Problem, letter: str) -> str | None:
-    """The key of the option with this letter; None if there is none."""
     place = ascii_uppercase.find(letter) if len(letter) == 1 else -1
     return problem.options[place].key if 0 <= place < len(problem.options) else None
 
@@ -45,7 +44,6 @@ def read_letter(problem: Problem, text: str) -> SampleResult:
 
 
 def slots(problem: Problem) -> dict[str, str]:
-    """The names that prompts about a multiple-choice question can use."""
     letters = ascii_uppercase[: len(problem.options)]
     return {
         "question": lettered(problem),

@@ -38,5 +38,4 @@ def names() -> tuple[str, ...]:
 
 
 def about(name: str) -> str:
-    """The documentation of a method, with its source."""
     return inspect.getdoc(type(METHODS.find(name))) or ""

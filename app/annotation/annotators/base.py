@@ -77,7 +77,6 @@ class Annotator(ABC):
         return ""
 
     def cell(self, conversation: Conversation, asked: ModelRef) -> AnnotationCell:
-        """The call to this model about this conversation."""
         return AnnotationCell(self, conversation, asked)
 
     def question(self, conversation: Conversation, asked: ModelRef) -> Prompt:
@@ -95,7 +94,6 @@ class Annotator(ABC):
         return Prompt(asked, request)
 
     def read(self, text: str, conversation: Conversation) -> Values | UnparsableReply:
-        """Parse a reply strictly."""
         schema = self.schema(conversation)
         if self.one_word and (word := plain_word(text)) in parts(schema)[self.one_word]["enum"]:
             return {self.one_word: word}
@@ -155,19 +153,16 @@ def allowed(part: Schema) -> str:
 
 
 def of_object(**properties: Schema) -> Schema:
-    """A schema of an object with exactly these properties, all of them required."""
     own = {"type": "object", "properties": properties, "required": list(properties)}
     return {**own, "additionalProperties": False}
 
 
 def one_of(*values: Any, about: str) -> Schema:
-    """A property with a closed list of values."""
     kinds = ["string", "null"] if None in values else "string"
     return {"type": kinds, "enum": list(values), "description": about}
 
 
 def yes_or_no(about: str) -> Schema:
-    """A property that is true or false."""
     return {"type": "boolean", "description": about}
 
 

@@ -72,7 +72,6 @@ class Dialect:
             self.unopened = False
 
     def messages(self, messages: tuple[PromptMessage, ...], role: SystemRole | None) -> list[JSON]:
-        """The messages, with the system prompt where the study wants it, or else where the server takes it."""
         role = role or ("user" if SYSTEM in self.refused else "system")
         if role == "user":
             return _in_first_message(messages)
@@ -112,7 +111,6 @@ class Dialects:
 
 
 def _in_first_message(messages: tuple[PromptMessage, ...]) -> list[JSON]:
-    """The system prompt before the first message, in which it is."""
     system = "\n\n".join(one.text for one in messages if one.role == SYSTEM)
     chat = as_chat_messages(messages, system=False)
     first = next((one for one in chat if isinstance(one, dict) and one["role"] == "user"), None)

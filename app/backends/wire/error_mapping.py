@@ -69,7 +69,6 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
 
 
 def error_in_stream(error: object) -> BackendError:
-    """The error that a server reported after a successful response had begun."""
     content = orjson.dumps({"error": error})
     code, text = _code_and_message(content)
     reason = _reason(code, text)
@@ -91,7 +90,6 @@ def timeout(server: Server, reason: str) -> BackendUnavailable:
 
 
 def connect_failed(server: Server, why: str) -> BackendUnavailable:
-    """The error for a connection that could not be opened."""
     return BackendUnavailable(
         f"No connection to {server.url} ({why}). Check the address, and that the server runs.", reason="connection"
     )
@@ -106,7 +104,6 @@ def unpackable(server: Server, why: str) -> BackendBroken:
 
 
 def too_long() -> BackendBroken:
-    """The error for a body that is longer than the limit."""
     return BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
 
 

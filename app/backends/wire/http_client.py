@@ -74,7 +74,6 @@ class Transport(httpx2.AsyncBaseTransport):
         self.streams = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; give an answer of success, whose body is yet to come."""
         body, sent = await request.aread(), SimpleNamespace(kept=False)
         try:
             try:
@@ -205,7 +204,6 @@ def _may_set(name: str) -> bool:
 
 
 async def _note_kept(session: aiohttp.ClientSession, context: SimpleNamespace, params: object) -> None:
-    """A request goes out on a connection that was kept."""
     context.trace_request_ctx.kept = True
 
 

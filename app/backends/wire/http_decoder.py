@@ -87,8 +87,6 @@ class ValuePaths:
 
 @dataclass
 class HttpDecoder:
-    """The deltas of one answer, which came `whole` or in a stream."""
-
     places: ValuePaths
     whole: bool = False
     _finish: str | None = None
@@ -143,7 +141,6 @@ class HttpDecoder:
 
 
 def at(value: Any, path: str | None) -> Any:
-    """What is at a path in a value; None where there is nothing."""
     for step in path.split(".") if path else ():
         if isinstance(value, dict):
             value = value.get(step)

@@ -29,8 +29,6 @@ DELTAS = (TEXT, "response.reasoning_text.delta", "response.reasoning_summary_tex
 
 @dataclass(slots=True)
 class Responses:
-    """The deltas of a streamed response: the text of its messages."""
-
     _refusal: str = ""
     _kinds: dict[str | int | None, str | None] = field(default_factory=dict)
     """The types of items, by their ids and by their places, as not all servers say both."""

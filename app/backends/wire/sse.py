@@ -58,7 +58,6 @@ class SseParser:
     _started: bool = False
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Take the next bytes, give the data of the events that they complete."""
         for line in self._lines(chunk):
             yield from self._read(line)
 
@@ -129,7 +128,6 @@ class SseFraming:
     _any: bool = False
 
     def feed(self, chunk: bytes) -> Iterator[dict[str, Any] | None]:
-        """Take the next bytes, give the objects that they complete."""
         if not self._any:
             self._seen = (self._seen + chunk)[:EXCERPT]
         yield from self._objects(self._events.feed(chunk))
@@ -147,7 +145,6 @@ class SseFraming:
 
 
 def finish_reason(reason: str) -> str:
-    """A server's finish reason in OpenAI's words."""
     reason = reason.strip().lower()
     return SYNONYMS.get(reason, reason)
 
@@ -190,7 +187,6 @@ def part(values: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def listed(values: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
-    """The objects of a list of an object; none where there is no list."""
     found = values.get(key)
     yield from (one for one in (found if isinstance(found, list) else ()) if isinstance(one, dict))
 
@@ -254,7 +250,6 @@ def cut_off(what: str) -> BackendBroken:
 
 
 def not_a_stream(seen: bytes, wanted: str = "stream of events") -> BackendBroken:
-    """The error for a successful response that holds no reply."""
     return BackendBroken(
         f"The model server sent no {wanted}, but {seen[:EXCERPT].decode(errors='replace')!r}. "
         "Check its address: where the API begins, as in https://api.openai.com/v1.",

@@ -29,8 +29,6 @@ DRAIN_S = 0.2
 
 
 class Framing(Protocol):
-    """How JSON values follow each other in a body; pure."""
-
     def feed(self, chunk: bytes) -> Iterator[Any]:
         """Take the next bytes, give the values that they complete; None says that the stream is over."""
         ...
@@ -41,8 +39,6 @@ class Framing(Protocol):
 
 
 class Decoder(Protocol):
-    """What reads the values of one reply; pure."""
-
     def read(self, value: Any) -> Iterator[Delta]:
         """Give the deltas of a value; nothing is read after the `StreamEnd`."""
         ...

@@ -101,7 +101,6 @@ class ChatUser(Random):
     prompts: SimulatorPrompts = DEFAULT
 
     async def act(self, screen: Screen, ask: Ask) -> UserAction:
-        """The first message, the next one, or the answer; by chance where there is nothing to talk about."""
         talk = chat_task_of(screen)
         if talk is None:
             return self.by_chance(screen)

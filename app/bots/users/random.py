@@ -25,6 +25,5 @@ class Random:
         return self.by_chance(screen)
 
     def by_chance(self, screen: Screen) -> UserAction:
-        """Answer a screen at random, for kinds of users that leave it to chance."""
         kind, values = self._bot.act(screen)
         return UserAction(kind, values, by_chance=True)

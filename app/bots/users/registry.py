@@ -27,7 +27,6 @@ USERS: Registry[Kind] = Registry("user", "app.bots.users", "parley.users", UserU
 
 
 def user(name: str, *, model: bool = False) -> Callable[[M], M]:
-    """Register the class below as the kind `name`."""
 
     def register(made: M) -> M:
         about = (made.__doc__ or "").partition("\n")[0]

@@ -18,8 +18,6 @@ first piece, gets new text at once; the end is always sent at once."""
 
 @dataclass
 class ReplyBuffer:
-    """The text received so far, and a signal for new text."""
-
     parts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
@@ -64,7 +62,6 @@ class ReplyBuffer:
         return self.stopping.given
 
     def end(self) -> None:
-        """Mark the end of the reply, complete or failed."""
         self.over.set()
         self.news.set()
 

@@ -39,8 +39,6 @@ class LoadedState(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PendingReply:
-    """A pending reply, with the session's study and state."""
-
     study: Study
     state: State
     job: PendingTask
@@ -65,7 +63,6 @@ class ReplyLocks:
 
     @asynccontextmanager
     async def wait(self, key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
-        """Wait for the lock, and hold it until the block ends."""
         while not await self._given(key):
             await asyncio.sleep(AGAIN_S)  # real time: another process does not share our clock
         looking = asyncio.create_task(self._poll(key[0]))

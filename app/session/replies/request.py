@@ -69,7 +69,6 @@ async def stream_reply(
 
 
 def empty_reply_error() -> BackendError:
-    """The error of a reply that was stopped before its first word."""
     return BackendError("The reply was stopped before its first word.", reason=STOPPED)
 
 
@@ -123,8 +122,8 @@ class ReplyContext:
     limits: ReplyLimits
     caller: Caller
     access: Callable[[Study, str], ModelAccess]
-    before: Callable[[Study], Awaitable[None]]
-    """Called before each attempt: waits until the log can be written, and refreshes the budget."""
+    writable: Callable[[], Awaitable[None]]
+    """Waits, before each attempt, until the log can be written."""
     record: Callable[[Attempt], None]
     """Called after each attempt, and not waited for: the log writes in order, so the reply's event comes after it."""
 
@@ -141,7 +140,7 @@ async def ask_with_retries(
 
     async def ready() -> None:
         async with reply.stopping.heeded():
-            await means.before(study)
+            await means.writable()
 
     async def ask(backend: Backend, request: Request, last: bool) -> Result:
         result = await stream_reply(backend, request, means.limits, reply, means.clock)

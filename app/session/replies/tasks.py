@@ -64,7 +64,6 @@ class ReplyTasks:
         return began
 
     def reply(self, key: Key) -> ReplyBuffer | None:
-        """The buffer of a reply in progress; None if there is none."""
         running = self._running.get(key)
         return running.reply if running is not None else None
 
@@ -74,7 +73,6 @@ class ReplyTasks:
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
-        """Cancel all tasks; their replies stay pending."""
         tasks = [running.task for running in self._running.values()]
         for task in tasks:
             task.cancel()
@@ -106,7 +104,7 @@ class ReplyTasks:
             except StorageError as error:
                 log.error("session %s: a reply could not be written, and is kept until it can be: %s", stream, error)
                 await asyncio.sleep(AGAIN_S)  # real time and not `clock`, like the database
-                await means.before(study)
+                await means.writable()
                 continue
             return
 

@@ -36,7 +36,7 @@ def server():
 
 
 @pytest.fixture
-def settings(server, tmp_path):
+def settings(server):
     return settings_at(server.base_url)
 
 

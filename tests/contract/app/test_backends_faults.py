@@ -7,7 +7,7 @@ import pytest
 from app.backends.base import TextDelta
 from app.backends.guard import guarded_stream
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
-from tests.fakes.asking import HASTY, KEY, ONE_LIMIT, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
+from tests.fakes.asking import KEY, ONE_LIMIT, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
 from tests.fakes.latex import BROKEN as BROKEN_LATEX
 from tests.fakes.model_faults import FAULTS
 from tests.fakes.model_server import serve
@@ -121,11 +121,6 @@ SOUND = {
     "thoughts-unopened": ("Hello", "stop"),
     "typing": ("word " * 50, "stop"),
 }
-BY_PROXY = (
-    *("302", "401", "429-date", "502-html", "drop", "drop-at-once", "gzip-broken", "hang", "hang-midway"),
-    *("malformed", "no-answer", "reset", "short", "stream-error"),
-)
-"""The faults of connections and forms, which a proxy could change."""
 IN_TIME = ("drip", "flood", "hang", "hang-midway", "hang-open", "keep-alive")
 """The faults that last until somebody's patience ends."""
 
@@ -139,13 +134,6 @@ def server():
 @pytest.fixture
 def settings(server):
     return settings_at(server.base_url)
-
-
-@pytest.fixture
-def by_proxy(server, monkeypatch):
-    monkeypatch.setenv("http_proxy", server.base_url.removesuffix("/v1"))
-    monkeypatch.setenv("no_proxy", "")
-    return settings_at("http://models.example/v1")
 
 
 @pytest.fixture(params=WAYS)
@@ -167,15 +155,6 @@ def test_every_fault_of_the_fake_is_in_a_table():
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("fault", TABLE)
 def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, server):
-    becomes_its_error(fault, name, settings, server)
-
-
-@pytest.mark.parametrize("fault", BY_PROXY)
-def test_each_fault_becomes_its_error_through_a_proxy_as_well(fault, by_proxy, server):
-    becomes_its_error(fault, "openai", by_proxy, server)
-
-
-def becomes_its_error(fault, name, settings, server):
     before, expected = len(server.requests), OTHERWISE[name].get(fault, TABLE[fault])
     limits = ONE_LIMIT[expected[1]] if fault in IN_TIME else PATIENT
     error = failed(settings, WAYS[name], fault, limits=limits)
@@ -226,12 +205,6 @@ def test_a_cancelled_reply_closes_its_connection(way):
 
     with serve() as server:
         assert asyncio.run(cancel(server))
-
-
-def test_a_timeout_closes_the_connection_too(way):
-    with serve() as server:
-        failed(settings_at(server.base_url), way, "hang", limits=HASTY)
-        assert server.wait_until_dropped()
 
 
 def test_connections_are_used_again(way, settings, server):

@@ -134,14 +134,6 @@ def test_no_cookie_of_a_server_joins_peoples_conversations(name, settings, serve
     assert "cookie" not in server.requests[-1].headers
 
 
-def test_the_machines_own_variables_decide_nothing(sent, monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
-        monkeypatch.setenv(name, "stray")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    for name in WAYS:
-        assert "stray" not in str(sent(name).headers)
-
-
 def test_an_endpoint_is_asked_as_the_study_describes_it(sent):
     received = sent("http-sse")
     assert received.path == "/v1/speak/sse"

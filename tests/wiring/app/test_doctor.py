@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import inspect
 from starlette.types import ASGIApp, Message
 
-from app.cli import console
+from app.cli import up
 from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
@@ -121,13 +121,11 @@ def test_one_wrong_setting_is_found(
 
 def test_lines_of_the_env_file_that_have_no_effect_are_found(examine: Examine, tmp_path: Path) -> None:
     file = tmp_path / ".env"
-    file.write_text('PARLEY_LOG_LEVEL=INFO\nPARLEY_DATABASE_URL="half a quotation\nPARLEY_LOG_FORMAT=text\n')
+    file.write_text('PARLEY_LOG_LEVEL=INFO\nPARLEY_DATABASE_URL="half a quotation\n')
     file.chmod(0o640)
-    found = examine(PARLEY_LOG_LEVEL="DEBUG")
+    found = examine()
     assert found.about("settings", "problem", ".env, line 2")
-    assert found.about("settings", "warning", "PARLEY_LOG_LEVEL", "environment")
     assert found.about("settings", "warning", "chmod 600")
-    assert not found.about("settings", "warning", "PARLEY_LOG_FORMAT")
     file.write_bytes(b"PARLEY_SECRET=M\xfcller\n")
     assert examine().about("settings", "problem")
 
@@ -205,13 +203,13 @@ def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
         served.append(server)
         asyncio.run(begun_and_ended(server))
 
-    monkeypatch.setattr(console, "listen", listen)
+    monkeypatch.setattr(up, "listen", listen)
     database = open_database(settings.database_url)
     for unwritable in ((), (drafts,), (drafts / "mine",)):
         caplog.clear()
         with monkeypatch.context() as patch:
             refusing(patch, *unwritable)
-            with on_kept_page(lambda: console.serve_console(settings, database)):
+            with on_kept_page(lambda: up.serve_console(settings, database)):
                 told = [folder for folder in (drafts, drafts / "mine") if f"{folder} cannot be written" in caplog.text]
         assert (*told,) == unwritable
     assert len(served) == 3

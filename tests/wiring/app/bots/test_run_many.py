@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections import Counter
 from contextlib import aclosing, closing
@@ -205,13 +204,11 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
             assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
             assert "cost per participant" in refused.stdout
         assert not server.requests
-        paid = done(parley(*words, "--yes", folder=tmp_path, **at))
+        done(parley(*words, "--yes", folder=tmp_path, **at))
         assert {backend for backend, _ in attempts(tmp_path)} == {"scripted", "openai"}
-        used = re.search(r"tutor, USD +(\d+)", paid.stdout)
-        assert used is not None, paid.stdout
-        assert int(used[1]) == len(server.requests)
-        again = done(parley(*words, folder=tmp_path, **at))
-        assert "tutor" not in again.stdout, "all have ended, so nothing is called, and nobody is asked"
+        asked = len(server.requests)
+        done(parley(*words, folder=tmp_path, **at))
+        assert len(server.requests) == asked > 0, "all have ended, so nothing is called, and nobody is asked"
     costs = json.loads(parley("show", "costs", "paid", "--json", folder=tmp_path).stdout)
     assert costs["simulated_sessions"]["cost"] > 0
     done(run("export", "paid", "--schema", "tidy", folder=tmp_path, out="data"))

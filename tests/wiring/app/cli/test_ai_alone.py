@@ -24,7 +24,6 @@ from storage.db.engine import Database, writer
 from storage.log.projections import differences, rebuild
 from storage.schemas.registry import released
 from storage.tables import answers
-from storage.yaml_text import yaml_text
 from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import read_tables
 from tests.fakes.replies import keep, row
@@ -86,33 +85,6 @@ def test_the_file_stands_beside_people_s_answers_and_validates(tmp_path: Path) -
     assert parley("db", "verify", folder=tmp_path).returncode == 0
     parley("export", "chatbench", "--schema", "chatbench", "-o", str(tmp_path / "again"), folder=tmp_path)
     assert rows(tmp_path / "again" / "ai_alone_answers.csv") == found
-
-
-def test_advice_of_two_questions_with_one_id_is_refused(tmp_path: Path) -> None:
-    asked = ("run", "--repeats", "1", "--method", "letter_only_zero_shot")
-    for dataset in ("sums", "roots"):
-        item = {
-            "id": "q1",
-            "question": f"How many {dataset}?",
-            "options": ["2", "3"],
-            "answer": "A",
-            "dataset": dataset,
-        }
-        raw = {
-            "study": "twins",
-            "title": "Twins",
-            "models": {"tutor": {"backend": "scripted"}},
-            "problems": {"questions": {"items": [item]}},
-            "flow": [{"each": "question", "of": "questions", "flow": [{"step": "answer"}]}, {"step": "finish"}],
-        }
-        file = tmp_path / "twins.yaml"
-        file.write_text(yaml_text(raw), encoding="utf-8")
-        done = alone(tmp_path, *asked, study=str(file))
-        assert done.returncode == 0, done.stderr
-    words = ("advice", "twins", "--model", "tutor", "--method", "letter_only_zero_shot", "-o", "advice.csv")
-    refused = parley("ai-alone", *words, folder=tmp_path)
-    assert (refused.returncode, "'q1'" in refused.stderr) == (2, True), refused.stderr
-    assert not (tmp_path / "advice.csv").exists()
 
 
 STUDY = load_study("chatbench")

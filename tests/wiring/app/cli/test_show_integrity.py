@@ -139,26 +139,37 @@ def test_false_alarms_are_those_of_pilots_and_unknown_with_few(folder: Path) -> 
     assert many["duplicate"]["sessions"]["flagged"] == 0, "pilots are not compared with people"
 
 
-def test_a_hidden_instruction_is_disclosed_shown_after_consent_and_looked_for(folder: Path) -> None:
-    studies.write(folder, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}})
-    played(folder, [STORY, f"{OTHER} Hazelnut."])
-    flags = {one["number"]: "hidden_word" in one["flags"] for one in integrity(folder)["sessions"]}
-    assert flags == {1: False, 2: True}
-
+@pytest.mark.parametrize(
+    ("wish", "flag", "texts", "filled", "told", "unseen"),
+    [
+        (
+            {"hidden_instruction": "hazelnut"},
+            "hidden_word",
+            [STORY, f"{OTHER} Hazelnut."],
+            frozenset[int](),
+            "hidden from people",
+            r'<p class="unseen" aria-hidden="true"[^>]*>[^<]*hazelnut[^<]*</p>\s*<div class="field" data-field="why"',
+        ),
+        (
+            {"honeypot": True},
+            "honeypot",
+            [STORY, OTHER],
+            frozenset({2}),
+            "box that is hidden from people",
+            r'<input type="text" data-honeypot tabindex="-1" autocomplete="off">',
+        ),
+    ],
+)
+def test_a_trap_is_disclosed_there_after_consent_and_looked_for(
+    folder: Path, wish: dict[str, Any], flag: str, texts: list[str], filled: frozenset[int], told: str, unseen: str
+) -> None:
+    studies.write(folder, STUDY | {"integrity": wish})
+    played(folder, texts, filled=filled)
+    assert [flag in one["flags"] for one in integrity(folder)["sessions"]] == [False, True]
     consent, form = asyncio.run(consent_and_form(folder))
-    assert ("hidden from people" in consent, "hazelnut" in consent) == (True, False)
-    unseen = r'<p class="unseen" aria-hidden="true"[^>]*>[^<]*hazelnut[^<]*</p>'
-    assert re.search(rf'{unseen}\s*<div class="field" data-field="why"', form)
-
-
-def test_a_honeypot_is_disclosed_there_after_consent_and_looked_for(folder: Path) -> None:
-    studies.write(folder, STUDY | {"integrity": {"honeypot": True}})
-    played(folder, [STORY, OTHER], filled=frozenset({2}))
-    flags = {one["number"]: "honeypot" in one["flags"] for one in integrity(folder)["sessions"]}
-    assert flags == {1: False, 2: True}
-    consent, form = asyncio.run(consent_and_form(folder))
-    assert ("box that is hidden from people" in consent, "data-honeypot" in consent) == (True, False)
-    assert re.search(r'<input type="text" data-honeypot tabindex="-1" autocomplete="off">', form)
+    assert told in consent
+    assert not re.search(unseen, consent)
+    assert re.search(unseen, form)
 
 
 async def consent_and_form(folder: Path) -> tuple[str, str]:

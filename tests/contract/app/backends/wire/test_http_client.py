@@ -52,43 +52,6 @@ async def ask_whole(backend, limits=PATIENT, way=CHAT, **changes):
 # Connections
 
 
-def test_requests_at_once_have_a_connection_each_and_replies_of_their_own(server):
-    async def many(backend):
-        requests = [asking(CHAT, model=f"m-{number}") for number in range(120)]
-        replies = await asyncio.gather(*(complete(backend, request, PATIENT) for request in requests))
-        assert [reply.end.model for reply in replies] == [f"m-{number}-2026" for number in range(120)]
-
-    asked(settings_at(server.base_url), many)
-    assert server.connections == 120
-
-
-def test_who_leaves_closes_the_connection_and_the_next_has_another(server):
-    async def leave(backend):
-        task = asyncio.ensure_future(ask_whole(backend, model="fault:hang-midway"))
-        while not server.requests:
-            await asyncio.sleep(0.005)
-        await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await asyncio.to_thread(server.wait_until_dropped, 1, 30)
-        return await ask_whole(backend)
-
-    assert asked(settings_at(server.base_url), leave) == expected(CHAT)
-    assert server.connections == 2
-
-
-@pytest.mark.parametrize("fault", ["drop", "short", "no-answer", "reset", "gzip-broken", "endless-lines"])
-def test_after_a_fault_the_next_request_has_a_connection_of_its_own(fault, server):
-    async def twice(backend):
-        with pytest.raises(BackendError):
-            await ask_whole(backend, model=f"fault:{fault}")
-        return await ask_whole(backend)
-
-    assert asked(settings_at(server.base_url), twice) == expected(CHAT)
-    assert (server.connections, len(server.requests)) == (2, 2)
-
-
 class Raw:
     """A server that speaks HTTP as it likes: each request is answered with bytes, after which it may close."""
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.backends.base import ReasoningEnd, StreamEnd
@@ -160,11 +160,4 @@ def check(answer, places, *, known: bool | None) -> None:
 
 @given(answers(), st.lists(st.integers(0, 3_000), max_size=12), KNOWN)
 def test_any_mixture_of_dialects_gives_the_reply_or_a_named_failure(answer, places, known):
-    check(answer, places, known=known)
-
-
-@pytest.mark.soak
-@settings(max_examples=10_000)
-@given(answers(), st.lists(st.integers(0, 3_000), max_size=12), KNOWN)
-def test_ten_thousand_mixtures_of_dialects(answer, places, known):
     check(answer, places, known=known)

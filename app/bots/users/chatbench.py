@@ -1,16 +1,20 @@
-"""ChatBench's two-step users: one prompt for the first message, another for each further step.
+"""ChatBench's simulated users: in two steps, and IQA-EVAL's, with which it compares them.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5 and appendix B.4 (generate_conversations.py). What the model is
-asked is in experiments/study/sections/two_step_simulator.py.
+asked is in experiments/study/sections/two_step_simulator.py. Li et al.: IQA-EVAL. NeurIPS 2024.
 """
 
 from __future__ import annotations
+
+import re
 
 from app.bots.users.base import Ask, UserAction
 from app.bots.users.chat_user import ChatTask, ChatUser
 from app.bots.users.registry import user
 from experiments.study.sections import two_step_simulator as prompts
 from experiments.study.sections.two_step_simulator import Prompt
+
+ANSWERED = re.compile(r"so,? the answer is:?\s*(.+)", re.IGNORECASE)
 
 
 @user("two_step", model=True)
@@ -40,5 +44,22 @@ class TwoStepHelp(TwoStep):
     """The two-step simulator whose first message is fixed: it asks for help with the first step."""
 
     async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
-        """The fixed message; no model is asked."""
         return talk.say(prompts.filled(self.prompts.help_message, talk.question)[: talk.max_chars])
+
+
+@user("iqa_eval", model=True)
+class IqaEval(ChatUser):
+    """IQA-EVAL's simulator: one system message, one sub-question a turn, "So, the answer is: X"."""
+
+    def first(self, talk: ChatTask) -> Prompt:
+        return prompts.iqa_eval(talk.question, (), self.prompts)
+
+    def following(self, talk: ChatTask) -> Prompt:
+        return prompts.iqa_eval(talk.question, talk.said, self.prompts)
+
+    def last(self, talk: ChatTask) -> Prompt:
+        return prompts.iqa_eval(talk.question, talk.said, self.prompts, must_answer=True)
+
+    def answer_in(self, reply: str) -> str | None:
+        found = ANSWERED.search(reply)
+        return found[1].strip().rstrip(".").strip() if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bots.rehearsal_plan import AWAY_S, LEAVES_WITHIN, Visit, planned_visits, remaining_visits
+from app.bots.rehearse import AWAY_S, LEAVES_WITHIN, Visit, planned_visits, remaining_visits
 
 plans = st.builds(
     planned_visits, st.just("study"), st.integers(1, 60), st.text(max_size=5), st.floats(0, 86_400, allow_nan=False)
