@@ -22,7 +22,8 @@ from app.session.transitions import LoadedSession
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.events import PendingTask
 from experiments.session.seeded_random import uniform
-from experiments.session.state import State, current_location
+from experiments.session.state import current_location
+from experiments.study.location import State
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
 from experiments.study.step import Step

@@ -2,7 +2,6 @@
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
-from experiments.session.state import Location
 from experiments.study.fields import (
     Checkbox,
     Field,
@@ -16,6 +15,7 @@ from experiments.study.fields import (
     Slider,
 )
 from experiments.study.i18n import lazy
+from experiments.study.location import Location
 from experiments.study.screen import Block, CodeBlock, NoticeBlock, Panel, ProblemBlock, TextBlock, TranscriptBlock
 from experiments.study.step import RatingSubject, Step, TimeLimit, read_or_refuse, step
 from problems.problem import DialogueMessage, Option, Problem

@@ -55,9 +55,9 @@ from experiments.session.assignment import FULL
 from experiments.session.conversation import check_message_rate
 from experiments.session.engine import decide, fold
 from experiments.session.remarks import Kind, remark
-from experiments.session.state import State
 from experiments.session.telemetry import TelemetryRecord, storable_records
 from experiments.session.timing import overdue
+from experiments.study.location import State
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study

@@ -15,8 +15,9 @@ from experiments.errors import Refused
 from experiments.events import Action, Data, Event, PendingTask
 from experiments.session.assignment import open_cells_or_refuse
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State, holds_place, language_of
+from experiments.session.state import holds_place
 from experiments.session.study_status import StudyStatus
+from experiments.study.location import State, language_of
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study

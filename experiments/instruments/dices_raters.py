@@ -9,7 +9,6 @@ a list, joined by commas where a rater chose several. The list is taken from the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 ASIAN = "Asian/Asian subcontinent"
 BLACK = "Black/African American"
@@ -19,50 +18,44 @@ OTHER = "Other"
 WHITE = "White"
 RACES = (ASIAN, BLACK, LATINE, MULTIRACIAL, OTHER, WHITE)
 
-CLOSED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "rater_gender": ("Man", "Woman", "Nonbinary", "Self-describe (below)"),
-        "rater_locale": ("IN", "US"),
-        "rater_race": RACES,
-        "rater_age": ("gen z", "millenial", "gen x+"),
-        "rater_education": ("High school or below", "College degree or higher", OTHER),
-    }
-)
+CLOSED: Mapping[str, tuple[str, ...]] = {
+    "rater_gender": ("Man", "Woman", "Nonbinary", "Self-describe (below)"),
+    "rater_locale": ("IN", "US"),
+    "rater_race": RACES,
+    "rater_age": ("gen z", "millenial", "gen x+"),
+    "rater_education": ("High school or below", "College degree or higher", OTHER),
+}
 
 NO_ANSWER = "Prefer not to answer"
-RAW_RACES: Mapping[str, str] = MappingProxyType(
-    {
-        "White": WHITE,
-        "Black or African American": BLACK,
-        "LatinX, Latino, Hispanic or Spanish Origin": LATINE,
-        "Latino, Hispanic or Spanish Origin": LATINE,
-        "American Indian or Alaska Native": OTHER,
-        "Mexican Indigenous": OTHER,
-        "Asian": ASIAN,
-        "East or South-East Asian": ASIAN,
-        "Indian": ASIAN,
-        "Indian subcontinent (including Bangladesh, Bhutan, India, Maldives, Nepal, Pakistan, and Sri Lanka)": ASIAN,
-        "Middle Eastern or North African": OTHER,
-        "Native Hawaiian or other Pacific Islander": OTHER,
-        "Mixed": MULTIRACIAL,
-        "Other": OTHER,
-        NO_ANSWER: OTHER,
-    }
-)
+RAW_RACES: Mapping[str, str] = {
+    "White": WHITE,
+    "Black or African American": BLACK,
+    "LatinX, Latino, Hispanic or Spanish Origin": LATINE,
+    "Latino, Hispanic or Spanish Origin": LATINE,
+    "American Indian or Alaska Native": OTHER,
+    "Mexican Indigenous": OTHER,
+    "Asian": ASIAN,
+    "East or South-East Asian": ASIAN,
+    "Indian": ASIAN,
+    "Indian subcontinent (including Bangladesh, Bhutan, India, Maldives, Nepal, Pakistan, and Sri Lanka)": ASIAN,
+    "Middle Eastern or North African": OTHER,
+    "Native Hawaiian or other Pacific Islander": OTHER,
+    "Mixed": MULTIRACIAL,
+    "Other": OTHER,
+    NO_ANSWER: OTHER,
+}
 """What raters could choose for their race or ethnicity, in the order in which choices are joined, and its group in
 `rater_race`."""
 RAW_RACE_COLUMNS = ("rater_raw_race", "rater_race_raw")
 """The column with these choices, in DICES-350 and in DICES-990."""
 JOINED = ", "
 
-PHASES: Mapping[str, str] = MappingProxyType(
-    {
-        "Phase1": "The first round of rating, of DICES-990.",
-        "Phase2": "The second round of rating, of DICES-990.",
-        "Phase3": "The third round of rating, of DICES-350.",
-    }
-)
-PHASE_OF: Mapping[str, str] = MappingProxyType({"dices-350": "Phase3", "dices-990": "Phase1"})
+PHASES: Mapping[str, str] = {
+    "Phase1": "The first round of rating, of DICES-990.",
+    "Phase2": "The second round of rating, of DICES-990.",
+    "Phase3": "The third round of rating, of DICES-350.",
+}
+PHASE_OF: Mapping[str, str] = {"dices-350": "Phase3", "dices-990": "Phase1"}
 """The phase of a study's own ratings, by edition, unless the study names another."""
 
 

@@ -8,7 +8,6 @@ release's `*_overall` columns are computed from these and not asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 COMPREHENSION = "Q1_whole_conversation_evaluation"
 """The column of Q1, which both editions share."""
@@ -93,9 +92,7 @@ DICES_990 = {
     },
 }
 
-REASONS: Mapping[str, Mapping[str, Mapping[str, str]]] = MappingProxyType(
-    {"dices-350": DICES_350, "dices-990": DICES_990}
-)
+REASONS: Mapping[str, Mapping[str, Mapping[str, str]]] = {"dices-350": DICES_350, "dices-990": DICES_990}
 """For each edition its questions from Q2 on, by heading: the released column of each reason, and its wording."""
 
 

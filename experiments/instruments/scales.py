@@ -11,7 +11,6 @@ those of `annotated_taxonomy.csv`, with their typos and trailing blanks; people 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 HELPFULNESS = {
     "0": "(0) Actively harmful",
@@ -48,51 +47,43 @@ CONFIDENCE = {
     "very-confident": "Very confident: I know how to approach this problem and am clear on the details.",
 }
 
-SCALES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "helpfulness": HELPFULNESS,
-        "correctness": CORRECTNESS,
-        "solo_solve": SOLO_SOLVE,
-        "confidence": CONFIDENCE,
-    }
-)
-QUESTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "helpfulness": "How helpful is this response?",
-        "correctness": "How correct is its mathematics?",
-        "solo_solve": "Before you begin: could you have solved this problem entirely on your own?",
-        "confidence": "**Before you begin**, how confident are you that you know how to approach this problem?",
-    }
-)
+SCALES: Mapping[str, Mapping[str, str]] = {
+    "helpfulness": HELPFULNESS,
+    "correctness": CORRECTNESS,
+    "solo_solve": SOLO_SOLVE,
+    "confidence": CONFIDENCE,
+}
+QUESTIONS: Mapping[str, str] = {
+    "helpfulness": "How helpful is this response?",
+    "correctness": "How correct is its mathematics?",
+    "solo_solve": "Before you begin: could you have solved this problem entirely on your own?",
+    "confidence": "**Before you begin**, how confident are you that you know how to approach this problem?",
+}
 
-HEADERS: Mapping[str, str] = MappingProxyType(
-    {
-        "definition": "Asking for defintions",
-        "general-question": "Asking a general mathematical question",
-        "proof-step": "Asking how to do a step of the proof",
-        "whole-question": "Copy-pasting entire original question, or slight rephrasing",
-        "generality": (
-            'Asking a question about generality of the output so far (e.g., "Does it hold even when p is not a prime '
-            'number?")'
-        ),
-        "correction": "Correcting the AI's output (explicitly or implicitly)",
-        "clarification": (
-            "Asking the AI to clarify its output (e.g., what a particular symbol means “What is τ here?”)"
-        ),
-        "reason": "Asking the AI why it did something",
-        "instance": (
-            "Asking for specific demonstrations of a concept or instances of a particular construction (e.g., "
-            '"Can you exhibit an example to demonstrate that?")'
-        ),
-        "not-mathematics": 'Non-mathematics related exclamation (e.g., "Hello") ',
-    }
-)
+HEADERS: Mapping[str, str] = {
+    "definition": "Asking for defintions",
+    "general-question": "Asking a general mathematical question",
+    "proof-step": "Asking how to do a step of the proof",
+    "whole-question": "Copy-pasting entire original question, or slight rephrasing",
+    "generality": (
+        'Asking a question about generality of the output so far (e.g., "Does it hold even when p is not a prime '
+        'number?")'
+    ),
+    "correction": "Correcting the AI's output (explicitly or implicitly)",
+    "clarification": ("Asking the AI to clarify its output (e.g., what a particular symbol means “What is τ here?”)"),
+    "reason": "Asking the AI why it did something",
+    "instance": (
+        "Asking for specific demonstrations of a concept or instances of a particular construction (e.g., "
+        '"Can you exhibit an example to demonstrate that?")'
+    ),
+    "not-mathematics": 'Non-mathematics related exclamation (e.g., "Hello") ',
+}
 """The column of each label in the release, by short name."""
 
 WRITE_IN_HEADER = "Other (please write-in briefly -- if multiple, separate with a semicolon)  "
 """The column for queries that fit no label."""
 
-LABELS: Mapping[str, str] = MappingProxyType(
-    {name: header.strip().replace("defintions", "definitions") for name, header in HEADERS.items()}
-)
+LABELS: Mapping[str, str] = {
+    name: header.strip().replace("defintions", "definitions") for name, header in HEADERS.items()
+}
 WRITE_IN = WRITE_IN_HEADER.strip()

@@ -11,8 +11,8 @@ from pydantic import Field as About
 
 from experiments.errors import Refused
 from experiments.events import Data, Event
-from experiments.session.state import Location, State
 from experiments.study.fields import Invalid, read_text
+from experiments.study.location import Location, State
 from experiments.study.screen import ChatMessage, Ended
 from experiments.study.step import RatingSubject
 from problems.pictures import described

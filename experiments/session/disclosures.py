@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.session.state import State
 from experiments.session.telemetry import disclosure, has_agreed
+from experiments.study.location import State
 from experiments.study.study import Study
 
 HIDDEN_DISCLOSED = (

@@ -26,16 +26,7 @@ from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
 from experiments.session.sampling import draw_fact
-from experiments.session.state import (
-    DrawRecord,
-    Location,
-    Scope,
-    State,
-    cached_path,
-    current_location,
-    holds_place,
-    memoized,
-)
+from experiments.session.state import cached_path, current_location, holds_place, memoized
 from experiments.session.timing import (
     can_extend,
     check_minimum_time,
@@ -46,6 +37,7 @@ from experiments.session.timing import (
     timing,
 )
 from experiments.study.i18n import lazy
+from experiments.study.location import DrawRecord, Location, Scope, State
 from experiments.study.screen import Block, CodeBlock, NoticeBlock, Panel, ProgressView, Screen, TextBlock
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step

@@ -9,17 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.session.state import (
-    LASTING,
-    Location,
-    LoopTurn,
-    State,
-    language_of,
-    matches_value,
-    memoized_until,
-    visited_path,
-)
+from experiments.session.state import LASTING, memoized_until, visited_path
 from experiments.study.i18n import lazy
+from experiments.study.location import Location, LoopTurn, State, language_of, matches_value
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.screen import ProgressView
 from experiments.study.study import Study

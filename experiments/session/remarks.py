@@ -8,7 +8,6 @@ They change no participant's screen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Literal
 
 from experiments.errors import NotPossible
@@ -17,7 +16,7 @@ from experiments.study.fields import Invalid, read_text
 
 Kind = Literal["noted", "excluded", "included"]
 MOST_CHARS = 2_000
-TEXT: Mapping[Kind, str] = MappingProxyType({"noted": "text", "excluded": "why", "included": "why"})
+TEXT: Mapping[Kind, str] = {"noted": "text", "excluded": "why", "included": "why"}
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:

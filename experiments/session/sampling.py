@@ -11,9 +11,9 @@ from typing import Any
 
 from experiments.errors import StudyError, ValidationIssue
 from experiments.session.seeded_random import shuffled, spread
-from experiments.session.state import Location
 from experiments.study.cells import matching, values_of
 from experiments.study.latin_square import LATIN, apply_order, of_companions, of_items
+from experiments.study.location import Location
 from experiments.study.schema import Loop
 from problems.problem import Problem
 

@@ -1,59 +1,19 @@
-"""The state of a session, and its locations in the study's tree.
-
-A location is a step (or an `each` that is not drawn yet) with its path, the events recorded there and the names in
-scope. A path names turns of loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a path
-reveals nothing to the browser.
-"""
+"""The path of a participant through a study: the locations that were reached, cached in the states of the session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
-from experiments.events import Data, Event
-from experiments.study.base_model import Condition, as_words
+from experiments.events import Event
+from experiments.study.location import Location, LoopTurn, Scope, State
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.study.template import as_written, fill
-from problems.problem import Problem
 
 T = TypeVar("T")
-NO_EVENTS: tuple[Event, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DrawRecord:
-    """The draw of a loop. `of` is the loop's source; `items` has the values of its variables for each turn."""
-
-    of: str
-    items: tuple[Mapping[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The state of a session: the fold of its events.
-
-    `seq` is the number of the last event, `changed` that of the last event that changed the screen. `draws` and `facts`
-    are by path; `keys` are the idempotency keys of all actions.
-    """
-
-    seq: int = 0
-    changed: int = 0
-    seed: str = ""
-    enrolled: Data = field(default_factory=dict)
-    factors: Mapping[str, str] = field(default_factory=dict)
-    draws: Mapping[str, DrawRecord] = field(default_factory=dict)
-    facts: Mapping[str, tuple[Event, ...]] = field(default_factory=dict)
-    keys: frozenset[str] = frozenset()
-    events: tuple[Event, ...] = ()
-    outcome: str = ""
-    """How the session ended; empty while it is in progress."""
-    memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """The cache of `memoized`, `memoized_until` and `visited_path`, by a name and the study's hash. `replace` clears
-    it."""
 
 
 def memoized(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
@@ -86,138 +46,11 @@ def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Calla
     return once_until
 
 
-@dataclass(frozen=True, slots=True)
-class LoopTurn:
-    """A turn of a loop around a location: the loop, the path prefix of the turn, its index from 0, and the number of
-    turns."""
-
-    node: Loop
-    prefix: str
-    index: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The names in scope at a location. `phases` (with their paths) and `turns` go from the outermost to the
-    innermost."""
-
-    values: Mapping[str, str] = field(default_factory=dict)
-    phases: tuple[tuple[Phase, str], ...] = ()
-    turns: tuple[LoopTurn, ...] = ()
-    problem: Problem | None = None
-    pool: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A step or an undrawn loop of the study at its path, in a session."""
-
-    path: str
-    node: Step | Loop
-    scope: Scope
-    study: Study
-    state: State
-
-    @property
-    def facts(self) -> tuple[Event, ...]:
-        """The events recorded at this path, oldest first."""
-        return self.state.facts.get(self.path, NO_EVENTS)
-
-    @property
-    def problem(self) -> Problem:
-        """The problem in scope. Validation of the study ensures that there is one."""
-        assert self.scope.problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
-        return self.scope.problem
-
-    def done(self) -> bool:
-        """Whether the participant has completed this step, or its time limit has passed."""
-        if any(event.kind == "expired" for event in self.facts):
-            return True
-        return isinstance(self.node, Step) and self.node.done(self)
-
-    def sibling_facts(self, step_id: str) -> tuple[Event, ...]:
-        """The events of another step by its id: of the nearest such step in the phases and loop turns around."""
-        prefix = self.path
-        while prefix:
-            prefix = prefix.rpartition("/")[0]
-            found = self.state.facts.get(f"{prefix}/{step_id}" if prefix else step_id)
-            if found:
-                return found
-        return NO_EVENTS
-
-    def look_up(self, name: str) -> Any:
-        """The value of a name: a factor, a loop's variable, `number`, `last`, `problem.tag`, `step.field`; or None."""
-        head, _, tail = name.partition(".")
-        if not tail and head in self.scope.values:
-            return self.scope.values[head]
-        if name == "language":
-            return self.language
-        if head in ("number", "last") and not tail and self.scope.turns:
-            turn = self.scope.turns[-1]
-            return turn.index + 1 if head == "number" else "yes" if turn.index + 1 == turn.total else "no"
-        if tail and self.scope.problem and head in ("problem", self._problem_name()):
-            return _attribute(self.scope.problem, tail)
-        for event in reversed(self.sibling_facts(head)):
-            if tail in event.data:
-                return event.data[tail]
-        return None
-
-    def _problem_name(self) -> str:
-        loops = [turn.node for turn in self.scope.turns if turn.node.over_problems]
-        return loops[-1].each if loops else "problem"
-
-    @property
-    def language(self) -> str:
-        return language_of(self.study, self.state)
-
-    def translate(self, text: str) -> str:
-        return self.study.translate(text, self.language) if self.study.file.translations else text
-
-    def fill(self, text: str) -> str:
-        """A text, translated and with its `{{names}}` replaced by their values; an unknown name by nothing."""
-        return fill(self.translate(text), lambda name: _shown(self.look_up(name)))
-
-    def fill_markdown(self, text: str) -> str:
-        """A text in Markdown, filled; what a participant wrote is shown as written, without markup."""
-        return fill(self.translate(text), self._in_markdown)
-
-    def _in_markdown(self, name: str) -> str:
-        value, (head, _, tail) = self.look_up(name), name.partition(".")
-        of_study = not tail or (self.scope.problem and head in ("problem", self._problem_name()))
-        return _shown(value) if of_study or isinstance(value, int | float) else as_written(_shown(value))
-
-    def holds(self, condition: Condition | None) -> bool:
-        return all(matches_value(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
-
-
 def holds_place(study: Study, state: State) -> bool:
     """Whether the session counts against the quota: from the start, or from consent if the study has `admission`."""
     if not study.admission or state.factors:
         return True
     return any(event.kind == "submitted" for event in state.facts.get(study.admission, ()))
-
-
-def language_of(study: Study, state: State) -> str:
-    """The session's language: the one that the participant chose, or else the study's default."""
-    return str(state.enrolled.get("language") or study.file.language)
-
-
-def matches_value(value: Any, wanted: Any) -> bool:
-    """Whether a value (or any of a list) equals what a condition wants (or any of a list), compared as text."""
-    held = value if isinstance(value, tuple | list) else (value,)
-    return value is not None and not as_words(wanted).isdisjoint(map(str, held))
-
-
-def _shown(value: Any) -> str:
-    """A value as participants read it; nothing if there is none, and 100 for 100.0."""
-    whole = isinstance(value, float) and value.is_integer()
-    return "" if value is None else str(int(value) if whole else value)
-
-
-def _attribute(problem: Problem, name: str) -> str | None:
-    fixed = {"id": problem.id, "text": problem.text, "dataset": problem.dataset}
-    return fixed.get(name, problem.tags.get(name))
 
 
 TRAIL = "trail"

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Literal, get_args
 
 from experiments.errors import NotPossible
@@ -37,15 +36,13 @@ Decision = Literal[
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
 ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "sampled", *PLAN)
-CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
-    {
-        "draft": ("piloted", "opened", "closed"),
-        "pilot": ("opened", "paused", "closed"),
-        "open": ("piloted", "paused", "closed"),
-        "paused": ("opened", "piloted", "closed"),
-        "closed": ("opened", "piloted"),
-    }
-)
+CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
+    "draft": ("piloted", "opened", "closed"),
+    "pilot": ("opened", "paused", "closed"),
+    "open": ("piloted", "paused", "closed"),
+    "paused": ("opened", "piloted", "closed"),
+    "closed": ("opened", "piloted"),
+}
 Where = tuple[tuple[str, str], ...]
 EVERYBODY: Where = ()
 

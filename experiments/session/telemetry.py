@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from experiments.session.state import Location, State, current_location, visited
+from experiments.session.state import current_location, visited
 from experiments.study.base_model import Name, StrictModel
+from experiments.study.location import Location, State
 from experiments.study.step import Step
 from experiments.study.study import Study
 

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Event, Fact, is_activity
-from experiments.session.state import Location, State, current_location, memoized
+from experiments.session.state import current_location, memoized
 from experiments.study.i18n import lazy
+from experiments.study.location import Location, State
 from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.step import Step, TimeLimit
 from experiments.study.study import Study

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from experiments.events import Action, Fact
-from experiments.session.state import Location
 from experiments.study.fields import Field
+from experiments.study.location import Location
 from experiments.study.problem_answer import ADVICE, AnsweringStep, number_of
 from experiments.study.screen import Panel, ProblemBlock, TextBlock
 from experiments.study.step import step

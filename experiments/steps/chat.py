@@ -34,9 +34,9 @@ from experiments.session.conversation import (
     returned_messages,
     stopped_by_user,
 )
-from experiments.session.state import Location
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
+from experiments.study.location import Location
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
 from experiments.study.sections.recruitment import EndPage, Paste

@@ -15,10 +15,10 @@ from pydantic import model_validator
 
 from experiments.errors import suggestion
 from experiments.events import Action, Data, Event, Fact, PendingTask
-from experiments.session.state import Location
 from experiments.study.answer_key import Wanted, example, impossible, is_correct
 from experiments.study.fields import ANSWER, AnyField, Field, choice
 from experiments.study.i18n import lazy
+from experiments.study.location import Location
 from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
 

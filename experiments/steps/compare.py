@@ -39,8 +39,8 @@ from experiments.session.conversation import (
 )
 from experiments.session.seeded_random import shuffled
 from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
-from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
+from experiments.study.location import Location
 from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView, TextBlock
 from experiments.study.sections.recruitment import Paste
 from experiments.study.step import RatingSubject, Step, read_or_refuse, step

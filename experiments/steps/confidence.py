@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
-from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice, Slider
+from experiments.study.location import Location
 from experiments.study.screen import Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, step
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 from experiments.events import Action, Fact, PendingTask
 from experiments.session.disclosures import disclosures
-from experiments.session.state import Location
 from experiments.study.fields import Checkbox, Field
+from experiments.study.location import Location
 from experiments.study.screen import Panel, TextBlock
 from experiments.study.step import Step, step
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from experiments.events import PendingTask
-from experiments.session.state import Location
+from experiments.study.location import Location
 from experiments.study.screen import Panel
 from experiments.study.sections.recruitment import Address, EndPage
 from experiments.study.step import Step, step

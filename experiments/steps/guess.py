@@ -18,8 +18,8 @@ from experiments.errors import suggestion
 from experiments.events import Action, Fact
 from experiments.session.guesses import UNSURE, repliers, replies, true_options
 from experiments.session.seeded_random import shuffled
-from experiments.session.state import Location
 from experiments.study.fields import Field, Options, Scale, SingleChoice
+from experiments.study.location import Location
 from experiments.study.screen import Panel
 from experiments.study.step import Step, read_or_refuse, step
 from experiments.study.template import names

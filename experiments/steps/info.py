@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.events import Action, Fact
-from experiments.session.state import Location
 from experiments.study.fields import Checkbox, Field
+from experiments.study.location import Location
 from experiments.study.screen import Panel, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
 

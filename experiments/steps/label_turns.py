@@ -7,8 +7,8 @@ from typing import Literal
 
 from experiments.events import Event
 from experiments.instruments.scales import LABELS, WRITE_IN
-from experiments.session.state import Location
 from experiments.study.fields import Field, MultipleChoiceField, ShortText
+from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, TextBlock, dialogue
 from experiments.study.step import RatingSubject, Step, step
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from experiments.events import Action, Event, Fact
 from experiments.session.conversation import messages
-from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice
+from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
 from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 

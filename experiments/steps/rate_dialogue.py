@@ -8,8 +8,8 @@ from typing import Literal
 from experiments.events import Event
 from experiments.instruments.dices_raters import PHASE_OF
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
-from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice
+from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, TextBlock, dialogue
 from experiments.study.step import RatingSubject, Step, step
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from experiments.events import Event
 from experiments.session.conversation import messages, rated_reply, turns
-from experiments.session.state import Location
 from experiments.study.fields import Field, Scale
+from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
 from experiments.study.step import RatingSubject, Step, step
 

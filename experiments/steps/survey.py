@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Tag, model_validator
 
-from experiments.session.state import Location
 from experiments.study.fields import AnyField, Field
 from experiments.study.instrument import Instrument, InstrumentUse
+from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, ProblemBlock, TextBlock, dialogue
 from experiments.study.step import Step, step
 

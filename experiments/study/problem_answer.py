@@ -11,7 +11,8 @@ from pydantic import AfterValidator, model_validator
 from experiments.study.answer_key import Range
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import ANSWER, LARGEST, Field, Number, Slider, choice
-from experiments.study.step import Location, Step
+from experiments.study.location import Location
+from experiments.study.step import Step
 from problems.problem import Problem
 
 UNIT, TOLERANCE = "unit", "tolerance"

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -40,7 +39,7 @@ def resolve(
     raw: Mapping[str, Json],
     protocols: Mapping[str, Mapping[str, Json]],
     pools: Mapping[str, Sequence[Problem]],
-    instruments: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
+    instruments: Mapping[str, Mapping[str, Json]] = {},
 ) -> Study:
     """A study from its file, the available protocols, its pools of problems and the available instruments; raises
     StudyError with all errors."""

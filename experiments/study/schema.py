@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
@@ -352,7 +351,7 @@ def models() -> Mapping[str, Any]:
     names = {"Node": Annotated[union, Discriminator(tag_of)]}
     for model in (Phase, Loop, StudyFile, ProtocolFile):
         model.model_rebuild(force=True, _types_namespace=names)
-    return MappingProxyType({"study": StudyFile, "protocol": ProtocolFile, "nodes": members})
+    return {"study": StudyFile, "protocol": ProtocolFile, "nodes": members}
 
 
 TITLES = {"study": "A Parley study", "protocol": "A Parley protocol"}

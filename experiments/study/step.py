@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -25,9 +25,8 @@ from problems.plugins import Registry
 from problems.problem import Problem
 from problems.text import texts_in
 
-Location = Any
-"""An `experiments.session.state.Location`. Sessions import steps, so the type cannot be named here; each kind of step
-names it."""
+if TYPE_CHECKING:  # a location is at a step
+    from experiments.study.location import Location
 
 
 class TimeLimit(StrictModel):

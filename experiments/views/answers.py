@@ -12,9 +12,9 @@ from typing import Any
 
 from experiments.events import Data
 from experiments.session.guesses import UNSURE
-from experiments.session.state import Location
 from experiments.study.answer_key import Range, is_correct
 from experiments.study.fields import Checkbox, ChoiceField, Field, Invalid, MultipleChoiceField
+from experiments.study.location import Location
 from experiments.study.step import Step
 
 TICKED, NOT_TICKED = "Ticked", "Not ticked"

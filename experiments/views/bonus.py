@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study

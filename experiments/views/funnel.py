@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.session.state import Location, State, matches_value
 from experiments.session.telemetry import without_indices
 from experiments.study.base_model import Condition
+from experiments.study.location import Location, State, matches_value
 from experiments.study.schema import Loop, Node
 from experiments.study.step import Step
 from experiments.study.study import Study

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from experiments.events import Event
-from experiments.session.state import Location
 from experiments.study.instrument import Instrument, Item, ItemOnLine, ItemOnPoints, Score
+from experiments.study.location import Location
 from experiments.study.step import Step
 from experiments.study.study import Study
 

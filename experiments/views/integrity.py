@@ -30,29 +30,27 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
-from experiments.session.state import Location, State, visited
+from experiments.session.state import visited
 from experiments.session.telemetry import without_indices
 from experiments.study.fields import LongText, TextField
+from experiments.study.location import Location, State
 from experiments.study.sections.integrity import IntegrityThresholds
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
 
 INDICATORS = ("paste_share", "typing_speed", "writing_speed", "ai_likeness", "hidden_word", "honeypot", "duplicate")
-TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "paste_share": "pasted",
-        "typing_speed": "typed, chars/s",
-        "writing_speed": "written, chars/s",
-        "ai_likeness": "like a model's",
-        "hidden_word": "hidden word",
-        "honeypot": "hidden box",
-        "duplicate": "like another's",
-    }
-)
+TITLES: Mapping[str, str] = {
+    "paste_share": "pasted",
+    "typing_speed": "typed, chars/s",
+    "writing_speed": "written, chars/s",
+    "ai_likeness": "like a model's",
+    "hidden_word": "hidden word",
+    "honeypot": "hidden box",
+    "duplicate": "like another's",
+}
 SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")
 YES = 1.0
 Thresholds = Mapping[str, float]
@@ -198,7 +196,7 @@ def thresholds_of(study: Study | None = None) -> Thresholds:
     checks = study.file.integrity if study is not None else None
     chosen = (checks.thresholds if checks is not None else None) or IntegrityThresholds()
     known = {**chosen.model_dump(), "hidden_word": YES}
-    return MappingProxyType({name: float(known[name]) for name in INDICATORS})
+    return {name: float(known[name]) for name in INDICATORS}
 
 
 def flagged(found: Dossier, thresholds: Thresholds) -> dict[str, bool | None]:

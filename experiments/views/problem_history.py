@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from experiments.events import NOTES, Event
 from experiments.session.conversation import turns
-from experiments.session.state import LASTING, NO_EVENTS, TRAIL, State, VisitedNode, visited, visited_path
+from experiments.session.state import LASTING, TRAIL, VisitedNode, visited, visited_path
 from experiments.study.fields import ANSWER
+from experiments.study.location import NO_EVENTS, State
 from experiments.study.schema import Phase
 from experiments.study.step import Step
 from experiments.study.study import Study

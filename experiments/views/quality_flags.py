@@ -22,9 +22,10 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.events import Event
-from experiments.session.state import Location, State, visited
+from experiments.session.state import visited
 from experiments.session.timing import UNATTENDED, is_unattended, spans
 from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
+from experiments.study.location import Location, State
 from experiments.study.step import Step
 from experiments.study.study import Study
 

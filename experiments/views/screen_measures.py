@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.session.state import Location
 from experiments.session.timing import LEAVING_EVENTS, shown_us
+from experiments.study.location import Location
 
 
 @dataclass(frozen=True, slots=True)

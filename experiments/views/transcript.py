@@ -20,9 +20,10 @@ from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import ended
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.side_by_side import rounds
-from experiments.session.state import Location, State, current_location, language_of, visited
+from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.fields import Field
+from experiments.study.location import Location, State, language_of
 from experiments.study.screen import ChatView, Panel, Screen, TranscriptBlock
 from experiments.study.step import Step
 from experiments.study.study import Study

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, select
 
 from experiments.session.engine import fold
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database

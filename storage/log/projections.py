@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from experiments.session.engine import fold
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from storage import tables
 from storage.ai_alone.answers import alone_rows

@@ -14,9 +14,10 @@ from sqlalchemy import Connection, func, select, update
 from experiments.events import Event, is_activity
 from experiments.session.engine import fold
 from experiments.session.remarks import excluded
-from experiments.session.state import State, current_location, holds_place, language_of, memoized
+from experiments.session.state import current_location, holds_place, memoized
 from experiments.session.telemetry import without_indices
 from experiments.session.timing import UNATTENDED, deadlines, is_unattended
+from experiments.study.location import State, language_of
 from experiments.study.study import Study
 from experiments.views.funnel import furthest
 from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, flags, is_leak

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.session.remarks import excluded
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.bonus import NOTHING, bonus_of, checks_failed
 from experiments.views.quality_flags import SAME_ID

@@ -19,7 +19,8 @@ from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, latest_annotations
 from experiments.session.conversation import messages_of
 from experiments.session.side_by_side import histories, models_by_slot, rounds
-from experiments.session.state import Location, State, visited
+from experiments.session.state import visited
+from experiments.study.location import Location, State
 from experiments.study.study import Study
 from problems.pictures import described
 from problems.problem import DialogueMessage

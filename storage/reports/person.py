@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from sqlalchemy import Connection, Select, Table, select
 
 from experiments.session.engine import fold
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.views.quality_flags import SAME_ID
 from experiments.views.transcript import remark
 from storage import tables

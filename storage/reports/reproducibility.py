@@ -17,7 +17,8 @@ from experiments.events import Event
 from experiments.session.assignment import assignment_fact
 from experiments.session.engine import apply
 from experiments.session.sampling import draw_fact
-from experiments.session.state import State, current_location
+from experiments.session.state import current_location
+from experiments.study.location import State
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage import tables

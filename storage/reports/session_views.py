@@ -14,12 +14,13 @@ from math import nan
 from statistics import median
 from typing import Any
 
-from experiments.session.state import Location, visited
+from experiments.session.state import visited
 from experiments.session.telemetry import without_indices
 from experiments.session.timing import shown_us
 from experiments.steps.check import CheckStep
 from experiments.study.fields import Field
 from experiments.study.instrument import Instrument, Score
+from experiments.study.location import Location
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.step import Step
 from experiments.study.study import Study

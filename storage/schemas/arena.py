@@ -28,7 +28,7 @@ from experiments.session.side_by_side import (
     rounds,
     winner,
 )
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
 from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn

@@ -20,7 +20,7 @@ from experiments.events import Event
 from experiments.session.conversation import SPEAKERS
 from experiments.session.seeded_random import public_uuid
 from experiments.session.side_by_side import BAD, TIE, ComparisonRound, models_by_slot, rounds, winner
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
 from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, Shape, TextColumn

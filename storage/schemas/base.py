@@ -20,7 +20,7 @@ from sqlalchemy import BigInteger, Float, Index, Integer, PrimaryKeyConstraint, 
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy.types import TypeEngine
 
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from storage.column_types import ColumnType, Kind
 from storage.tables import metadata

@@ -20,8 +20,8 @@ from experiments.session.annotations import ConversationRef
 from experiments.session.annotations import values as found_by
 from experiments.session.conversation import messages
 from experiments.session.seeded_random import public_id
-from experiments.session.state import State
 from experiments.study.ai_alone_questions import questions
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn
 from problems.problem import Problem

@@ -16,8 +16,8 @@ from experiments.events import Event
 from experiments.instruments.dices_raters import CLOSED, PHASES, RAW_RACE_COLUMNS, race_of, raw_race
 from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
 from experiments.session.seeded_random import public_number
-from experiments.session.state import State
 from experiments.steps.rate_dialogue import RateDialogueStep
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import answers, problem_turns, took_ms
 from problems.dices import DOMAINS, HARM_TYPES, TAGS, context

@@ -16,7 +16,7 @@ from experiments.events import Event
 from experiments.instruments.scales import CORRECTNESS, HELPFULNESS, SOLO_SOLVE
 from experiments.session.conversation import messages
 from experiments.session.seeded_random import public_uuid
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, answers, problem_turns, ranks
 from storage.column_types import (

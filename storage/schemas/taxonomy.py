@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.events import Event
 from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns
 from problems.problem import DialogueMessage, Problem

@@ -9,7 +9,7 @@ import pytest
 from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.engine import apply, decide, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.screen import Screen
 from tests.fakes.sessions import NAMES, study, whole
 

@@ -16,8 +16,9 @@ from experiments.errors import Refused
 from experiments.events import Action, Event
 from experiments.session.assignment import drawn_factors
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State, current_location
+from experiments.session.state import current_location
 from experiments.session.timing import deadlines
+from experiments.study.location import State
 from tests.fakes.annotated import annotated
 from tests.fakes.databases import interleaved
 from tests.fakes.examples import SEEDS, examples

@@ -14,7 +14,7 @@ from experiments.events import Action
 from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, columns
 from experiments.instruments.scales import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
 from experiments.session.engine import decide, fold, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import TranscriptBlock
 from experiments.study.study import Study

@@ -10,7 +10,7 @@ from experiments.errors import Refused
 from experiments.events import Action, Event
 from experiments.session.conversation import check_message_rate
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from tests.fakes.sessions import enrolment, world

@@ -13,7 +13,6 @@ from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.conversation import ended, stopped_by_user
 from experiments.session.engine import STALE, TOO_LATE, UNSENT, decide, fold, pending_tasks, screen
-from experiments.session.state import State
 from experiments.session.timing import (
     ENDING_US,
     GRACE_US,
@@ -25,6 +24,7 @@ from experiments.session.timing import (
     is_unattended,
     overdue,
 )
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.study import Study

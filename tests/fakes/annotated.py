@@ -9,7 +9,7 @@ from typing import Any
 from experiments.events import Action, Event
 from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import decide
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 
 EFFORTS = ("tried", "known", "low effort")

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem

@@ -14,7 +14,7 @@ from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.seeded_random import uniform
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"

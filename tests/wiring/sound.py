@@ -10,7 +10,7 @@ from sqlalchemy import Table, select
 from app.session.service import SessionService
 from experiments.events import NOTES, Event
 from experiments.session.engine import end_page, fold, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.screen import CodeBlock
 from experiments.study.study import Study
 from storage import tables

@@ -14,8 +14,8 @@ import pytest
 
 from app.web.server import APOLOGY, BROKEN
 from experiments.session.engine import NOT_OFFERED, STALE
-from experiments.session.state import Location
 from experiments.steps.survey import SurveyStep
+from experiments.study.location import Location
 from experiments.study.screen import Panel
 from storage.errors import StorageError
 from tests.fakes import studies

@@ -18,7 +18,7 @@ from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from experiments.errors import Refused
 from experiments.session.engine import fold
-from experiments.session.state import State
+from experiments.study.location import State
 from storage import tables
 from storage.db.engine import open_database
 from storage.registers.participants import ParticipantId, Participants

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from experiments.events import PendingTask
 from experiments.session.engine import pending_tasks
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from storage.db.advisory_locks import AdvisoryLocks
 from storage.errors import StorageError

@@ -24,7 +24,7 @@ from app.errors import BackendBroken, BackendError
 from app.session.replies.buffer import ReplyBuffer
 from experiments.events import Data
 from experiments.session.identity_leaks import leaks
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.sections.model_spec import Price
 from experiments.study.study import Study
 

@@ -21,7 +21,7 @@ from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries,
 from experiments.errors import Refused
 from experiments.events import Action, PendingTask
 from experiments.session.engine import pending_tasks
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from storage.errors import StorageError
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
@@ -28,14 +27,12 @@ class AiAlonePrompts(StrictModel):
     """For the extractor, which reads the answer from `{{reply}}`, the model's reply in free text."""
 
 
-SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
-    {
-        "letter_only_zero_shot": (("question",), ("letters", "range", "subject")),
-        "letter_only_few_shot": (("examples", "question"), ("letters", "range", "subject")),
-        "free_text": (("question",), ()),
-        "extraction": (("reply",), ("question", "letters")),
-    }
-)
+SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "letter_only_zero_shot": (("question",), ("letters", "range", "subject")),
+    "letter_only_few_shot": (("examples", "question"), ("letters", "range", "subject")),
+    "free_text": (("question",), ()),
+    "extraction": (("reply",), ("question", "letters")),
+}
 
 
 class AiAloneSpec(StrictModel):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from experiments.errors import ValidationIssue
@@ -25,7 +24,7 @@ from experiments.study.template import fill, slot_errors
 Prompt = tuple[Mapping[str, str], ...]
 Said = Sequence[tuple[Literal["You", "Bot"], str]]
 
-CALLED: Mapping[str, str] = MappingProxyType({"You": "YOU", "Bot": "SYSTEM"})
+CALLED: Mapping[str, str] = {"You": "YOU", "Bot": "SYSTEM"}
 GO_ON = TALK + (
     "Generate the next prompt you would say to the system to answer your question. Remember to keep your writing style "
     "consistent."
@@ -64,10 +63,10 @@ class SimulatorPrompts(StrictModel):
 
 
 DEFAULT = SimulatorPrompts()
-NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"system": ("question",), "next": ("conversation",), "next_message": ("conversation",), "last": ("conversation",)}
-    | {"iqa_eval": ("question",), "iqa_eval_last": ("question",)}
-)
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("next", "next_message", "last"), ("conversation",)),
+    **dict.fromkeys(("system", "iqa_eval", "iqa_eval_last"), ("question",)),
+}
 
 
 def validate_prompts(prompts: SimulatorPrompts) -> Iterator[ValidationIssue]:

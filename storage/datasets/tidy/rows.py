@@ -17,9 +17,10 @@ import orjson
 
 from experiments.events import Event
 from experiments.session.conversation import ended
-from experiments.session.state import Location, State, visited
+from experiments.session.state import visited
 from experiments.session.timing import shown_us
 from experiments.study.fields import ANSWER
+from experiments.study.location import Location, State
 from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.step import Step
 from experiments.study.study import Study

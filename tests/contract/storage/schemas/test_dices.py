@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES, race_of, raw_race
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, columns
 from experiments.session.engine import fold
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems import dices

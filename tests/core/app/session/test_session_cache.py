@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.session.session_cache import SessionCache
 from app.session.transitions import LoadedSession
-from experiments.session.state import State
+from experiments.study.location import State
 from tests.fakes.sessions import study
 
 SOME = study("demo")

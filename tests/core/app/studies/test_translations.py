@@ -13,8 +13,9 @@ from app.studies.translations import missing_translations
 from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold
-from experiments.session.state import State, current_location
+from experiments.session.state import current_location
 from experiments.session.telemetry import disclosure
+from experiments.study.location import State
 from experiments.study.resolve import restore
 from experiments.study.study import Study
 from storage.yaml_text import yaml_text

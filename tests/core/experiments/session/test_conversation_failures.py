@@ -15,7 +15,7 @@ from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.conversation import REFUSED
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import ChatView, Screen
 from problems.problem import Option, Problem

@@ -12,7 +12,7 @@ from app.session.replies.request import request_for
 from experiments.errors import StudyError
 from experiments.events import PendingTask
 from experiments.session.engine import fold, pending_tasks
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Option, Problem

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event
 from experiments.session.engine import decide, fold, pending_tasks
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from experiments.events import Action
 from experiments.session.engine import decide, fold, screen
-from experiments.session.state import State, VisitedPath, visited_path
+from experiments.session.state import VisitedPath, visited_path
+from experiments.study.location import State
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from experiments.session.engine import fold
-from experiments.session.state import State, visited
+from experiments.session.state import visited
 from experiments.session.telemetry import DAY_MS, AnyRecord, TelemetryRecord, records_telemetry, storable_records
+from experiments.study.location import State
 from experiments.study.step import Step
 from experiments.study.study import Study
 from tests.fakes.examples import examples

@@ -10,7 +10,7 @@ import pytest
 from experiments.errors import Refused, StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from tests.fakes.sessions import enrolment

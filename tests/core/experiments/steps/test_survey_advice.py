@@ -9,7 +9,7 @@ import pytest
 from app.studies.loader import EXPERIMENTS, read_protocols
 from experiments.errors import StudyError
 from experiments.session.engine import screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import TextBlock
 from experiments.study.study import Study

@@ -16,8 +16,8 @@ from app.studies.loader import load_study
 from experiments.events import Action
 from experiments.session.assignment import assignment_fact
 from experiments.session.engine import decide, fold
-from experiments.session.state import State
 from experiments.study.latin_square import square
+from experiments.study.location import State
 from experiments.study.study import Study
 from tests.fakes import studies
 from tests.fakes.sessions import enrolment

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from experiments.session.state import Location, current_location
+from experiments.session.state import current_location
 from experiments.study.fields import Field
+from experiments.study.location import Location
 from experiments.study.resolve import nodes_of
 from experiments.study.step import Step, kinds
 from experiments.study.study import Study

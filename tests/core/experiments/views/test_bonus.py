@@ -15,7 +15,7 @@ from app.studies.loader import load_study
 from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.session.outcomes import OUTCOMES
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve, restore
 from experiments.study.study import Study
 from experiments.views.bonus import bonus_of, earned

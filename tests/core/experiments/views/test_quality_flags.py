@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.quality_flags import Flag, flags
 from tests.fakes import studies

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from experiments.events import NOTES, Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, state_at, timeline, transcript_of

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.session.engine import fold
-from experiments.session.state import State
+from experiments.study.location import State
 from experiments.views.problem_history import problem_turns
 from storage.log.projections import rows_of
 from tests.fakes.annotated import annotated
