@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.analysis.report.wording import family
-from app.analysis.results import NAMES
+from app.analysis.results import figure_names
 
 VARIANTS = (
     ", by condition",
@@ -25,9 +25,9 @@ def figures() -> str:
         "path of the survey. In a study that records both editions of DICES, figures of both begin with `dices-350.` "
         "and `dices-990.`. Two figures that would still have the same name are numbered: `_2`.\n"
     )
-    for title in dict.fromkeys(family(name) for name in NAMES):
+    for title in dict.fromkeys(family(name) for name in figure_names()):
         names: dict[str, list[str]] = {}
-        for name, what in NAMES.items():
+        for name, what in figure_names().items():
             if family(name) == title:
                 names.setdefault(_without_variant(what), []).append(f"`{name}`")
         rows = (f"- {', '.join(alike)}: {what}\n" for what, alike in names.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
 import pandas as pd
@@ -25,8 +25,8 @@ from app.analysis.data_frames import (
 from app.analysis.estimates import Finding
 from app.analysis.figure_names import unique_names
 from app.analysis.tidy_frames import load
-from app.analysis.trial import results as trial
 from app.analysis.value_order import declared_order, in_order
+from app.extension import hooked
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.study import Study
 from storage.datasets.exports.session_filter import SessionFilter
@@ -70,12 +70,19 @@ NAMES: Mapping[str, str] = MappingProxyType(
                 | instruments.NAMES
                 | mathconverse.NAMES
                 | survey.NAMES
-                | trial.NAMES
             ).items()
         )
     )
 )
-"""Patterns of all estimates' names, with their descriptions."""
+"""Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`."""
+NAMES_HOOK = "figure_names"
+
+
+@cache
+def figure_names() -> Mapping[str, str]:
+    """Patterns of all estimates' names, with their descriptions, sorted."""
+    added = [pair for names in hooked(NAMES_HOOK) for pair in names.items()]
+    return dict(sorted([*NAMES.items(), *added]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -356,7 +356,8 @@ def _costs(participants: int, trial: DryRunResult, minutes: float, reward: float
 
 
 def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
-    from app.analysis.report.charts import power_chart, svg
+    from app.analysis.report.charts import svg
+    from app.analysis.trial.power_chart import power_chart
 
     panels = {one.hypothesis.id: one.points for one in results}
     with writing(to) as file:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 from app.analysis.estimates import Finding
+from app.analysis.report.blocks import Block, TextTable
 from app.analysis.report.published_comparison import FigureComparison, PublishedPaper, compare_with_published
 from app.analysis.report.quality_and_costs import DataQuality, ModelCosts, quality, spent
 from app.analysis.report.wording import WARNINGS, WHOSE, ended
 from app.analysis.results import Results, Steps, results
-from app.analysis.trial.trial_report import TrialReport, trial_report
+from app.extension import hooked
 from experiments.study.cells import cells
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
@@ -48,6 +50,21 @@ class VersionUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfirmatoryPart:
+    """What an extension says in the report of a study with a plan, before all other results: its findings stand among
+    its `blocks`, its checklists at the end, and `data` in the JSON report."""
+
+    findings: tuple[Finding, ...]
+    blocks: tuple[Block | Finding, ...]
+    checklists: tuple[TextTable, ...]
+    data: Mapping[str, Any]
+
+
+CONFIRMATORY_HOOK = "confirmatory_part"
+"""A function of the database, the study and the origin; it returns a ConfirmatoryPart, or None without a plan."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The contents of a report. An imported release has no costs."""
 
@@ -63,7 +80,7 @@ class Report:
     quality: DataQuality | None = None
     costs: ModelCosts | None = None
     against: PublishedPaper | None = None
-    trial: TrialReport | None = None
+    trial: ConfirmatoryPart | None = None
     """The confirmatory part, for a study with a plan."""
     unfinished: bool = False
     """Whether sessions that were not completed are analysed."""
@@ -137,7 +154,8 @@ def build_report(
     known = quality(database, study, origin, found.schemas, at_us, part)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
     parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, against)
-    return Report(*parts, trial_report(database, study, origin) if studies else None, unfinished)
+    planned = (part(database, study, origin) for part in hooked(CONFIRMATORY_HOOK))
+    return Report(*parts, next(planned, None) if studies else None, unfinished)
 
 
 def _arms(people: ParticipantFlow, study: Study) -> Iterator[FactorArm]:

@@ -25,7 +25,6 @@ from app.analysis.estimates import (
 )
 from app.analysis.report.arrangement import grid_places
 from app.analysis.report.published_comparison import FigureComparison
-from app.analysis.trial.power import PowerPoint
 from app.errors import SettingsError
 from problems.errors import install_line
 
@@ -111,13 +110,13 @@ def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = N
         "tooltip": [{"field": name, "type": "nominal"} for name in HINTS],
     }
     if series:
-        both |= {"yOffset": _nominal("series", _slots(series, rows)), "color": _nominal("series", series)}
-    filled = _nominal("series", series) if series else {"value": COLOURS[0]}
+        both |= {"yOffset": nominal("series", _slots(series, rows)), "color": nominal("series", series)}
+    filled = nominal("series", series) if series else {"value": COLOURS[0]}
     fill = {"condition": {"test": SURE, **filled}, "value": "transparent"}
     point = {"type": "point", "size": 45 if series else 80, "strokeWidth": 2, "opacity": 1}
     line = {"type": "rule", "strokeWidth": 2 if series else 2.5}
     own = {} if series else {"color": COLOURS[0]}
-    shape = {"shape": _nominal("series", series)} if series else {}
+    shape = {"shape": nominal("series", series)} if series else {}
     layers: list[Spec] = [
         {"mark": line | own, "encoding": {**both, "x": {"field": "low", **x}, "x2": {"field": "high"}}},
         {"mark": point | own, "encoding": {**both, "x": {"field": "value", **x}, "fill": fill, **shape}},
@@ -158,7 +157,7 @@ def _slots(values: Sequence[str], rows: Sequence[Spec]) -> list[str]:
     return [place for value in values for place in ([value, THEIRS + value] if theirs else [value])]
 
 
-def _nominal(field: str, values: Sequence[str]) -> Spec:
+def nominal(field: str, values: Sequence[str]) -> Spec:
     scale = {"domain": list(values)}
     return {"field": field, "type": "nominal", "sort": list(values), "title": None, "scale": scale}
 
@@ -214,7 +213,7 @@ def scatter_chart(plot: Scatter, unit: Unit) -> Spec:
         mark |= {"filled": True, "color": COLOURS[0]}
         encoding["size"] = {"field": "n", "type": "quantitative", "scale": {"range": [4, 700]}, "legend": None}
     elif len(series) > 1:
-        encoding |= {"color": _nominal("series", series), "shape": _nominal("series", series)}
+        encoding |= {"color": nominal("series", series), "shape": nominal("series", series)}
     else:
         mark |= {"color": COLOURS[0]}
     diagonal = {
@@ -280,9 +279,9 @@ def accuracy_chart(estimates: Sequence[Estimate], published: Mapping[str, Figure
     order = [words[one] for one in answers]
     y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"labelExpr": PER_CENT}}
     both: Spec = {
-        "x": {**_nominal("model", models), "axis": {"labelAngle": 0, "labelLimit": 200 // len(models), "ticks": False}},
-        "xOffset": _nominal("answer", _slots(order, rows)),
-        "color": _nominal("answer", order),
+        "x": {**nominal("model", models), "axis": {"labelAngle": 0, "labelLimit": 200 // len(models), "ticks": False}},
+        "xOffset": nominal("answer", _slots(order, rows)),
+        "color": nominal("answer", order),
     }
     mark = {"type": "point", "size": 55, "strokeWidth": 1.8, "fill": "white", "opacity": 1}
     layers: list[Spec] = [
@@ -290,7 +289,7 @@ def accuracy_chart(estimates: Sequence[Estimate], published: Mapping[str, Figure
             "mark": {"type": "rule", "strokeWidth": 1.8},
             "encoding": {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}},
         },
-        {"mark": mark, "encoding": {**both, "y": {"field": "value", **y}, "shape": _nominal("answer", order)}},
+        {"mark": mark, "encoding": {**both, "y": {"field": "value", **y}, "shape": nominal("answer", order)}},
     ]
     if any("theirs" in row for row in rows):
         here = {"x": both["x"], "xOffset": {**both["xOffset"], "field": "answer_theirs"}}
@@ -340,12 +339,12 @@ def turns_chart(findings: Sequence[Finding]) -> Spec | None:
     ]
     axis = {"labelAngle": 0, "labelExpr": "split(datum.value, '|')"}
     both: Spec = {
-        "x": {**_nominal("turn", list(labels.values())), "title": "turn", "axis": axis},
-        "xOffset": {**_nominal("rating", ratings), "scale": {"domain": ratings, "paddingOuter": 1}},
-        "color": _nominal("rating", ratings),
+        "x": {**nominal("turn", list(labels.values())), "title": "turn", "axis": axis},
+        "xOffset": {**nominal("rating", ratings), "scale": {"domain": ratings, "paddingOuter": 1}},
+        "color": nominal("rating", ratings),
     }
     y = {"type": "quantitative", "title": None, "scale": {"domain": list(found[0][0].axis)}}
-    dash = {**_nominal("rating", ratings), "scale": {"domain": ratings, "range": list(DASHES)}}
+    dash = {**nominal("rating", ratings), "scale": {"domain": ratings, "range": list(DASHES)}}
     at = {**both, "y": {"field": "value", **y}}
     mark = {"type": "point", "size": 50, "fill": "white", "opacity": 1}
     interval = {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}}
@@ -357,66 +356,6 @@ def turns_chart(findings: Sequence[Finding]) -> Spec | None:
         "layer": [
             {"mark": "line", "encoding": {**at, "strokeDash": dash}},
             {"mark": {"type": "rule", "strokeWidth": 1.8}, "encoding": interval},
-            {"mark": mark, "encoding": {**at, "shape": _nominal("rating", ratings)}},
-        ],
-    }
-
-
-TARGETS = (80, 90)
-
-
-def power_chart(panels: Mapping[str, Sequence[PowerPoint]], null: Mapping[str, float]) -> Spec:
-    """Power by the number of participants, a line for each effect with Monte Carlo intervals.
-
-    A panel for each hypothesis: its points by its id, and `null` its effect without power.
-    """
-    drawn = [_power(name, points, null[name]) for name, points in panels.items()]
-    apart = {"scale": {"color": "independent", "shape": "independent"}}
-    return {"config": CONFIG, "resolve": apart, "vconcat": drawn}
-
-
-def _power(name: str, points: Sequence[PowerPoint], null: float) -> Spec:
-    words = {point.effect: f"effect {point.effect:g}" + (" (null)" if point.effect == null else "") for point in points}
-    rows = [
-        {
-            "participants": one.participants,
-            "effect": words[one.effect],
-            "power": 100 * one.power,
-            "low": 100 * one.interval[0],
-            "high": 100 * one.interval[1],
-        }
-        for one in points
-    ]
-    y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"labelExpr": PER_CENT}}
-    both: Spec = {
-        "x": {
-            "field": "participants",
-            "type": "quantitative",
-            "title": "participants who begin",
-            "scale": {"zero": False, "padding": 14},
-            "axis": {"tickCount": 6, "format": ",d", "grid": False},
-        },
-        "color": _nominal("effect", list(words.values())),
-    }
-    at = {**both, "y": {"field": "power", **y}}
-    {"data": {"values": [{"at": one} for one in TARGETS]}}
-    target = {"type": "rule", "strokeDash": [4, 4], "color": INK}
-    return {
-        "title": {"text": f"{name}: power", "anchor": "start", "color": INK, "fontSize": 13},
-        "width": WIDTH - 60,
-        "height": 220,
-        "data": {"values": rows},
-        "layer": [
-            {
-                "data": {"values": [{"at": one} for one in TARGETS]},
-                "mark": target,
-                "encoding": {"y": {"field": "at", **y}},
-            },
-            {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": at},
-            {"mark": "rule", "encoding": {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}}},
-            {
-                "mark": {"type": "point", "fill": "white", "size": 50, "opacity": 1},
-                "encoding": {**at, "shape": _nominal("effect", list(words.values()))},
-            },
+            {"mark": mark, "encoding": {**at, "shape": nominal("rating", ratings)}},
         ],
     }

@@ -19,11 +19,7 @@ from app.analysis.estimates import Estimate, Finding
 from app.analysis.figure_names import about
 from app.analysis.report.build import Report
 from app.analysis.report.published_comparison import PrintedFigure
-from app.analysis.results import NAMES
-from app.analysis.trial.checklists import checklists
-from app.analysis.trial.hypothesis_tests import sides
-from app.analysis.trial.results import HypothesisResult
-from app.analysis.trial.trial_report import TrialReport
+from app.analysis.results import figure_names
 from storage.datasets.writers import escaped
 from storage.registers.origins import SIMULATED, Origin
 
@@ -55,7 +51,7 @@ def contents(report: Report) -> dict[str, Any]:
         "conditions": [asdict(arm) for arm in report.arms],
         "figures": {one.name: figure(finding, one, printed.get(one.name)) for finding, one in pairs},
         "findings": [_finding(finding) for finding in report.findings],
-        "trial": _trial(report.trial) if report.trial else None,
+        "trial": report.trial.data if report.trial else None,
         "against": _against(report),
         "quality": report.quality and asdict(report.quality),
         "cost": report.costs and {"currency": report.costs.currency, "models": _costs(report)},
@@ -71,7 +67,7 @@ def figure(finding: Finding, one: Estimate, published: PrintedFigure | None = No
     }
     order = ("label", "value", "low", "high", "level", "n", "counts", "participants", "unit", "groups", "further")
     found = {name: values[name] for name in (*order, "sentence", "why")}
-    found |= {"about": about(one.name, NAMES), "finding": finding.name}
+    found |= {"about": about(one.name, figure_names()), "finding": finding.name}
     return found | ({"published": _printed(published)} if published is not None else {})
 
 
@@ -87,30 +83,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
     values = {name: getattr(finding, name) for name in ("name", "title", "method", "code", "reference", "note")}
     values["scatter"] = finding.scatter and asdict(finding.scatter)
     return values | {"figures": [one.name for one in finding.estimates]}
-
-
-def _trial(trial: TrialReport) -> dict[str, Any]:
-    """The plan's results: which figures are confirmatory, with their decisions."""
-    return {
-        "version": trial.study.file.version,
-        "hash": trial.study.hash,
-        "preregistered": trial.preregistered_us and _iso(trial.preregistered_us),
-        "over": trial.over,
-        "hypotheses": [_hypothesis(one) for one in trial.results],
-        "flow": [asdict(one) for one in trial.flows],
-        "deviations": [asdict(one) for one in trial.deviations],
-        "planned_looks": [asdict(one) for one in trial.planned_looks],
-        "unplanned_looks": [asdict(one) for one in trial.unplanned_looks],
-        "checklists": [asdict(one) for one in checklists(trial)],
-    }
-
-
-def _hypothesis(one: HypothesisResult) -> dict[str, Any]:
-    known = {name: getattr(one, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
-    known |= {name: getattr(one, name) if one.found else None for name in ("low", "high", "level")}
-    known |= {"sides": sides(one.hypothesis.direction)}
-    plan = one.hypothesis.model_dump(mode="json")
-    return {**plan, **known, "figure": f"trial.difference.{one.hypothesis.id}" if one.found else None, "why": one.why}
 
 
 def _iso(at_us: int) -> str:

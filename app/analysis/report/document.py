@@ -19,7 +19,6 @@ from app.analysis.report.blocks import (
     as_markdown,
 )
 from app.analysis.report.build import Report, flow_stages
-from app.analysis.report.confirmatory import CONFIRMATORY, EXPLORATORY, EXPLORED, confirmatory, filled_checklists
 from app.analysis.report.quality_and_costs import money
 
 WIDTH = 62
@@ -47,10 +46,10 @@ def blocks(report: Report) -> Iterator[Block]:
     )
     if report.trial:
         yield from _contents(report)
-        for part in confirmatory(report.trial):
+        for part in report.trial.blocks:
             yield from _figure(part) if isinstance(part, Finding) else (part,)
-        yield Heading(2, EXPLORATORY, "exploratory")
-        yield Paragraph(EXPLORED)
+        yield Heading(2, wording.EXPLORATORY, "exploratory")
+        yield Paragraph(wording.EXPLORED)
         yield from _main(report)
     else:
         yield from _main(report)
@@ -61,7 +60,7 @@ def blocks(report: Report) -> Iterator[Block]:
     yield from _conduct(report)
     if report.trial:
         yield Heading(2, "Checklists", "checklists")
-        for table in filled_checklists(report.trial):
+        for table in report.trial.checklists:
             yield Heading(3, table.title)
             yield table
 
@@ -86,7 +85,10 @@ def _contents(report: Report) -> Iterator[Block]:
         )
     )
     if report.trial:
-        planned = (ContentsEntry(1, CONFIRMATORY, "confirmatory"), ContentsEntry(1, EXPLORATORY, "exploratory"))
+        planned = (
+            ContentsEntry(1, wording.CONFIRMATORY, "confirmatory"),
+            ContentsEntry(1, wording.EXPLORATORY, "exploratory"),
+        )
         entries = (*planned, *entries, ContentsEntry(1, "Checklists", "checklists"))
     if entries:
         yield Heading(2, wording.CONTENTS)

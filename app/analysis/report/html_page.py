@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from app.analysis.estimates import Finding, format_interval, format_p, format_value
-from app.analysis.report import charts, confirmatory, wording
+from app.analysis.report import charts, wording
 from app.analysis.report.arrangement import grid, sections
 from app.analysis.report.build import Report, flow_stages
 from app.analysis.report.document import MANY
@@ -32,8 +32,6 @@ def html(report: Report) -> str:
         stages=tuple(flow_stages(report)),
         images=images,
         install=install,
-        planned=tuple(confirmatory.confirmatory(report.trial)) if report.trial else (),
-        filled=tuple(confirmatory.filled_checklists(report.trial)) if report.trial else (),
         beside={one.estimate.name: one for one in report.compared},
     )
 
@@ -82,7 +80,6 @@ _PAGES = Environment(
 _PAGES.globals |= {
     "grid": grid,
     "words": wording,
-    "headings": confirmatory,
     "kind": lambda part: type(part).__name__,
     "MANY": MANY,
 }

@@ -51,6 +51,11 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The section titles, by the first part of a figure's name."""
+CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
+EXPLORED = (
+    "Nothing from here on was planned as a test. These results are not corrected for their number, leave out the "
+    "sessions that a researcher excluded, and can suggest hypotheses but not confirm them."
+)
 ARMS = "Excluded sessions do not count as completed. Targets are those of the newest version."
 MAIN = "In short"
 CONTENTS = "Contents"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.analysis.estimates import POINTS, format_interval, format_value
-from app.analysis.report import FORMATS, Report, as_json, build_report, markdown
+from app.analysis.report import FORMATS, Report, build_report, markdown
 from app.analysis.report.blocks import TextTable
-from app.analysis.report.confirmatory import SHOWED, confirmatory
+from app.analysis.trial.report_part import SHOWED, confirmatory, part_of
 from app.analysis.trial.results import unit_of
-from app.analysis.trial.trial_report import TrialReport
+from app.analysis.trial.trial_report import TrialReport, trial_report
 from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
 from storage.registers.plan_events import RecordedLook
@@ -26,16 +25,23 @@ AT_US = 1_800_000_000_000_000
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Database:
     path = trial(tmp_path_factory.mktemp("trial"))
     database = open_database(f"sqlite:///{path.with_name('parley.db')}")
     asyncio.run(fill(database, [str(path)], 24, "s"))
-    return build_report(database, "trial", "bot", AT_US)
+    return database
 
 
-def trial_of(report: Report) -> TrialReport:
-    assert report.trial is not None
-    return report.trial
+@pytest.fixture(scope="module")
+def report(simulated: Database) -> Report:
+    return build_report(simulated, "trial", "bot", AT_US)
+
+
+@pytest.fixture(scope="module")
+def planned(simulated: Database) -> TrialReport:
+    found = trial_report(simulated, "trial", "bot")
+    assert found is not None
+    return found
 
 
 def _heading(text: str, title: str) -> int:
@@ -44,13 +50,13 @@ def _heading(text: str, title: str) -> int:
 
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_each_format_has_the_planned_results_before_the_others_and_says_which_are_which(
-    report: Report, form: str
+    report: Report, planned: TrialReport, form: str
 ) -> None:
     text = re.sub(r"<wbr>|\\(?=_)", "", FORMATS[form](report))
     start, rest = _heading(text, "Confirmatory results"), _heading(text, "Exploratory results")
-    planned = [one.name for finding in trial_of(report).findings for one in finding.estimates]
-    assert len(planned) == 16
-    assert all(start < text.index(name) < rest for name in planned)
+    names = [one.name for finding in planned.findings for one in finding.estimates]
+    assert len(names) == 16
+    assert all(start < text.index(name) < rest for name in names)
     assert "not preregistered" in text[start:rest]
 
 
@@ -63,7 +69,9 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[Database, Path]:
 
 
 def test_the_flow_by_group_counts_everybody_assigned(people: tuple[Database, Path]) -> None:
-    flow = trial_of(build_report(people[0], "people", "person", AT_US)).flows[0]
+    found = trial_report(people[0], "people", "person")
+    assert found is not None
+    flow = found.flows[0]
     assert flow.groups == ("ai", "none")
     counts = {row.words: row.counts for row in flow.rows}
     assert sum(counts["assigned"]) == 5
@@ -76,9 +84,9 @@ def test_the_flow_by_group_counts_everybody_assigned(people: tuple[Database, Pat
     assert sum(counts["excluded by a researcher for another reason"]) == 1
 
 
-def test_each_planned_result_has_the_interval_of_its_test(report: Report) -> None:
-    table = next(one for one in confirmatory(trial_of(report)) if isinstance(one, TextTable))
-    results = {one.hypothesis.id: one for one in trial_of(report).results}
+def test_each_planned_result_has_the_interval_of_its_test(planned: TrialReport) -> None:
+    table = next(one for one in confirmatory(planned) if isinstance(one, TextTable))
+    results = {one.hypothesis.id: one for one in planned.results}
     assert {id_: results[id_].level for id_ in ("trusting", "hinted")} == pytest.approx(
         {"trusting": 0.95, "hinted": 0.9}
     )
@@ -90,15 +98,16 @@ def test_each_planned_result_has_the_interval_of_its_test(report: Report) -> Non
 def test_what_planned_looks_showed_is_in_the_report(people: tuple[Database, Path]) -> None:
     seen = {"id": "right", "effect": 0.125, "low": -0.25, "high": 0.5, "p": 0.04, "boundary": 0.0031, "crossed": False}
     result = {"blinded": True, "stop": False, "hypotheses": [seen]}
-    made = build_report(people[0], "people", "person", AT_US)
-    trial = trial_of(made)
+    trial = trial_report(people[0], "people", "person")
+    assert trial is not None
     events = replace(trial.events, looks=(RecordedLook(AT_US, 1, "ada", "look", "", 2, result),))
     plan = trial.plan.model_copy(update={"looks": Looks(at=(0.5, 1))})
-    looked = replace(made, trial=replace(trial, events=events, plan=plan))
-    table = next(one for one in confirmatory(trial_of(looked)) if getattr(one, "title", "") == SHOWED)
+    looked = part_of(replace(trial, events=events, plan=plan))
+    table = next(one for one in looked.blocks if getattr(one, "title", "") == SHOWED)
     assert isinstance(table, TextTable)
     effect, interval = format_value(0.125, POINTS), format_interval(-0.25, 0.5, POINTS)
     assert table.rows == (("1", "right", f"{effect} (A minus B)", interval, "0.040", "0.0031", "go on"),)
-    assert json.loads(as_json(looked))["trial"]["planned_looks"][0]["result"] == result
+    assert looked.data["planned_looks"][0]["result"] == result
+    made = build_report(people[0], "people", "person", AT_US)
     assert "tested once" in markdown(made)
-    assert "tested once" not in markdown(looked)
+    assert "tested once" not in markdown(replace(made, trial=looked))

@@ -20,7 +20,7 @@ from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Finding
 from app.analysis.report import build_report, markdown
 from app.analysis.report.charts import forest_chart
-from app.analysis.results import NAMES as NAMES_OF
+from app.analysis.results import figure_names
 from app.clock import VirtualClock
 from app.session.service import Sessions
 from storage import tables
@@ -159,7 +159,7 @@ def check(database: Database, study: str, origin: str) -> set[str]:
         assert sorted_(finding) in map(sorted_, given(finding.code)), finding.name
         assert len(forest_chart(finding)["data"]["values"]) == len(finding.estimates)
         for one in finding.estimates:
-            assert len(pattern_of(one.name, NAMES_OF)) == 1, one.name
+            assert len(pattern_of(one.name, figure_names())) == 1, one.name
             assert set(one.name) <= PLAIN or one.name.startswith("survey.share."), one.name  # options are texts
     names = [one.name for finding in found for one in finding.estimates]
     assert len(set(names)) == len(names)

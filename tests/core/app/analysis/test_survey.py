@@ -12,7 +12,7 @@ from scipy import stats
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Estimate
 from app.analysis.figure_names import patterns
-from app.analysis.results import NAMES
+from app.analysis.results import figure_names
 from app.analysis.survey import COLUMNS, survey_results
 from experiments.study.fields import Field, LongText, MultipleChoiceField, Number, Scale, SingleChoice, Slider
 
@@ -33,7 +33,7 @@ def rows(field: Field | None, values: Sequence[Any], path: str = "survey", **arm
 def figures(*frames: pd.DataFrame) -> Mapping[str, Estimate]:
     found = [one for finding in survey_results(pd.concat(frames)) for one in finding.estimates]
     assert len({one.name for one in found}) == len(found)
-    assert all(len(patterns(one.name, NAMES)) == 1 for one in found)
+    assert all(len(patterns(one.name, figure_names())) == 1 for one in found)
     return {one.name: one for one in found}
 
 

@@ -18,7 +18,7 @@ from app.analysis.base import AnalysisStep
 from app.analysis.figure_names import patterns
 from app.analysis.report import FORMATS, build_report
 from app.analysis.report.published_comparison import PAPERS
-from app.analysis.results import NAMES, results
+from app.analysis.results import figure_names, results
 from app.cli import report, show_results
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
@@ -80,7 +80,7 @@ def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_th
     estimates = [one for finding in found.findings for one in finding.estimates]
     expected = {one.name: one.value for one in estimates}
     assert len(expected) == len(estimates) > 0
-    assert {name: len(patterns(name, NAMES)) for name in expected} == dict.fromkeys(expected, 1)
+    assert {name: len(patterns(name, figure_names())) for name in expected} == dict.fromkeys(expected, 1)
     assert {name: one["value"] for name, one in known["figures"].items()} == expected
     assert known["simulated"]
     assert known["quality"]["replies"] > 0
@@ -102,7 +102,7 @@ def test_conversations_and_their_labels_in_one_study_are_reported_together(share
     own = [one for name, one in known["figures"].items() if name.startswith("taxonomy.by_model.")]
     assert list(dict.fromkeys(one["groups"]["model"] for one in own)) == ["instructgpt", "chatgpt", "chatgpt4"]
     assert {one["unit"] for one in own} == {"share"}
-    assert all(len(patterns(name, NAMES)) == 1 for name in known["figures"])
+    assert all(len(patterns(name, figure_names())) == 1 for name in known["figures"])
 
 
 @pytest.mark.parametrize(

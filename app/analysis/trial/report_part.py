@@ -6,23 +6,23 @@ It consists of the blocks of the text formats and of figures, so that every form
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
 
 from app.analysis.estimates import NUMBER, Finding, Unit, format_interval, format_level, format_p_value, format_value
 from app.analysis.report.blocks import Block, BulletList, Heading, Paragraph, TextTable
-from app.analysis.report.wording import when
+from app.analysis.report.build import ConfirmatoryPart
+from app.analysis.report.wording import CONFIRMATORY, when
 from app.analysis.trial.checklists import Checklist, checklists
 from app.analysis.trial.hypothesis_tests import sides
 from app.analysis.trial.populations import ArmFlow
 from app.analysis.trial.results import HypothesisResult, raw_means, unit_of
-from app.analysis.trial.trial_report import TrialReport
+from app.analysis.trial.trial_report import TrialReport, trial_report
 from experiments.study.sections.plan import STEP
+from storage.db.engine import Database
 from storage.registers.plan_events import RecordedLook
 
-CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
-EXPLORED = (
-    "Nothing from here on was planned as a test. These results are not corrected for their number, leave out the "
-    "sessions that a researcher excluded, and can suggest hypotheses but not confirm them."
-)
 PLANNED = (
     "These hypotheses were decided beforehand. Each is tested once, on everybody as assigned (intention to treat), at "
     "the level of the plan."
@@ -41,10 +41,19 @@ DEPENDS = (
     "on who is analysed; they are not corrected and decide nothing."
 )
 
-Part = Block | Finding
+
+def confirmatory_part(database: Database, study: str, origin: str) -> ConfirmatoryPart | None:
+    """What the report of a study with a plan says about it; None without a plan."""
+    trial = trial_report(database, study, origin)
+    return None if trial is None else part_of(trial)
 
 
-def confirmatory(trial: TrialReport) -> Iterator[Part]:
+def part_of(trial: TrialReport) -> ConfirmatoryPart:
+    tables = tuple(map(_checklist, checklists(trial)))
+    return ConfirmatoryPart(trial.findings, tuple(confirmatory(trial)), tables, _as_json(trial))
+
+
+def confirmatory(trial: TrialReport) -> Iterator[Block | Finding]:
     """The planned results with their figures, participants, looks and deviations, and the methods section."""
     yield Heading(2, CONFIRMATORY, "confirmatory")
     yield Paragraph(f"{LOOKED if trial.plan.looks else PLANNED} {_origin(trial)}")
@@ -70,11 +79,6 @@ def confirmatory(trial: TrialReport) -> Iterator[Part]:
     for title, texts in trial.methods:
         yield Heading(4, title)
         yield Paragraph(texts[0]) if len(texts) == 1 else BulletList(tuple((text, "") for text in texts))
-
-
-def filled_checklists(trial: TrialReport) -> Iterator[TextTable]:
-    """The checklists of reporting guidelines as tables, each with its title."""
-    yield from map(_checklist, checklists(trial))
 
 
 HEAD = (
@@ -124,7 +128,7 @@ def _flow(flow: ArmFlow) -> Iterator[Block]:
     yield TextTable(title, ("Stage", *flow.groups), rows)
 
 
-def _history(trial: TrialReport) -> Iterator[Part]:
+def _history(trial: TrialReport) -> Iterator[Block | Finding]:
     """Looks and deviations; what a study without a preregistration has none of is not said."""
     if trial.planned_looks:
         yield Heading(3, "Planned looks", "trial.looks")
@@ -181,3 +185,31 @@ def _checklist(one: Checklist) -> TextTable:
     rows = tuple((item.number, item.item, item.answer) for item in one.items)
     title = f"{one.title} ({one.source}): {one.answered} of {len(one.items)} items answered here"
     return TextTable(title, ("Item", "What to report", "Where"), rows, 3)
+
+
+def _as_json(trial: TrialReport) -> dict[str, Any]:
+    """The plan's results: which figures are confirmatory, with their decisions."""
+    return {
+        "version": trial.study.file.version,
+        "hash": trial.study.hash,
+        "preregistered": trial.preregistered_us and _iso(trial.preregistered_us),
+        "over": trial.over,
+        "hypotheses": [_hypothesis(one) for one in trial.results],
+        "flow": [asdict(one) for one in trial.flows],
+        "deviations": [asdict(one) for one in trial.deviations],
+        "planned_looks": [asdict(one) for one in trial.planned_looks],
+        "unplanned_looks": [asdict(one) for one in trial.unplanned_looks],
+        "checklists": [asdict(one) for one in checklists(trial)],
+    }
+
+
+def _hypothesis(one: HypothesisResult) -> dict[str, Any]:
+    known = {name: getattr(one, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
+    known |= {name: getattr(one, name) if one.found else None for name in ("low", "high", "level")}
+    known |= {"sides": sides(one.hypothesis.direction)}
+    plan = one.hypothesis.model_dump(mode="json")
+    return {**plan, **known, "figure": f"trial.difference.{one.hypothesis.id}" if one.found else None, "why": one.why}
+
+
+def _iso(at_us: int) -> str:
+    return datetime.fromtimestamp(at_us / 1e6, UTC).isoformat()
