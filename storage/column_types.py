@@ -24,7 +24,6 @@ Kind = Literal["text", "integer", "number", "json"]
 Shape = Literal["text", "boolean"] | Mapping[str, "Shape"] | tuple["Shape"]
 """The form of a JSON value: a scalar, an object with these keys, or a list of one shape (a tuple of one)."""
 MESSAGES: Shape = (MappingProxyType({"role": "text", "content": "text"}),)
-"""The shape of a conversation."""
 NONE: Mapping[str, Any] = MappingProxyType({})
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 """Exceptions of `ast.literal_eval`."""

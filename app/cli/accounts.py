@@ -77,7 +77,7 @@ def unlock(name: Name) -> None:
     if found is None:
         raise AccountError(f"There is no account {role_label(name)!r}. `parley accounts list` lists all accounts.")
     path = link(secret_for(settings, database), clock, found)
-    accounts.record(TERMINAL, "created a login link", found)
+    accounts.audit_log.record(TERMINAL, "created a login link", found)
     echo(f"{settings.console_address}{path}")
 
 

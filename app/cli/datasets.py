@@ -33,7 +33,7 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.errors import suggestion
 from experiments.study.cells import parse_values
-from storage.accounts.accounts import Accounts
+from storage.accounts.audit_log import AuditLog
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
@@ -262,7 +262,7 @@ def _export(settings: Settings, database: Database, request: ExportRequest, targ
     warn_of_rehearsal(exported.origin)
     _say_exported(exported)
     if target.ids is not None:
-        Accounts(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
+        AuditLog(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
         people = Participants(database, secret_for(settings, database))
         count = write_recruiter_ids(database, people, request, target.ids)
         echo(f"{target.ids}: {count:,} recruiter IDs. They identify people: do not publish this file.")

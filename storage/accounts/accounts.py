@@ -14,9 +14,9 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from storage import tables
-from storage.accounts.audit_log import AuditEntry, AuditLog
+from storage.accounts.audit_log import AuditLog
 from storage.accounts.invitations import SPENT, Invitations
-from storage.accounts.login_sessions import AccountContext, LoginSessions
+from storage.accounts.login_sessions import LoginSessions
 from storage.accounts.passwords import Passwords, refuse_weak
 from storage.accounts.roles import FIRST, ROLES, STRANGER, TERMINAL, Role, name_for, role_for, role_label
 from storage.db.engine import Database, advisory_xact_lock, writer
@@ -45,9 +45,9 @@ class Accounts:
         self._database = database
         self._clock_us = clock_us
         self._passwords = Passwords(hasher)
-        self._deeds = AuditLog(database, clock_us)
-        self.logins = LoginSessions(AccountContext(database, clock_us, self._passwords, self._deeds))
-        self.invitations = Invitations(database, clock_us, self._deeds)
+        self.audit_log = AuditLog(database, clock_us)
+        self.logins = LoginSessions(database, clock_us, self._passwords, self.audit_log)
+        self.invitations = Invitations(database, clock_us, self.audit_log)
 
     def everybody(self) -> tuple[Account, ...]:
         """All accounts that there are, owners first."""
@@ -87,7 +87,7 @@ class Accounts:
         with writer(self._database) as connection, connection.begin():
             self._change(connection, name, {"password": kept})
             self.logins.end(connection, name, but=keep)
-            self._deeds.forward(connection, by, "changed a password", name)
+            self.audit_log.forward(connection, by, "changed a password", name)
 
     def change_password(self, name: str, old: str, new: str, *, keep: str) -> None:
         self.logins.check(name, old)
@@ -100,7 +100,7 @@ class Accounts:
             if known != "owner":
                 self._refuse_last(connection, name)
             self._change(connection, name, {"role": known})
-            self._deeds.forward(connection, by, "changed a role", f"{name}: {known}")
+            self.audit_log.forward(connection, by, "changed a role", f"{name}: {known}")
 
     def remove(self, name: str, by: str) -> None:
         """Remove an account at once; its entries in the audit log stay."""
@@ -109,15 +109,7 @@ class Accounts:
             self._refuse_last(connection, name)
             self._change(connection, name, {"removed_us": self._clock_us()})
             self.logins.end(connection, name)
-            self._deeds.forward(connection, by, "removed an account", name)
-
-    def record(self, who: str, what: str, about: str = "") -> None:
-        """Keep what somebody did, and with which study, session or account."""
-        self._deeds.record(who, what, about)
-
-    def audit_log(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
-        """What was done, newest first, by one person or by all; `before` is the id at which the last page ended."""
-        return self._deeds.read(who, before, most)
+            self.audit_log.forward(connection, by, "removed an account", name)
 
     def _row(self, name: str, password: str, role: str) -> dict[str, Any]:
         name, known = name_for(name), role_for(role)
@@ -132,7 +124,7 @@ class Accounts:
                 f"There is, or was, an account {row['name']!r}. A name is used only once, because the audit "
                 "log refers to it. Choose another name."
             ) from None
-        self._deeds.forward(connection, by, "created an account", f"{row['name']}: {row['role']}")
+        self.audit_log.forward(connection, by, "created an account", f"{row['name']}: {row['role']}")
 
     def _change(self, connection: Connection, name: str, values: dict[str, Any]) -> None:
         there = and_(_who.name == name, _who.removed_us.is_(None))

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, insert, select, update
 from sqlalchemy.exc import OperationalError
@@ -47,16 +46,11 @@ class LoginSession:
     login: str
 
 
-class AccountContext(NamedTuple):
-    database: Database
-    clock_us: Callable[[], int]
-    passwords: Passwords
-    deeds: AuditLog
-
-
 class LoginSessions:
-    def __init__(self, means: AccountContext) -> None:
-        self._database, self._clock_us, self._passwords, self._deeds = means
+    def __init__(
+        self, database: Database, clock_us: Callable[[], int], passwords: Passwords, audit_log: AuditLog
+    ) -> None:
+        self._database, self._clock_us, self._passwords, self._deeds = database, clock_us, passwords, audit_log
         self._tries = LoginThrottle(self._clock_us)
         self._told_us: dict[str, int] = {}
 

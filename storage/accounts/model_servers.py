@@ -34,7 +34,6 @@ class SavedServer:
     by: str
     at_us: int
     sealed: bytes = field(repr=False)
-    """The sealed key; empty for a server without one."""
 
 
 def saved_servers(database: Database) -> tuple[SavedServer, ...]:

@@ -13,9 +13,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 TERMINAL = "command line"
 """Who does what a command does. No account can be called so, as names have no blanks."""
 FIRST = "first start"
-"""Who invites the first owner."""
 STRANGER = "not logged in"
-"""Who tries to come in and does not."""
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,59}")
 
 

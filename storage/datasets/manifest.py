@@ -116,9 +116,7 @@ class ExportManifest:
     uses: tuple[ModelTask, ...] = ()
     """The models that made the data: those that annotated conversations, and those that answered alone."""
     dataset: DatasetInfo | None = None
-    """The publication metadata that were recorded for the study."""
     pictures: bool = False
-    """Whether the pictures of the studies are files of the export."""
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
     screening: str = ""
@@ -126,7 +124,6 @@ class ExportManifest:
     personal: tuple[PersonalDataMatch, ...] = ()
     """The personal data that were found, never with their values."""
     without: tuple[str, ...] = ()
-    """The columns that were left out."""
     rounded: tuple[tuple[str, int], ...] = ()
     """The columns whose numbers were rounded down, each with the width."""
 

@@ -43,7 +43,6 @@ from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage
 
 Database: TypeAlias = Engine
-"""An open database; other rooms name it and hand it on."""
 
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 PATIENCE_S = 10.0

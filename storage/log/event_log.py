@@ -63,7 +63,6 @@ NOBODY = "readiness"
 ROOM = 256 * 1024
 """The size of the probe in characters; a request has up to 192 KB."""
 AGAIN_S = 1.0
-"""The interval between probes."""
 
 _event = tables.events.c
 _LAST = select(func.max(_event.seq)).where(_event.stream == bindparam("stream"))

@@ -30,7 +30,6 @@ from storage.registers.studies import Studies
 
 WITHDRAWN = "withdrawn"
 ABOUT = frozenset({"flagged", "excluded", "included"})
-"""Kinds of events about a session as a whole."""
 _seat, _session = tables.seats.c, tables.sessions.c
 
 

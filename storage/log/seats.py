@@ -43,9 +43,7 @@ NOT_WITHDRAWN = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
     outcome: str | None = None
-    """How the session ended, if it has."""
     due_us: int | None = None
-    """The time of its next deadline."""
     last_us: int = 0
     """The time of the last event that was not written by a researcher."""
     place: str = ""

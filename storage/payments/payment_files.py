@@ -37,7 +37,6 @@ from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 
 MOST_LINES = 200
-"""How many bonuses Prolific takes at once."""
 LOCK = "lock"
 """The file in a hidden folder that is locked as long as the run lives whose folder it is."""
 REHEARSED = "REHEARSAL-"

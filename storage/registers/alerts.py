@@ -41,9 +41,7 @@ class Alert:
     """The figures of the last observation."""
     opened_us: int
     last_us: int
-    """When the condition was last observed."""
     notified_us: int
-    """When a message about it was last sent."""
     closed_us: int | None = None
     seen_us: int | None = None
     seen_by: str | None = None

@@ -22,7 +22,6 @@ from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import released, schemas
 
 NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
-"""Parley's namespace for these ids, generated once."""
 
 
 def study_stream(study: str) -> str:

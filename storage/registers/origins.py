@@ -27,7 +27,6 @@ ORIGINS = tuple(Origin)
 REHEARSAL = "Rehearsal. No person took part: nothing here is data, and nobody is paid."
 """The banner above what is shown of a rehearsal."""
 ONLY_NAMED = (Origin.PILOT, Origin.REHEARSAL)
-"""Meant only where they are named."""
 SIMULATED = (Origin.BOT, Origin.REHEARSAL)
 """The origins of sessions in which no person took part."""
 QUOTAS_APPLY = (Origin.PERSON, Origin.REHEARSAL)

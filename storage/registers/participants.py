@@ -30,7 +30,6 @@ _identity = tables.identities.c
 MOST_ATTEMPTS = 20
 MOST_GAP = 64
 AT_ONCE = 500
-"""The number of digests per query."""
 UNLINKED = "unlinked-"
 """How the stream begins, which is no session's, of a digest whose id was deleted alone."""
 MAC_BYTES = 16

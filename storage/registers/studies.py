@@ -32,7 +32,6 @@ def _size(study: Study) -> int:
 
 
 BUILT: LRUCache[tuple[URL, str], Study] = LRUCache(MOST_CHARS, _size)
-"""By database and hash."""
 _LOCK = Lock()
 
 

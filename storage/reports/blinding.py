@@ -1,6 +1,6 @@
 """Whether a study's blinding held: how often replies revealed which model wrote them, and how well people guessed it.
 
-One read of the facts that matter, in their order, told apart by condition: all, and each value of each factor. Flags
+Told apart by condition: all, and each value of each factor. Flags
 belong to the model that replied, a fallback where it did. A guess is judged by `experiments/session/guesses.py`, with
 the truth of the study as it was when the session began. Nothing of this is stored.
 """
@@ -11,17 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, assert_never
-
-from sqlalchemy import Select, and_, case, false, or_, select
+from typing import Any, assert_never
 
 from experiments.errors import suggestion
+from experiments.events import Event
 from experiments.session.guesses import UNSURE, Verdict, repliers, true_options, verdict
 from experiments.steps.guess import GuessStep
 from experiments.study.study import Study
-from storage import tables
 from storage.db.engine import Database
 from storage.errors import StorageError
+from storage.log.folded_sessions import folded_sessions
 from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
 
@@ -29,17 +28,6 @@ INDEX = re.compile(r"\[\d+\]")
 ALL = ""
 REPLIED = "who replied"
 """What guesses are told apart by besides factors, whose names have no blank: the models that they are about."""
-
-
-class ReplyFact(NamedTuple):
-    """A fact as it is read: of replies who gave them, of all others the data."""
-
-    hash: str
-    path: str
-    kind: str
-    model: str | None
-    slot: str | None
-    data: Mapping[str, Any] | None
 
 
 @dataclass
@@ -131,20 +119,17 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
     """The report of a study, of people's sessions if it has any; by some factors, or by all. Raises StorageError."""
     with database.connect() as connection:
         compared = [name for name in origins(connection, study, origin) if name != Origin.IMPORT]
-        if not compared:
-            raise StorageError(f"{study!r} was imported, and a release does not have participants' guesses")
-        versions = Studies(database).with_sessions(study, compared[0])
-        factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
-        for name in by or ():
-            if name not in factors:
-                raise StorageError(f"{study!r} has no factor {name!r}{suggestion(name, factors)}")
-        asked = {version.hash: asked_in(version) for version in versions}
-        report = BlindingCounter(factors if by is None else tuple(by), asked)
-        query = _query(
-            study, compared[0], {step.id for steps in asked.values() for same in steps.values() for step in same}
-        )
-        rows = connection.execution_options(stream_results=True).execute(query)
-        report.read(ReplyFact(*row) for row in rows)
+    if not compared:
+        raise StorageError(f"{study!r} was imported, and a release does not have participants' guesses")
+    versions = Studies(database).with_sessions(study, compared[0])
+    factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
+    for name in by or ():
+        if name not in factors:
+            raise StorageError(f"{study!r} has no factor {name!r}{suggestion(name, factors)}")
+    asked = {version.hash: asked_in(version) for version in versions}
+    report = BlindingCounter(factors if by is None else tuple(by), asked)
+    for session in folded_sessions(database, study, compared[:1]):
+        report.read(session.study.hash, session.state.events)
     return Blinding(study, compared[0], report.sessions, *report.sorted(versions))
 
 
@@ -163,19 +148,6 @@ def _paths(nodes: Sequence[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield from _paths(getattr(node, "flow", ()), f"{prefix}{node.id}/")
 
 
-def _query(study: str, origin: str, ids: Iterable[str]) -> Select[Any]:
-    """The facts that matter, session by session; of a reply not its text."""
-    e, t = tables.events.c, tables.sessions.c
-    there = [or_(e.path == name, e.path.endswith(f"/{name}", autoescape=True)) for name in sorted(ids)]
-    guessed = and_(e.kind == "submitted", or_(false(), *there))
-    by_model = and_(e.kind == "flagged", e.by == "model")
-    matters = or_(e.kind.in_(("enrolled", "assigned", "replied")), by_model, guessed)
-    data = case((e.kind.in_(("assigned", "flagged", "submitted")), e.data))
-    columns = (t.hash, e.path, e.kind, e.data["model"].as_string(), e.data["slot"].as_string(), data)
-    joined = select(*columns).join(tables.sessions, e.stream == t.stream)
-    return joined.where(t.study == study, t.origin == origin, matters).order_by(t.ordinal, e.seq)
-
-
 class BlindingCounter:
     """The counts, fact by fact; of a session it remembers who replied where until the next one begins."""
 
@@ -188,28 +160,28 @@ class BlindingCounter:
         self._replies: list[tuple[str, str]] = []
         self._last: dict[tuple[str, str | None], str] = {}
 
-    def read(self, facts: Iterable[ReplyFact]) -> None:
-        for fact in facts:
-            data = fact.data or {}
-            match fact.kind:
-                case "enrolled":
-                    self.sessions += 1
-                    self._conditions, self._replies, self._last = [(ALL, "")], [], {}
+    def read(self, study: str, events: Iterable[Event]) -> None:
+        """Count the events of a session of the study with this hash."""
+        self.sessions += 1
+        self._conditions, self._replies, self._last = [(ALL, "")], [], {}
+        for event in events:
+            data = event.data
+            match event.kind:
                 case "assigned":
                     drawn = data["factors"]
                     self._conditions += [(name, drawn[name]) for name in self._factors if name in drawn]
-                case "replied" if fact.model is not None:
-                    self._replied(fact, fact.model)
-                case "flagged" if data.get("what") == "leak":
-                    self._flagged(self._last[fact.path, data.get("slot")], data["words"])
+                case "replied" if data.get("model") is not None:
+                    self._replied(event, data["model"])
+                case "flagged" if event.by == "model" and data.get("what") == "leak":
+                    self._flagged(self._last[event.path, data.get("slot")], data["words"])
                 case "submitted":
-                    self._guessed(fact, data)
+                    self._guessed(study, event)
                 case _:
                     pass
 
-    def _replied(self, fact: ReplyFact, model: str) -> None:
-        self._replies.append((fact.path, model))
-        self._last[fact.path, fact.slot] = model
+    def _replied(self, event: Event, model: str) -> None:
+        self._replies.append((event.path, model))
+        self._last[event.path, event.data.get("slot")] = model
         for row in self._rows(model):
             row.replies += 1
 
@@ -224,12 +196,12 @@ class BlindingCounter:
             if by != "model":
                 yield self._leaks.setdefault((model, by, value), LeakCount(model, by, value))
 
-    def _guessed(self, fact: ReplyFact, data: Mapping[str, Any]) -> None:
-        path = INDEX.sub("", fact.path)
-        step = _step_of(self._asked.get(fact.hash, {}).get(path, ()), data)
+    def _guessed(self, study: str, event: Event) -> None:
+        path, data = INDEX.sub("", event.path), event.data
+        step = _step_of(self._asked.get(study, {}).get(path, ()), data)
         if step is None:
             return
-        models = repliers(fact.path, self._replies)
+        models = repliers(event.path, self._replies)
         found = verdict(data["guess"], step.truth, models)
         who = [(REPLIED, " + ".join(sorted(models)))] if models else []
         for by, value in (*self._conditions, *who):

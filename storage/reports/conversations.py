@@ -63,7 +63,6 @@ class Conversation:
     factors: Mapping[str, str] = field(default_factory=dict)
     """The participant's factors with their values; of an imported conversation none are known."""
     models: tuple[str, ...] = ()
-    """The models that replied in it."""
 
     @property
     def said(self) -> Talk:

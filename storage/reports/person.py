@@ -35,7 +35,6 @@ DATA, README = "person.json", "README.md"
 GLOBAL = ("prolific", "connect")
 """Recruiters whose ids are one person's in every study. Ids of the others are given for each study."""
 TABLES = ("answers", "scores", "ratings", "messages", "timings", "events", "model_calls")
-"""The tidy tables that are written, by the name of their part in the file."""
 REMARKS = ("noted", "flagged", "annotated", "excluded", "included")
 UNPROVEN, FIRST = "none", "first"
 _session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identities.c

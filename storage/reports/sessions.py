@@ -47,11 +47,9 @@ class SessionQuery:
     text: str = ""
     """A session's number, or the beginning of its stream's id."""
     origins: tuple[str, ...] = ()
-    """Any unless given."""
     stands: str = ""
     """`live`, `left`, or an outcome."""
     cell: Mapping[str, str] = field(default_factory=dict)
-    """Values of factors."""
     flag: str = ""
     excluded: bool | None = None
     since_us: int | None = None
@@ -59,7 +57,6 @@ class SessionQuery:
     """When they began: from the one, and before the other."""
     language: str = ""
     streams: tuple[str, ...] | None = None
-    """Only these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,6 @@ class Schema:
     tasks: tuple[str, ...] = ()
     """What the data are for, as task categories of Hugging Face's Hub."""
     tags: tuple[str, ...] = ()
-    """Keywords of the data on Hugging Face's Hub."""
     participant: Callable[[str], str] | None = None
     """The id by which its files name a person, from the seed of the session; None if they name nobody."""
 

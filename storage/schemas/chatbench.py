@@ -39,7 +39,6 @@ ALONE_MODEL = "the models, asked without a participant"
 ATTENTION = "attention_check"
 FULL_STUDY = "full_study"
 PARTS = (FULL_STUDY, "pilot_1_no_incentives", "pilot_2_w_incentives_math")
-"""The collections of the release, each a folder."""
 LETTERS = "ABCD"
 PHASES = MappingProxyType({"1": "alone", "2": "with the chatbot"})
 RIGHT = MappingProxyType({"0": "wrong", "1": "right"})

@@ -57,16 +57,6 @@ SLURS = (
     "Q3_3_Racial_religious_or_other_slurs_and_stereotypes_that_incites_or_promote_hatred_based_on_any_of_the_"
     "attributes_noted_above"
 )
-README_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "Q6_policy_guidelines_other_type": "Q6_policy_guidelines_other",
-        "Q3_bias_racial_religious_or_other_slurs_and_stereotypes": SLURS,
-        "Q3_bias_overall": "Q3_unfair_bias_overall",
-        "rater_raw_race": "rater_race_raw",
-    }
-)
-"""Column names in the release's READMEs, with the names in its files. The last two are those of DICES-990."""
-
 STORED: Mapping[str, str] = MappingProxyType(
     {
         "Q2_harmful_content_medical_legal_financial_or_relationship_advice": "Q2_harmful_content_advice",
@@ -109,7 +99,6 @@ NO_REASONS = "[]"
 
 
 DEMOGRAPHICS = frozenset({*CLOSED, *RAW_RACE_COLUMNS, "rater_locale"})
-"""The columns that describe the rater."""
 
 
 def _person() -> Mapping[str, ColumnSpec]:
@@ -353,5 +342,4 @@ HEADERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""The columns of each edition, in the order of the release."""
 SCHEMA_350, SCHEMA_990 = (_schema(edition, header) for edition, header in HEADERS.items())

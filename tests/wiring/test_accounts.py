@@ -154,7 +154,7 @@ def test_what_was_done_is_told_in_the_same_transaction(place: Place) -> None:
     place.accounts.logins.log_out(token)
     with pytest.raises(AccountError):
         place.accounts.change_role("nobody", "owner", "ada")
-    assert [(deed.who, deed.what, deed.about) for deed in place.accounts.audit_log()] == [
+    assert [(deed.who, deed.what, deed.about) for deed in place.accounts.audit_log.read()] == [
         ("ada", "logged out", ""),
         (STRANGER, "failed to log in", f"as {NOBODY}, from {HOME}"),
         (STRANGER, "failed to log in", f"as bob, from {HOME}"),
@@ -169,7 +169,7 @@ def test_nobody_changes_or_deletes_a_deed(each_place: Place) -> None:
     for statement in ("UPDATE deed SET who = 'bob'", "DELETE FROM deed"):
         with writer(each_place.database) as connection, pytest.raises(DatabaseError, match="never"):
             connection.execute(text(statement))
-    assert len(each_place.accounts.audit_log()) == 2
+    assert len(each_place.accounts.audit_log.read()) == 2
 
 
 LINK = re.compile(r"^ *(http\S+)/welcome/([\w-]{43})$", re.MULTILINE)

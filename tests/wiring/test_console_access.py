@@ -66,7 +66,7 @@ async def test_the_sixth_try_in_a_minute_waits(door: ASGIApp, place: Place, stra
     assert (await stranger.log_in("bob", BETTER)).status_code == 429, "the address does"
     place.clock.advance(60)
     assert (await stranger.log_in("ada", GOOD)).status_code == 303
-    told = [(deed.what, deed.about) for deed in place.accounts.audit_log()]
+    told = [(deed.what, deed.about) for deed in place.accounts.audit_log.read()]
     assert told.count(("failed to log in", f"as ada, from {ADDRESS}")) == MOST_TRIES
     await elsewhere.client.aclose()
 

@@ -84,7 +84,7 @@ async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, b
 
 
 async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(bob: Researcher, place: Place) -> None:
-    place.accounts.record("ada", "looked at", "canary-4711")
+    place.accounts.audit_log.record("ada", "looked at", "canary-4711")
     for who in ("ada", "everybody", "", TERMINAL, None):
         for event, kind in (("people-who", "input"), ("people-newest", "click"), ("people-older", "click")):
             shown = await bob.on(event, kind, **{"people-who": who, "people-before": "999"})

@@ -71,7 +71,7 @@ class ConsoleContext:
             return None
 
     def audit(self, visitor: CurrentUser, what: str, about: str = "") -> None:
-        self.accounts.record(visitor.name, what, about)
+        self.accounts.audit_log.record(visitor.name, what, about)
 
     def notify(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
         return {self.note: _note(text, kind)}

@@ -41,7 +41,6 @@ TYPES: Mapping[Kind, str] = MappingProxyType(
     {"text": "sc:Text", "integer": "sc:Integer", "number": "sc:Float", "json": "sc:Text"}
 )
 SCALARS: Mapping[str, str] = MappingProxyType({"text": "sc:Text", "boolean": "sc:Boolean"})
-"""The type of each shape of a JSON value that is not nested."""
 TAKEN_FOR_OTHERS = re.compile(rf"{FRACTION.pattern}|true|false|nan|none|null|n/?a|<na>", re.IGNORECASE)
 """Texts that pandas takes for something else."""
 CONTEXT: Mapping[str, Any] = MappingProxyType(
@@ -84,7 +83,6 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
         "transform": "cr:transform",
     }
 )
-"""The context as the specification prescribes it."""
 
 
 def metadata(exported: ExportManifest) -> Json:

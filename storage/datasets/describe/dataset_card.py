@@ -59,7 +59,6 @@ PEOPLE_GAPS: Mapping[str, str] = {
     "pay": "What participants were paid.",
     "ethics_approval": "Whether an ethics board approved the study.",
 }
-"""What is asked about participants in addition, for data that were not simulated."""
 LONG = 60
 """The characters from which on a setting of a model is shown as a block."""
 

@@ -44,7 +44,6 @@ COLUMNS = (
     Column("sha256", TextColumn(pattern="[0-9a-f]{64}", what="64 hexadecimal digits"), "The checksum.", CONTENT),
 )
 RELEASED = ReleasedTable("pictures", TABLE, COLUMNS, ())
-"""The table; it has no database table."""
 
 
 def paths(studies: Sequence[Study]) -> Mapping[str, str]:

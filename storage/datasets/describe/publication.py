@@ -18,7 +18,6 @@ RELEASED, STATED, UNKNOWN = "released", "stated", "unknown"
 """Origins of imported files besides those of sessions: the released file itself, a file whose source is only stated by
 those who imported it, and a file of unknown origin."""
 SOURCE = ("license", "citation", "authors", "doi", "url")
-"""The metadata that state a source."""
 MODELS = "models"
 """The origin of an export without sessions, which holds answers of models alone."""
 MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, Origin.REHEARSAL, UNKNOWN, MODELS)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LINES, PARQUET = "jsonl", "parquet"
 GROUP_ROWS = 10_000
-"""The rows of a row group of Parquet."""
 Batches = Iterable[Sequence[Sequence[Any]]]
 """Rows of database values in batches; the value of a JSON column is its JSON text."""
 
@@ -126,4 +125,3 @@ def _nested(shape: Shape) -> pa.DataType:
 FORMATS: Mapping[str, Callable[[Path, Sequence[Column], Batches], None]] = MappingProxyType(
     {LINES: _write_lines, PARQUET: _write_parquet}
 )
-"""The function that writes rows in each format, by the suffix of its files."""

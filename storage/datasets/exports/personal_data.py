@@ -28,7 +28,6 @@ SITES = (
     "facebook|fb|instagram|linkedin|twitter|x|github|gitlab|tiktok|youtube|reddit|snapchat|pinterest|threads|twitch|"
     "medium|xing|vk|weibo|strava|soundcloud|patreon"
 )
-"""Sites whose addresses have the name of a profile."""
 MONTHS = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*\.?"
 YEAR = r"(?:19|20)\d\d"
 DATE = (
@@ -36,7 +35,6 @@ DATE = (
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{MONTHS},? {YEAR}|{MONTHS} \d{{1,2}}(?:st|nd|rd|th)?,? {YEAR})"
 )
 BORN = r"(?:\b(?:born|birth|birthday|birthdate|dob|d\.o\.b\.|geboren|geb\.|geburtstag|geburtsdatum|née?|nacid[oa]))"
-"""Words before a date of birth."""
 BETWEEN = r"[^\d\n\[\]]{0,25}?"
 LEAST_DIGITS, MOST_DIGITS = 9, 15
 """Of a phone number. ITU-T E.164 has at most 15; shorter ones look like any other number."""

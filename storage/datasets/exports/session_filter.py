@@ -40,7 +40,6 @@ class SessionFilter:
     language: str = ""
     with_excluded: bool = False
     user: str = ""
-    """The kind of simulated user that played the session."""
 
     @property
     def factors(self) -> Mapping[str, list[str]]:
@@ -51,7 +50,6 @@ class SessionFilter:
 
 
 ALL = SessionFilter()
-"""All sessions that are not excluded."""
 
 
 @dataclass(frozen=True, slots=True)

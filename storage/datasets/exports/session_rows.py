@@ -26,7 +26,6 @@ from storage.log.usage import attempts_of
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 50
-"""The sessions of a page."""
 _session, _seat, _fact = tables.sessions.c, tables.seats.c, tables.events.c
 Found = Row[Any]
 

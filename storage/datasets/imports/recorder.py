@@ -32,7 +32,6 @@ from storage.schemas.base import ReleasedRow, Schema
 
 ABOUT, SAYS = 32, 24
 KEPT = 4_096
-"""The number of persons with cached streams."""
 
 
 class Recorder:

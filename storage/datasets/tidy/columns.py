@@ -52,7 +52,6 @@ GIVEN = MappingProxyType(
         "voted": "sent as a vote",
     }
 )
-"""The kinds of events that hold answers."""
 ENDS = MappingProxyType(
     {
         "complete": "complete",
@@ -72,7 +71,6 @@ MEASURES = MappingProxyType(
         "duplicate": "how alike a text is to another session's in the same box, from 0 to 1",
     }
 )
-"""The indicators of integrity."""
 TRUTH = MappingProxyType({"0": "no", "1": "yes"})
 YES_NO = IntegerColumn(0, 1, TRUTH, blank=True)
 

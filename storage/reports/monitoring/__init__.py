@@ -76,11 +76,9 @@ class StudyMonitor:
     """Who is taking part and has done nothing for the longest, longest first."""
     odd: FlagCounts
     times: Mapping[str, StepTime]
-    """How long each step takes, by its folded path."""
     over_time: tuple[HourCount, ...]
     models: tuple[ModelCallSummary, ...]
     latency: Mapping[str, Latency]
-    """How fast each model has replied of late."""
     spent: float
     """What has been spent of the study's budget, in sessions of all origins to which it applies."""
 

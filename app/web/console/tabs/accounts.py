@@ -122,7 +122,7 @@ class AccountsTab:
         """A page of the audit log; an analyst gets only their own entries."""
         by = text(who) if visitor.owner else visitor.name
         page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
-        found = self._accounts.audit_log(by, page, PAGE + 1)
+        found = self._accounts.audit_log.read(by, page, PAGE + 1)
         shown = found[:PAGE]
         return {
             self._deeds: self._desk.html("people_deeds.html.j2", deeds=shown, older=page is not None),

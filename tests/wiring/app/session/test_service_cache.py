@@ -87,7 +87,7 @@ def test_a_database_knows_its_secret(each_database: Database, tmp_path: Path) ->
         with pytest.raises(StorageError, match=REFUSED):
             start(other, each_database)
     assert secret_for(own, each_database) == SECRET, "the one from before is still its own"
-    deeds = Accounts(each_database, SystemClock().now_us).audit_log()
+    deeds = Accounts(each_database, SystemClock().now_us).audit_log.read()
     assert [deed.what for deed in deeds] == [WHAT]
     assert SECRET not in repr(deeds)
 
