@@ -4,16 +4,19 @@ Each table has one kind of thing a row (Wickham: Tidy Data. Journal of Statistic
 `participant` and `session`, and most have the columns of a place: where in the study it was, and about which problem.
 File names follow Psych-DS 1.0: pairs of keyword and value, then `_data`.
 
-Three things depend on the study, so tables are made for its frozen versions: which id `participant` is, a column for
-each factor in `sessions`, and the columns of `answers_wide`.
+`columns.csv` defines the columns. The values of `integrity` are evidence for review and no verdicts
+(experiments/views/integrity.py). Three things depend on the study, so tables are made for its frozen versions: which id
+`participant` is, a column for each factor in `sessions`, and the columns of `answers_wide`.
 """
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 
 from experiments.session.outcomes import OUTCOMES, status_label
@@ -28,21 +31,17 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 from storage.schemas.registry import schemas
 
 NAME = "tidy"
-CHANCE, PARTICIPANT, CLOCK, STUDY, PAGE, MODEL = (
-    "chance",
-    "the participant",
-    "the clock",
-    "the study",
-    "the page",
-    "the model",
+TABLES = (
+    *("sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls"),
+    "integrity",
 )
-RESEARCHER, PARLEY = "a researcher", "Parley"
-ANY, SOME = TextColumn(blank=True), TextColumn()
+"""In the order in which they are written."""
+DEFINED = Path(__file__).with_name("columns.csv")
+ANY, NUMBER = TextColumn(blank=True), NumberColumn(blank=True)
 TIME = TextColumn(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", "a time in UTC, such as 2026-01-31T14:00:00.000+00:00", blank=True
 )
-COUNT, SECONDS, NUMBER = IntegerColumn(low=0, blank=True), NumberColumn(low=0, blank=True), NumberColumn(blank=True)
-TURN = IntegerColumn(low=1, blank=True)
+BY_RESEARCHERS = ("noted", "excluded", "included", "paid")
 GIVEN = MappingProxyType(
     {
         "submitted": "sent with its form",
@@ -72,7 +71,6 @@ MEASURES = MappingProxyType(
     }
 )
 TRUTH = MappingProxyType({"0": "no", "1": "yes"})
-YES_NO = IntegerColumn(0, 1, TRUTH, blank=True)
 
 
 def participant_schemas(studies: Sequence[Study]) -> tuple[Schema, ...]:
@@ -111,237 +109,74 @@ def _keys(studies: Sequence[Study]) -> tuple[Column, ...]:
     named = participant_schemas(studies)
     same = f", as `{_person(named[0])}` in the files of the schema {named[0].name}" if named else ""
     return (
-        Column("participant", SOME, f"The participant{same}: random letters or digits.", CHANCE),
-        Column("session", SOME, "The session: ten random letters and digits, the same in all tables.", CHANCE),
-    )
-
-
-def _place() -> tuple[Column, ...]:
-    return (
+        Column("participant", TextColumn(), f"The participant{same}: random letters or digits.", "chance"),
         Column(
-            "path",
-            ANY,
-            "The place in the study: ids of phases, loops with the number of the turn from 0, and the step.",
-            STUDY,
+            "session", TextColumn(), "The session: ten random letters and digits, the same in all tables.", "chance"
         ),
-        Column("step", choice(*kinds(), blank=True), "The kind of the step.", STUDY),
-        Column("phase", ANY, "The phase of the study, by its id.", STUDY),
-        Column("position", COUNT, "The position of the problem in the session, from 0; as in released files.", STUDY),
-        Column("dataset", ANY, "The dataset that the problem is from.", STUDY),
-        Column("problem", ANY, "The problem, by its id.", STUDY),
     )
 
 
-SEQ = Column("seq", IntegerColumn(low=1), "The number of the event in the session, from 1; orders the rows.", PARLEY)
-AT = Column("time", TIME, "When it was recorded, in UTC.", CLOCK)
-SCOPE_MODEL = Column("model", ANY, "The model that replies at this place, if one is assigned or drawn.", STUDY)
-REPLY_TURN = Column(
-    "turn", TURN, "The turn of the conversation: the participant's messages so far, from 1.", PARTICIPANT
-)
-SLOT = Column(
-    "slot",
-    choice(*"abcd", blank=True),
-    "The column of a comparison, in the order in which they were shown: a first.",
-    CHANCE,
-)
-VALUES = (
-    Column(
-        "value",
-        ANY,
-        "The answer as stored; several chosen options as a JSON list. Blank if there is none.",
-        PARTICIPANT,
-        free_text=True,
-    ),
-    Column("number", NUMBER, "The same, if it is a number or an option that is one.", PARTICIPANT),
-    Column("label", ANY, "The text of the chosen option or options, joined by `; `.", STUDY),
-)
+def _types() -> Mapping[str, ColumnType]:
+    """The types of columns by their names in `columns.csv`; those of free text are `any`."""
+    events = {kind: words for kind, words in WORDS.items() if kind not in BY_RESEARCHERS}
+    outcomes = {name: status_label(name) for name in OUTCOMES if name != "withdrawn"}
+    return {
+        "any": ANY,
+        "free text": ANY,
+        "some": TextColumn(),
+        "time": TIME,
+        "count": IntegerColumn(low=0, blank=True),
+        "turn": IntegerColumn(low=1, blank=True),
+        "integer from 0": IntegerColumn(low=0),
+        "integer from 1": IntegerColumn(low=1),
+        "number": NUMBER,
+        "number from 0": NumberColumn(low=0),
+        "seconds": NumberColumn(low=0, blank=True),
+        "yes or no": IntegerColumn(0, 1, TRUTH, blank=True),
+        "flagged": IntegerColumn(0, 1, TRUTH),
+        "step": choice(*kinds(), blank=True),
+        "slot": choice(*"abcd", blank=True),
+        "role": choice("user", "assistant"),
+        "by": choice("participant", "model", "system"),
+        "origin": choice("person", "pilot", "rehearsal", "bot"),
+        "status": ChoiceColumn(GIVEN),
+        "ending": ChoiceColumn(ENDS),
+        "indicator": ChoiceColumn(MEASURES),
+        "event": ChoiceColumn(MappingProxyType(events)),
+        "outcome": ChoiceColumn(MappingProxyType(outcomes), blank=True),
+    }
 
 
-def _answer_columns() -> tuple[Column, ...]:
-    return (
-        *_place(),
-        SCOPE_MODEL,
-        SEQ,
-        AT,
-        Column("status", ChoiceColumn(GIVEN), "How the answer was given.", PARTICIPANT),
-        Column("question", SOME, "The name of the question.", STUDY),
-        Column("wording", ANY, "The question as the participant read it.", STUDY),
-        *VALUES,
-        Column(
-            "correct", YES_NO, "Whether it is right; blank if the question has no right answer.", "the question's key"
-        ),
-        Column(
-            "advice", ANY, "The recommendation beside an answer: an option's key or a number; blank without one.", STUDY
-        ),
-        Column("advice_correct", YES_NO, "Whether the recommendation is right.", "the question's key"),
-    )
+def _defined() -> Mapping[str, tuple[Column, ...]]:
+    """The columns of each table in `columns.csv`; one with a star stands for those of an earlier table."""
+    found: dict[str, tuple[Column, ...]] = {}
+    types = _types()
+    with DEFINED.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name, type_ = row["column"], row["type"]
+            if name.startswith("*"):
+                more = found[name[1:]]
+            else:
+                more = (Column(name, types[type_], row["meaning"], row["source"], free_text=type_ == "free text"),)
+            found[row["table"]] = (*found.get(row["table"], ()), *more)
+    return found
 
 
-def _rating_columns() -> tuple[Column, ...]:
-    return (
-        *_place(),
-        SEQ,
-        AT,
-        Column("status", ChoiceColumn(GIVEN), "How the rating was given.", PARTICIPANT),
-        Column(
-            "rating", SOME, "The name of the rating, such as helpfulness, rank, winner or a reason of DICES.", STUDY
-        ),
-        Column("wording", ANY, "The question as the participant read it.", STUDY),
-        *VALUES,
-        Column("conversation", ANY, "The path of the rated conversation; blank for the dialogue of a problem.", STUDY),
-        Column("turn", TURN, "The rated turn, from 1; blank if the whole conversation is rated.", STUDY),
-        SLOT,
-        Column("model", ANY, "The model that gave the rated reply.", STUDY),
-    )
-
-
-def _score_columns() -> tuple[Column, ...]:
-    return (
-        *_place(),
-        SEQ,
-        AT,
-        Column("instrument", SOME, "The instrument, by its name in the study file.", STUDY),
-        Column("score", SOME, "The score, by its name in the instrument's file.", STUDY),
-        Column("value", NUMBER, "The score; blank if too many of its items were not answered.", PARLEY),
-        Column("answered", COUNT, "How many of its items were answered.", PARTICIPANT),
-        Column("items", COUNT, "How many items it has.", STUDY),
-    )
-
-
-def _message_columns() -> tuple[Column, ...]:
-    return (
-        *_place(),
-        SEQ,
-        AT,
-        REPLY_TURN,
-        Column("role", choice("user", "assistant"), "Who wrote it: the participant or a model.", STUDY),
-        SLOT,
-        Column("model", ANY, "The model that gave the reply.", STUDY),
-        Column("text", ANY, "The message as the participant read it.", "the participant and the model", free_text=True),
-        Column("ending", ChoiceColumn(ENDS), "Whether the message is complete.", MODEL),
-    )
-
-
-def _event_columns() -> tuple[Column, ...]:
-    known = MappingProxyType({kind: words for kind, words in WORDS.items() if kind not in BY_RESEARCHERS})
-    actors = choice("participant", "model", "system")
-    return (
-        *_place(),
-        SEQ,
-        AT,
-        Column("by", actors, "Who caused it.", PARLEY),
-        Column("event", ChoiceColumn(known), "What happened.", PARLEY),
-    )
-
-
-BY_RESEARCHERS = ("noted", "excluded", "included", "paid")
-
-
-def _timing_columns() -> tuple[Column, ...]:
-    note = "as the page reported it; blank if the study has no telemetry"
-    return (
-        *_place(),
-        SCOPE_MODEL,
-        Column("time", TIME, "When the screen was first shown, in UTC.", CLOCK),
-        Column(
-            "seconds",
-            SECONDS,
-            "How long it was shown until it was left, breaks included; blank if it was not left.",
-            CLOCK,
-        ),
-        Column("visible_s", SECONDS, f"Seconds for which it was visible, {note}.", PAGE),
-        Column("reading_s", SECONDS, f"Seconds before anything was typed or chosen, {note}.", PAGE),
-        Column("typing_s", SECONDS, f"Seconds of typing, {note}.", PAGE),
-        Column("first_key_s", SECONDS, f"Seconds until the first key, {note}.", PAGE),
-        Column("pasted", COUNT, f"How often text was pasted, {note}.", PAGE),
-        Column("pasted_chars", COUNT, f"How many characters were pasted, {note}.", PAGE),
-        Column("blocked", COUNT, f"How often pasting was blocked, {note}.", PAGE),
-        Column("copied", COUNT, f"How often text was copied, {note}.", PAGE),
-        Column("left", COUNT, f"How often the page was left, {note}.", PAGE),
-        Column("away_s", SECONDS, f"Seconds away from the page, {note}.", PAGE),
-    )
-
-
-def _integrity_columns() -> tuple[Column, ...]:
-    """The values are evidence for review and no verdicts (experiments/views/integrity.py)."""
-    return (
-        Column("indicator", ChoiceColumn(MEASURES), "What is measured.", PARLEY),
-        Column("value", NumberColumn(low=0), "Its value for the session: that of the worst screen or text.", PARLEY),
-        Column("threshold", NumberColumn(low=0), "The value from which the study flags it.", STUDY),
-        Column(
-            "flagged",
-            IntegerColumn(0, 1, TRUTH),
-            "Whether the value is at the threshold. Evidence, no verdict: each indicator is wrong about some honest "
-            "people, and `parley show integrity` says how often in pilot and simulated sessions.",
-            PARLEY,
-        ),
-        Column("basis", SOME, "What the value rests on.", PARLEY),
-        Column("alike", ANY, "Of `duplicate`: the session with the text that is alike; it may be left out.", PARLEY),
-    )
-
-
-def _call_columns() -> tuple[Column, ...]:
-    return (
-        *_place(),
-        Column("time", TIME, "When the call was begun, in UTC.", CLOCK),
-        REPLY_TURN,
-        SLOT,
-        Column("attempt", IntegerColumn(low=0), "The number of the attempt for one reply.", PARLEY),
-        Column("model", SOME, "The model that was asked.", STUDY),
-        Column("backend", SOME, "The kind of model server.", STUDY),
-        Column("version", ANY, "The model's version, as the server reported it.", MODEL),
-        Column("finish_reason", ANY, "Why the reply ended, as the server reported it.", MODEL),
-        Column("error", ANY, "Why the call failed; blank if it brought a reply.", PARLEY),
-        Column("prompt_tokens", COUNT, "Tokens of the request.", MODEL),
-        Column("completion_tokens", COUNT, "Tokens of the reply.", MODEL),
-        Column("first_token_s", SECONDS, "Seconds until the first word.", CLOCK),
-        Column("total_s", SECONDS, "Seconds until the end.", CLOCK),
-        Column("cost", SECONDS, "The cost, in the study's currency; blank if the price is unknown.", STUDY),
-    )
-
-
-def _session_columns(studies: Sequence[Study]) -> tuple[Column, ...]:
-    outcomes = MappingProxyType({name: status_label(name) for name in OUTCOMES if name != "withdrawn"})
-    ids = (
-        Column(
-            _id_column(one),
-            SOME,
-            f"The participant, as `{_person(one)}` in the files of the schema {one.name}.",
-            CHANCE,
-        )
-        for one in participant_schemas(studies)[1:]
-    )
-    return (
-        *ids,
-        Column(
-            "origin",
-            choice("person", "pilot", "rehearsal", "bot"),
-            "Whether a person, a person in a pilot, a rehearsed participant, or a simulated user took part.",
-            PARLEY,
-        ),
-        Column("simulated_user", ANY, "The kind of simulated user.", PARLEY),
-        Column("version", IntegerColumn(low=0), "The version of the study.", STUDY),
-        Column("hash", SOME, "The SHA-256 of the study file, by which its document in the export is named.", STUDY),
-        Column("language", ANY, "The language of the session.", PARTICIPANT),
-        Column("started", TIME, "When the session was started, in UTC.", CLOCK),
-        Column("seconds", SECONDS, "From the start to the last event of the participant, breaks included.", CLOCK),
-        Column("outcome", ChoiceColumn(outcomes, blank=True), "How the session ended; blank if it has not.", PARLEY),
-        Column("last_path", ANY, "The last place that was reached, with `[*]` for the turns of loops.", PARTICIPANT),
-        Column("flags", ANY, "Quality flags, joined by commas.", PARLEY),
-        Column("excluded", YES_NO, "Whether a researcher excluded the session.", RESEARCHER),
-        *_factor_columns(studies),
-    )
+def _ids(studies: Sequence[Study]) -> Iterator[Column]:
+    for one in participant_schemas(studies)[1:]:
+        meaning = f"The participant, as `{_person(one)}` in the files of the schema {one.name}."
+        yield Column(_id_column(one), TextColumn(), meaning, "chance")
 
 
 def factor_columns(studies: Sequence[Study]) -> Mapping[str, str]:
     """The names of the columns of `sessions` for the factors of a study, by factor."""
-    taken = {"participant", "session", *(column.name for column in _session_columns(()))}
+    taken = {"participant", "session", *(column.name for column in _defined()["sessions"])}
     factors = dict.fromkeys(name for study in studies for name in study.factors)
     return {name: f"factor_{name}" if name in taken else name for name in factors}
 
 
 def _factor_columns(studies: Sequence[Study]) -> Iterator[Column]:
-    for factor, column in factor_columns(studies).items() if studies else ():
+    for factor, column in factor_columns(studies).items():
         values = (v for one in studies if factor in one.factors for v in factor_values(one.factors[factor], one.pools))
         yield Column(
             column,
@@ -372,7 +207,7 @@ def wide_columns(studies: Sequence[Study]) -> Mapping[tuple[str, str], Column]:
 
 def _wide_column(column: str, path: str, field: Field) -> Column:
     form, meaning = _form(field), f"The answer to `{field.name}` at `{path}`."
-    return Column(column, form, meaning, PARTICIPANT, (field.name,), free_text=form is ANY)
+    return Column(column, form, meaning, "the participant", (field.name,), free_text=form is ANY)
 
 
 def _form(field: Field) -> ColumnType:
@@ -416,19 +251,11 @@ class Layout:
 def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
     """The tables for the frozen versions of a study, in the order in which they are written. They are in no
     database."""
-    columns = {
-        "sessions": _session_columns(studies),
-        "answers": _answer_columns(),
+    defined, keys = _defined(), _keys(studies)
+    columns = {name: defined.get(name, ()) for name in TABLES} | {
+        "sessions": (*_ids(studies), *defined["sessions"], *_factor_columns(studies)),
         "answers_wide": tuple(wide_columns(studies).values()),
-        "scores": _score_columns(),
-        "messages": _message_columns(),
-        "ratings": _rating_columns(),
-        "events": _event_columns(),
-        "timings": _timing_columns(),
-        "model_calls": _call_columns(),
-        "integrity": _integrity_columns(),
     }
-    keys = _keys(studies)
     return tuple(
         ReleasedTable(name, file_of(name), (*keys, *own), (), person="participant") for name, own in columns.items()
     )
