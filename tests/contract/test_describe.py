@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -94,18 +93,6 @@ def test_the_frozen_study_is_there_to_the_byte(tmp_path: Path) -> None:
     hashes = {path.name: sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "two").glob("study-*.json")}
     assert hashes == {f"study-{found.hash[:12]}.json": found.hash for found in (first, second)}
     assert restore(text(tmp_path / "one", "study.json")) == first
-
-
-@pytest.mark.parametrize("name", schemas())
-def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp_path: Path) -> None:
-    contents = []
-    for folder in (tmp_path / "a" / "data", tmp_path / "b" / "data"):
-        written = describe(exported(folder, name))
-        assert all(path.is_file() for path in written)
-        (folder / "stray.txt").write_text(str(folder), encoding="utf-8")
-        os.utime(folder / "README.md", (0, 10**9))
-        contents.append([path.read_bytes() for path in (*written, zip_export(folder))])
-    assert contents[0] == contents[1]
 
 
 @pytest.mark.parametrize("safe", [False, True])

@@ -25,13 +25,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_same_again_is_the_same(filled: Database, tmp_path: Path) -> None:
-    export(filled, CHATBENCH, tmp_path / "out")
-    was = contents(tmp_path / "out")
-    export(filled, CHATBENCH, tmp_path / "out")
-    assert contents(tmp_path / "out") == was
-
-
 @pytest.mark.parametrize("name", ["codebook.md", "study.json", "full_study/user_answers.csv", "SHA256SUMS"])
 def test_somebody_elses_file_is_not_overwritten(filled: Database, name: str, tmp_path: Path) -> None:
     path = tmp_path / name

@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,13 +44,3 @@ def test_rows_that_were_known_at_some_facts_are_the_same_as_rows_made_anew(
         assert list(rows_of(study(name), state).items()) == list(rows_of(study(name), afresh).items())
         beside = fold(annotated(study(name), state, chance), state)  # another that follows, and changes nothing here
         assert rows_of(study(name), beside) == rows_of(study(name), fold(beside.events))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_unit_that_is_behind_is_not_made_again(name: str) -> None:
-    known: dict[str, object] = {}
-    for state in states(name, "0", random.Random(0), 0.1):
-        found = problem_turns(study(name), state)
-        assert all(known.get(unit.prefix, unit) is unit for unit in found)
-        known |= {unit.prefix: unit for unit in found[:-1]}
-    assert bool(known) == (name != "arena")

@@ -12,9 +12,7 @@ from sqlalchemy import insert
 
 from storage import tables
 from storage.db.engine import Database, writer
-from storage.registers.participants import ParticipantId, Participants
 from storage.reports.sessions import LEFT, LIVE, PAGE, SessionListItem, SessionQuery, sessions
-from tests.fakes.served import SECRET
 
 NOW_US, LEASE_US = 10_000_000, 1_000_000
 CELLS = ('{"condition":"a","model":"one"}', '{"condition":"b","model":"one"}', "{}")
@@ -129,13 +127,3 @@ def test_a_session_is_found_by_its_number_or_by_how_its_id_begins_and_by_nothing
         assert [entry.number for entry in every(seated, SessionQuery(text=text))] == [12], text
     for text in ("x", "12%", "' OR 1=1 --", "No. 999", "ffffffff", "0" * 40, "9" * 30):
         assert every(seated, SessionQuery(text=text)) == [], text
-
-
-def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
-    people = Participants(seated, SECRET)
-    with writer(seated) as connection, connection.begin():
-        for attempt, number in enumerate((3, 9), 1):
-            entry = people.entry("s", ParticipantId("prolific", "abc"), attempt)
-            connection.execute(insert(tables.identities), [{"stream": _row(number)["stream"], "study": "s", **entry}])
-    assert [entry.number for entry in every(seated, SessionQuery(streams=people.called("s", "abc")))] == [9, 3]
-    assert every(seated, SessionQuery(streams=people.called("s", "ab"))) == []

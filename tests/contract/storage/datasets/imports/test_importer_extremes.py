@@ -1,10 +1,8 @@
-"""Files of extremes: lines longer than any chat, told without being held; no rows, which is allowed; and no files."""
+"""Files of extremes: lines longer than any chat, told without being held; and no rows, which is allowed."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,28 +20,12 @@ from tests.fakes.databases import read_tables
 
 pytestmark = pytest.mark.nightly
 
-ROOT = Path(__file__).parents[5]
-HELD_MB = 256
-"""What reading may hold at most beyond what the program holds anyway: some times MOST."""
 ANSWERS = (
     "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
     "selected_answer,acc\n"
 )
 BEGUN = {"user_answers.csv": f"{ANSWERS}a1,", "conversations.json": '[{"worker_id": "a1", "model": "'}
 """Files that go on with the longest of models."""
-READ = """
-import resource, sys
-from pathlib import Path
-from storage.datasets.imports.importer import deviations
-
-def held():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-before = held()
-for item in deviations("chatbench", [Path(sys.argv[1])]):
-    print(item)
-print(held() - before)
-"""
 
 
 def long(path: Path, characters: int) -> Path:
@@ -75,20 +57,6 @@ def test_a_line_beyond_all_measure_is_told(
     assert len([item for item in deviations("chatbench", [path]) if not isinstance(item, ReleaseFile)]) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BEGUN)
-def test_a_line_of_hundreds_of_megabytes_is_told_in_little_memory(name: str, soak: bool, tmp_path: Path) -> None:
-    size = (1 << 30) if soak else (HELD_MB + 64) << 20
-    path = long(tmp_path / name, size)
-    assert path.stat().st_size > size
-    words = [sys.executable, "-c", READ, str(path)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
-    path.unlink()
-    *told, held = done.stdout.splitlines()
-    assert "more than 16,777,216" in told[-1] or "longer than 16,777,216" in told[-1]
-    assert int(held) < HELD_MB
-
-
 @pytest.mark.parametrize("schema", schemas())
 def test_files_without_rows_are_read_and_come_back(schema: str, database: Database, tmp_path: Path) -> None:
     release = tmp_path / "release"
@@ -108,23 +76,3 @@ def test_files_without_rows_are_read_and_come_back(schema: str, database: Databa
 def quoted(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"' if {",", '"'} & set(name) else name
-
-
-@pytest.mark.parametrize(
-    ("schema", "path", "said"),
-    [
-        ("chatbench", "empty", "no file of chatbench is in this folder; allowed: any of full_study/user_answers.csv"),
-        ("mathconverse", "nowhere.csv", "nowhere.csv: there is no such file"),
-        ("dices-350", "some.json", "dices-350 has no .json file; allowed: diverse_safety_adversarial_dialog_350.csv"),
-    ],
-)
-def test_a_path_without_a_file_of_the_release_is_told(
-    schema: str, path: str, said: str, database: Database, tmp_path: Path
-) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "some.json").write_text("[]")
-    with pytest.raises(BadFile, match=r"allowed|no such file") as caught:
-        import_files(database, schema, [tmp_path / path], "s")
-    assert said in str(caught.value)
-    with pytest.raises(BadFile, match=r"allowed|no such file"):
-        list(deviations(schema, [tmp_path / path]))

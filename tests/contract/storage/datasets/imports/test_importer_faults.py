@@ -211,16 +211,7 @@ def test_a_bad_file_is_told_and_nothing_of_it_is_imported(bad: Bad, database: Da
 
 
 ROTTEN = (
-    b"\0",
-    b"\xff",
-    b"\xc3",
-    b"\r",
-    b"\xed\xa0\xbd",
-    b"\x1b",
-    b'"',
-    b"\\ud800",
-    b"\\u0000",
-    b"\xef\xbb\xbf",
+    *(b"\0", b"\xff", b"\xc3", b"\r", b"\xed\xa0\xbd", b"\x1b", b'"', b"\\ud800", b"\\u0000", b"\xef\xbb\xbf"),
     b"\n",
 )
 NUMBERS = count()
@@ -255,13 +246,6 @@ def test_any_bytes_are_imported_whole_or_told_and_nothing_of_them_is_imported(
     after = everything(database)
     assert (after == before) == bool(refused), refused
     assert "\\x00" not in repr(after[0]).replace("\\\\", "")
-
-
-def test_a_thousandth_rows_fault_leaves_the_earlier_ones_out(database: Database, tmp_path: Path) -> None:
-    rows = [ANSWER | {"position": str(n)} for n in range(2_500)]
-    path = tmp_path / ANSWERS_CSV
-    path.write_text(table(*rows[:-1], ANSWER | {"phase": "3"}))
-    refused(database, "chatbench", [path], ("row 2500 (line 2501)", "'phase'", "'3'", "1, 2"))
 
 
 def test_of_many_faults_the_first_are_told_and_validate_lists_them_all(database: Database, tmp_path: Path) -> None:
