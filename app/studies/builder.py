@@ -191,10 +191,9 @@ def _recruitment() -> Sequence[FormField]:
     bonuses = {"": "none", **_labelled(get_args(Bonus.model_fields["per"].annotation), BONUSES)}
     channel, money = ("recruitment", "channels", 0), "Of the bonus and of models’ prices."
     places = "Participants wanted. No limit if empty."
-    code = "A different one for each end, if the recruiter asks for codes."
     codes = [
         FormField(
-            part, "codes", f"codes.{name}", f"Code: {status_label(name)}", info=code, path=("outcomes", name, "code")
+            part, "codes", f"codes.{name}", f"Completion code: {status_label(name)}", path=("outcomes", name, "code")
         )
         for name in OUTCOMES
     ]

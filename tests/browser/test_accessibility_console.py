@@ -27,7 +27,6 @@ ROOMS = {
     "sessions": (STUDY, "Sessions", "", "#sessions-list table"),
     "session": (STUDY, "Sessions", "Transcript", "#session-story .visit"),
     "replay": (STUDY, "Sessions", "Replay", "#session-page iframe"),
-    "integrity": (STUDY, "Integrity", "", "#integrity-rates table"),
     "export": (STUDY, "Export", "", "#data-preview table"),
     "results": (STUDY, "Results", "", "#results-plot-0 .marks"),
     "servers": (STUDY, "Model servers", "", "#servers h2"),

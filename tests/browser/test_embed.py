@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Frame, Page, Route, expect
+from playwright.sync_api import BrowserContext, Frame, Page, expect
 
 from app.studies.yaml_loader import parse_yaml
-from app.web.participant.session_cookie import TOKEN_HEADER
 from tests.browser.embedded import GRADIO, GUIDE, HEARD, MOST_LINES, PLAIN, SERVER, snippet
 from tests.browser.notes import TELL, covered
 from tests.browser.visitor import Visitor
@@ -192,25 +191,6 @@ def test_where_no_cookie_at_all_is_kept_a_reload_of_either_page_loses_nothing(
             frame = inside(page, parley.url)
         page.context.clear_cookies()
         expect(frame.locator("#heading")).to_have_text(heading)
-
-
-@pytest.mark.nightly
-def test_a_picture_that_no_cookie_lets_load_is_loaded_with_the_token(
-    page: Page, host: HostPages, parley: Process
-) -> None:
-    def without_cookies(route: Route) -> None:
-        """As tests/wiring/test_embed.py has it of the server; Playwright can take no cookie out of a request."""
-        if TOKEN_HEADER in route.request.headers:
-            route.continue_()
-        else:
-            route.fulfill(status=404, body="not found")
-
-    page.route("**/picture/*", without_cookies)
-    host.pages["/survey"] = PLAIN.format(snippet=snippet("html", parley.url, "charts"))
-    page.goto(f"{host.origin()}/survey")
-    frame = inside(page, parley.url)
-    until(frame, "document.querySelector('#left img').src.startsWith('data:image/webp;')")
-    until(frame, "document.querySelector('#left img').naturalWidth === 120")
 
 
 @pytest.mark.nightly

@@ -106,22 +106,6 @@ def test_a_part_that_never_arrives_is_done_without(slow: Process, new_context: N
 
 
 @pytest.mark.nightly
-def test_what_a_browser_adds_to_the_page_and_cannot_load_is_no_part_of_it(
-    slow: Process, new_context: NewContext
-) -> None:
-    """Extensions add scripts of their own, which the policy refuses."""
-    page = new_context().new_page()
-    visitor = Visitor(page, slow.url)
-    visitor.arrive("short")
-    refused = """src => new Promise(resolve => {
-        const script = Object.assign(document.createElement("script"), { src, onerror: () => resolve("refused") });
-        document.head.append(script);
-    })"""
-    assert page.evaluate(refused, "https://extension.invalid/added.js") == "refused"
-    assert page.evaluate("sessionStorage['parley-anew']") is None
-
-
-@pytest.mark.nightly
 def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(slow: Process, new_context: NewContext) -> None:
     page = new_context().new_page()
     visitor = Visitor(page, slow.url)

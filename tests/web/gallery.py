@@ -57,8 +57,7 @@ async def look(request: Request) -> Response:
     """The screen as it is."""
     name = SHOWN[request.cookies.get("stage", "")]
     shown = (await request.json())["shown"]
-    study = LONG if name.endswith("-long-head") else LOOK
-    return JSONResponse(render_page(SCREENS[name], study=study, shown=shown, draft={}).as_json())
+    return JSONResponse(render_page(SCREENS[name], study=LOOK, shown=shown, draft={}).as_json())
 
 
 @app.get("/api/reply")

@@ -285,8 +285,6 @@ SCREENS: dict[str, Screen] = {
         "submit",
     ),
     "chat": _working(_chat(), "say"),
-    "chat-long-head": _working(_chat(), "say"),
-    "survey-long-head": _screen("survey", Panel("About you", (), SURVEY), "submit"),
     "chat-answer": _working(_chat(messages=TALK, remaining=0), "say", "submit", answer=True),
     "chat-table": _working(
         _chat(messages=(*TALK, TALK[0], ChatMessage("Bot", TABLE)), title="Ada", remaining=17), "say", "submit"

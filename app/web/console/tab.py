@@ -11,13 +11,6 @@ from gradio.components import Component
 
 from app.web.console.current_user import CurrentUser
 
-PICKS = (
-    "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
-    " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
-    " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
-)
-"""For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
-
 
 def html_part(shown: str | None = None, **options: Any) -> gr.HTML:
     """A part of the page with HTML of ours, and nothing of Gradio's around it."""

@@ -9,7 +9,6 @@ from app.web.console.context import ConsoleContext
 from app.web.console.tab import Tab, TabLocation
 from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
-from app.web.console.tabs.integrity import IntegrityTab
 from app.web.console.tabs.monitor import MonitorTab
 from app.web.console.tabs.payments import PaymentsTab
 from app.web.console.tabs.results import ResultsTab
@@ -30,7 +29,6 @@ CORE: tuple[TabKind, ...] = (
     StudiesTab,
     MonitorTab,
     SessionsTab,
-    IntegrityTab,
     ExportTab,
     ResultsTab,
     PaymentsTab,

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.axe import Look, faults
-from tests.browser.visitor import KeyboardVisitor, Visitor
+from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled, until
 from tests.fakes import pictures
 from tests.fakes.served import Served, serving_aside, settings_for
@@ -64,12 +64,3 @@ def test_every_picture_is_shown_within_its_box(
     person.finish()
     assert {"The logo", "It rises", "It falls", "A rising line", "this line"} <= set(met)
     assert (person.complaints, person.elsewhere) == ([], set())
-
-
-def test_options_that_are_pictures_are_chosen_by_keyboard(
-    served: Served, new_context: Callable[..., BrowserContext]
-) -> None:
-    person = KeyboardVisitor(new_context().new_page(), served.url)
-    person.arrive("charts")
-    person.finish()
-    assert person.complaints == []

@@ -211,17 +211,3 @@ def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path)
     raw = copy.deepcopy(SOUND)
     raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}
     load_study(write(tmp_path, raw))
-
-
-def test_yes_and_no_are_words(tmp_path: Path) -> None:
-    path = tmp_path / "small.yaml"
-    path.write_text(
-        "study: small\ntitle: Yes\nflow:\n  - step: survey\n    questions:\n"
-        "      - {type: single_choice, name: again, options: [yes, no], required: no}\n"
-        "  - {step: info, id: more, text: More, when: {survey.again: yes}}\n  - step: finish\n",
-        encoding="utf-8",
-    )
-    survey, more, _ = load_study(str(path)).flow
-    assert survey.questions[0].options == {"yes": "yes", "no": "no"}
-    assert survey.questions[0].required is False
-    assert more.when == {"survey.again": "yes"}

@@ -1,4 +1,4 @@
-"""Integrity in commands, console and exports: evidence of each session, and nothing of conditions and answers."""
+"""Integrity in commands and exports: evidence of each session, and nothing of conditions and answers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import asyncio
 import csv
 import json
 import re
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from app.clock import SystemClock
@@ -26,9 +23,7 @@ from storage.registers.origins import Origin
 from tests.core.experiments.views.test_integrity import OTHER, STORY
 from tests.fakes import studies
 from tests.fakes.commanding import parley
-from tests.fakes.console import console
 from tests.fakes.databases import export
-from tests.fakes.researcher import Researcher, value, visible
 from tests.fakes.sampled import sampled, write_sampled
 from tests.fakes.served import settings_for
 
@@ -190,55 +185,6 @@ async def consent_and_form(folder: Path) -> tuple[str, str]:
 def html_of(live: Any) -> str:
     context = study_context_of(live)
     return str(render_page(live.screen, study=context, shown=None, draft={}).updates["left"]["value"])
-
-
-TELLING = ("with_ai_arm", "without_ai_arm", "secret_arm", "4711", "apples", "tab=sessions")
-"""The condition, an answer, a question, and links to a transcript."""
-
-
-async def painted(researcher: Researcher, **place: str) -> Mapping[str, Any]:
-    give_up_s = time.monotonic() + 60
-    shown = await researcher.open(study="essays", tab="integrity", **place)
-    while "<table" not in value(shown["integrity-list"]) + value(shown["integrity-rates"]):
-        assert time.monotonic() < give_up_s
-        await anyio.sleep(0.05)
-        shown = await researcher.open(study="essays", tab="integrity", **place)
-    return shown
-
-
-@pytest.mark.anyio
-async def test_exclusions_are_decided_from_evidence_alone_and_recorded(tmp_path: Path) -> None:
-    studies.write(tmp_path, STUDY)
-    await anyio.to_thread.run_sync(played, tmp_path, [STORY, OTHER, STORY])
-    database = open_database(settings_for(tmp_path).database_url)
-    here: dict[str, Any] = {"study": "essays", "integrity-origin": "person", "integrity-every": False}
-    async with console(tmp_path, database) as (room, researcher):
-        shown = await painted(researcher)
-        listed = value(shown["integrity-list"])
-        assert ('data-session="1"' in listed, 'data-session="3"' in listed) == (True, True)
-        every = await researcher.on("integrity-every", "input", **here | {"integrity-every": True})
-        assert 'data-session="2"' in value(every["integrity-list"])
-
-        opened = await researcher.on("integrity-list", "click", **here, **{"integrity-chosen": "3"})
-        assert "No. 1" in value(opened["integrity-head"])
-        assert value(opened["integrity-why"]).startswith("integrity: ")
-        assert "duplicate 100 %" in value(opened["integrity-why"])
-        for part in (value(shown["integrity-rates"]), listed, value(opened["integrity-head"])):
-            assert not any(word in part for word in (*TELLING, STORY[:30]))
-
-        said = here | {"integrity-chosen": "3"}
-        refused = await researcher.on("integrity-exclude", "click", **said, **{"integrity-why": "integrity: "})
-        assert "give the reason" in value(refused["note"])
-        done = await researcher.on("integrity-exclude", "click", **said, **{"integrity-why": "copy of 1"})
-        assert 'class="excluded"' in value(done["integrity-list"])
-        assert (visible(done["integrity-exclude"]), visible(done["integrity-include"])) == (False, True)
-        again = await researcher.on("integrity-include", "click", **said, **{"integrity-why": "a mistake"})
-        assert visible(again["integrity-exclude"])
-        assert room.did == [
-            ("Ada", "excluded a session on evidence of integrity", "essays No. 3"),
-            ("Ada", "included a session again on evidence of integrity", "essays No. 3"),
-        ]
-    database.dispose()
 
 
 def test_thresholds_of_the_newest_version_count_for_all_sessions(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -49,27 +48,6 @@ def test_what_is_pressed_twice_is_done_once_and_refused_never(ada: AtConsole, pr
 
 def field(ada: AtConsole, elem_id: str) -> Locator:
     return ada.at(elem_id).get_by_role("combobox")
-
-
-def test_what_is_typed_into_the_picker_of_studies_finds_one_or_changes_nothing(ada: AtConsole) -> None:
-    page, study = ada.page, field(ada, "study")
-    go(ada, "studies")
-    for nothing in ("Tab", "Escape"):
-        study.click()
-        page.keyboard.type("zzz")
-        page.keyboard.press("Enter")
-        page.keyboard.press(nothing)
-        page.keyboard.press("Tab")
-        expect(study).to_have_value(STUDY)
-        ada.quiet()
-        ada.reads("study-title", STUDY)
-    study.click()
-    page.keyboard.type(DRAFT[:3])
-    expect(page.get_by_role("option")).to_have_text([re.compile(DRAFT)])
-    page.keyboard.press("Enter")
-    ada.reads("study-title", DRAFT)
-    expect(study).to_have_value(DRAFT)
-    expect(page).to_have_url(re.compile(f"study={DRAFT}&"))
 
 
 def test_no_list_takes_a_text_for_a_choice(ada: AtConsole) -> None:

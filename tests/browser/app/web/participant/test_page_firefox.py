@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
 from app.web.participant.view import StudyContext
-from tests.browser.embedded import GRADIO, HEARD, PLAIN, snippet
 from tests.browser.firefox import Firefox, running
 from tests.browser.visitor import MARK, MOST_SCREENS, REPLIED
-from tests.fakes import pictures
-from tests.fakes.host_pages import host_pages
-from tests.fakes.served import Process, serving_aside, settings_for
+from tests.fakes.served import Process
 from tests.web import gallery
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
@@ -97,32 +93,3 @@ def test_wide_formulas_and_the_box_are_within_reach(page: Firefox, monkeypatch: 
             assert page.run("return document.documentElement.lang") == language
             assert page.run(f"return {OUT_OF_REACH}") == [], (language, screen)
             assert page.all(".formula" if screen != "chat-table" else ".formula, #box textarea")
-
-
-def test_a_study_in_a_page_of_another_site_which_gets_its_outcome(page: Firefox, tmp_path: Path) -> None:
-    def enter() -> None:
-        page.ask("WebDriver:SwitchToFrame")
-        page.until("document.querySelector('iframe')")
-        page.ask("WebDriver:SwitchToFrame", element=page.all("iframe")[0])
-
-    page.size(1280, 900)
-    with host_pages() as host:
-        study = pictures.study(tmp_path, embed={"origins": [host.origin()]})
-        with serving_aside(settings_for(tmp_path), study) as parley:
-            host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "charts"))
-            page.ask("WebDriver:Navigate", url=f"{host.origin()}/survey")
-            enter()
-            page.until("document.querySelector('form button')")
-            page.click("form button")
-            enter()
-            page.until("document.querySelector('#left img')?.naturalWidth === 120")
-            page.click("#left [data-act=decline]")
-            page.until("document.querySelector('#heading')?.textContent === 'You are not taking part'")
-            page.ask("WebDriver:SwitchToFrame")
-            page.until("!document.getElementById('next').disabled")
-            told = [data for _, data in page.run("return window.wrappedJSObject.heard") if data not in GRADIO]
-            assert [one["type"] for one in told if one["type"] != "height"] == [
-                "ready",
-                "outcome",
-            ]
-            page.ask("WebDriver:Navigate", url="about:blank")

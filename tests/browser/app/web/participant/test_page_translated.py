@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.conftest import CHANGE, READY
 from tests.browser.told import newest_facts
-from tests.browser.visitor import COMPARED, REPLIED, Visitor
+from tests.browser.visitor import REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.web.screens import SCREENS
@@ -96,24 +96,4 @@ def test_a_reply_that_streams_into_a_translated_page(slow: Process, new_context:
     visitor.go_on()
     assert page.locator("html").get_attribute("lang") == "xx", "not set back by the page"
     assert BEGINS not in repr([event.data for event in newest_facts(slow)])
-    assert visitor.complaints == []
-
-
-def test_a_vote_on_a_translated_button_is_the_studys_value(fast: Process, new_context: NewContext) -> None:
-    page = new_context().new_page()
-    page.add_init_script(TRANSLATOR)
-    visitor = Visitor(page, fast.url)
-    visitor.arrive("arena")
-    while not visitor.comparing:
-        visitor.go_on()
-    visitor.ask_both("Please explain the Pythagorean theorem.")
-    until(page, COMPARED)
-    button = page.locator("[data-act=vote]").first
-    expect(button).to_contain_text(BEGINS)
-    value = button.get_attribute("value")
-    button.click()
-    page.locator("#talk .voted").wait_for()
-    voted = next(event.data for event in newest_facts(fast) if event.kind == "voted")
-    assert value in repr(voted)
-    assert BEGINS not in repr([event.data for event in newest_facts(fast)])
     assert visitor.complaints == []

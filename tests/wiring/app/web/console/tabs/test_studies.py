@@ -181,23 +181,6 @@ async def test_a_study_that_was_only_simulated_is_not_open(tmp_path: Path, datab
         assert not [label for label, _ in shown["new-like"]["choices"] if "short" in label and "published" in label]
 
 
-Shown = dict[str, Any]
-
-
-async def opened(researcher: Researcher, tab: str, shown: Shown) -> Shown:
-    """What opening a tab of the study changes on the page; `shown` is what the page shows, and is kept."""
-    marks = {name: value(update) for name, update in shown.items() if name.startswith(("seen-", "bench-"))}
-    updates = await researcher.on(f"bench-{tab}", "select", **marks)
-    news = {name: update for name, update in updates.items() if not _is_left(update)}
-    shown |= news
-    return news
-
-
-def _is_left(update: Any) -> bool:
-    nothing = {"__type__": "update"}
-    return update in (nothing, {**nothing, "props": nothing})
-
-
 async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database: Database) -> None:
     room, researcher = at
     await make(researcher, "sums")
