@@ -10,16 +10,22 @@ import pytest
 from playwright.sync_api import BrowserContext, Frame, Page, expect
 
 from app.studies.yaml_loader import parse_yaml
-from tests.browser.embedded import GRADIO, GUIDE, HEARD, MOST_LINES, PLAIN, SERVER, snippet
 from tests.browser.notes import TELL, covered
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
-from tests.docs.pages import blocks
-from tests.fakes import pictures, studies
+from tests.docs.pages import ROOT, blocks
+from tests.fakes import studies
 from tests.fakes.host_pages import HostPages, host_pages
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+GUIDE = ROOT / "docs" / "embedding.md"
+SERVER = "https://study.example.org"
+MOST_LINES = 12
+HEARD = "<script>heard = []; addEventListener('message', ({ origin, data }) => heard.push([origin, data]))</script>"
+GRADIO = ({"type": "SET_SCROLLING", "enabled": False}, "[iFrameResizerChild]Ready")
+"""What Gradio's own page sends to whoever frames it; it holds nothing of a study."""
+PLAIN = '<h1>A survey</h1><p>Before.</p>{snippet}<button id="next" disabled>Next</button>'
 QUALTRICS = """<div id="q"></div><script>
 saved = {{}}; clicked = []; const setEmbeddedData = (k, v) => {{ saved[k] = v; }};
 const question = {{ getQuestionContainer: () => document.getElementById("q") }};
@@ -32,6 +38,14 @@ GORILLA = """<body><script>
 saved = {{}}; finished = false;
 const gorilla = {{ ready: (f) => f(), metric: (m) => Object.assign(saved, m), finish: () => {{ finished = true; }} }};
 {snippet}</script>"""
+
+
+def snippet(language: str, server: str, study: str = "plan") -> str:
+    """A snippet of the guide, for a server and a study of the test."""
+    text = next(block.text for block in blocks(GUIDE, language))
+    assert len(text.splitlines()) <= MOST_LINES
+    assert SERVER in text
+    return text.replace(SERVER, server).replace("/s/plan", f"/s/{study}")
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +65,7 @@ def parley(host: HostPages, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     longer = parse_yaml(studies.short(folder, "longer").read_text(encoding="utf-8")).value
     longer["embed"] = {"origins": [host.origin()], "send": ["ready", "height", "outcome", "remarks.age"]}
     longer["outcomes"] = {"complete": {"code": "LONG-1", "url": "https://recruiter.example/back"}}
-    charts = pictures.study(folder, embed={"origins": [host.origin()]})
-    served = studies.write(folder, guide), studies.write(folder, longer), charts, studies.short(folder)
+    served = studies.write(folder, guide), studies.write(folder, longer), studies.short(folder)
     process = Process(folder, served)
     process.start()
     yield process

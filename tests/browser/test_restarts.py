@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.broken import cut_after
 from tests.browser.told import attempts, newest_facts
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
@@ -141,6 +140,17 @@ def test_without_a_connection_the_page_keeps_what_was_sent_and_goes_on_as_soon_a
     visitor.hear_out()
     assert (visitor.note, page.evaluate("window.same")) == ("", True)
     assert [event.kind for event in newest_facts(slow)][-2:] == ["said", "replied"]
+
+
+def cut_after(last: str) -> Callable[[Route], None]:
+    """An answer in events whose connection breaks after the first of a name."""
+
+    def cut(route: Route) -> None:
+        text = route.fetch().text()
+        before, name, told = text.partition(f"event: {last}\n")
+        route.fulfill(content_type="text/event-stream", body=before + name + told.partition("\n\n")[0] + "\n\n")
+
+    return cut
 
 
 @pytest.mark.nightly
