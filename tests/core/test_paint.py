@@ -1,6 +1,5 @@
 """What paint promises: nothing is wiped that is shown, nothing leaks, and no author's tag reaches the page."""
 
-import json
 import random
 import re
 from dataclasses import replace
@@ -96,15 +95,6 @@ def test_a_draft_fills_the_form() -> None:
 @pytest.mark.parametrize("draft", [{"colour": ["r", "b"]}, {"colour": {"a": 1}}, {"tools": 3}, {"age": []}])
 def test_a_draft_of_any_shape_is_borne(draft: dict[str, object]) -> None:
     assert left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)
-
-
-def test_ratings_stand_once_beside_their_turns() -> None:
-    ratings = tuple(
-        (Scale.model_validate({"type": "scale", "scale": "helpfulness", "name": f"h_{n}"}),) for n in (0, 1)
-    )
-    talk = TranscriptBlock("Model 1", CHAT.messages * 2, ratings=ratings)
-    page = left(screen_of(Panel("T", (talk,), tuple(f for r in ratings for f in r)), "submit"))
-    assert [name for _, name, *_ in Controls(page).found] == ["h_0"] * 7 + ["h_1"] * 7
 
 
 def row(name: str, heading: str, *options: str) -> SingleChoice:
@@ -270,13 +260,3 @@ def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_type
     again = screen_of(Panel(chat=replace(chat, messages=said)), "say")
     assert "box" not in painted(screen, shown=marks).updates
     assert painted(again, shown=marks).updates["box"]["value"] == "No.", "it was refused once more"
-
-
-def test_the_json_says_what_the_page_needs_and_no_more() -> None:
-    painting = painted(screen_of(Panel(chat=CHAT), "say"), note="No.", faults={"text": "Too long."})
-    answer = json.loads(json.dumps(painting.as_json()))
-    assert (answer["lang"], answer["dir"], answer["refused"]) == ("en", "ltr", True)
-    assert (
-        render_page(screen_of(Panel()), study=LOOK._replace(language="ar"), shown=None, draft={}).as_json()["dir"]
-        == "rtl"
-    )

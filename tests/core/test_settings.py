@@ -72,12 +72,6 @@ def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "read"), [('"https://a.example"  ', "https://a.example"), ('""', None)])
-def test_blanks_around_a_value_and_its_quotes_are_taken_off(monkeypatch, value, read):
-    monkeypatch.setenv("PARLEY_PUBLIC_URL", value)
-    assert settings.load().public_url == read
-
-
 @pytest.mark.parametrize("name", ["database_url", "secret", "host"])
 def test_a_comment_behind_a_value_is_refused_and_a_secret_is_not_shown(monkeypatch, name):
     value = f"{'x' * 40} # where it is"

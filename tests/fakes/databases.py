@@ -27,6 +27,7 @@ from storage.log.seats import release
 from storage.log.telemetry import TelemetryBatch
 from storage.schemas.registry import schemas
 from tests.fakes.annotated import annotation
+from tests.fakes.clicks import click, present
 from tests.fakes.sessions import study
 
 SESSIONS = 4
@@ -100,9 +101,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
 
 
 async def _act(runtime: SessionService, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
-    await runtime.settled(stream)
-    live = await runtime.get(stream)
-    assert live is not None
+    live = await present(runtime, stream)
     screen = live.screen
     if screen.ended:
         return False
@@ -165,12 +164,9 @@ async def busy(database: Database, name: str = "demo", origin: str = "person") -
         streams.append(live.stream)
         bot = RandomBot(str(number))
         for _ in range(2 + 3 * number):
-            await runtime.settled(live.stream)
-            seen = live.screen
             clock.advance(20)
-            kind, values = bot.act(seen)
-            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-            live = await runtime.get(live.stream) or live
+            kind, values = bot.act(live.screen)
+            live = await click(runtime, live, kind, **values)
             if live.state.outcome or live.screen.panel.chat:
                 break
     await note(runtime, streams[1], "excluded", {"why": "a friend of ours"})

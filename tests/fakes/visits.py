@@ -15,6 +15,7 @@ from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import studies
+from tests.fakes.clicks import click
 from tests.fakes.served import SECRET, settings_for
 
 FREE = ("text", "comment")
@@ -51,12 +52,7 @@ class Visits:
             kind, values = bot.act(live.screen)
             said = {name: f"{value} {words}" if name in FREE else value for name, value in values.items()}
             self.clock.advance(60)
-            seen = live.screen
-            await self.runtime.participant(live.stream, kind, seen.path, said, seen=seen.seen)
-            await self.runtime.settled(live.stream)
-            found = await self.runtime.get(live.stream)
-            assert found is not None
-            live = found
+            live = await click(self.runtime, live, kind, **said)
         self.streams[id_] = live.stream
         return live.stream
 

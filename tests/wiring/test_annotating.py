@@ -32,6 +32,7 @@ from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text
 from tests.fakes import studies
 from tests.fakes.backends import FakeBackend, registered
+from tests.fakes.clicks import click
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
 
@@ -181,15 +182,8 @@ async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
     runtime.prepare(found)
     for answer in answers:
         live = await runtime.enrol(found, origin="person")
-        for _ in range(100):
-            screen = (await runtime.get(live.stream) or live).screen
-            if screen.ended:
-                break
-            values = {field.name: answer(field, screen) for field in screen.panel.fields}
-            await runtime.participant(
-                live.stream, "submit", screen.path, values, seen=screen.seen, key=f"{screen.seen}"
-            )
-            await runtime.settled(live.stream)
+        while not (screen := live.screen).ended:
+            live = await click(runtime, live, **{one.name: answer(one, screen) for one in screen.panel.fields})
     await runtime.close()
 
 

@@ -21,6 +21,7 @@ from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, GuessCount, blinding
 from tests.fakes import studies
 from tests.fakes.backends import FakeBackend, registered
+from tests.fakes.clicks import click
 
 pytestmark = pytest.mark.anyio
 LABELS = {"gpt": "ChatGPT", "claude": "Claude", "open": "An open model"}
@@ -80,10 +81,7 @@ class Person:
         return self.live.state.factors
 
     async def act(self, kind: str, **values: Any) -> None:
-        seen = self.live.screen
-        await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
-        await self.runtime.settled(self.live.stream)
-        self.live = await self.runtime.get(self.live.stream) or self.live
+        self.live = await click(self.runtime, self.live, kind, **values)
 
     async def guess(self, key: str) -> None:
         shown = repr(self.live.screen)

@@ -28,6 +28,7 @@ from storage.reports.costs import Cost, costs, spending
 from storage.reports.model_calls import attempts
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
+from tests.fakes.clicks import click
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for
 
@@ -71,12 +72,7 @@ class Running:
         return await self.act(live, "submit", agreed="on")
 
     async def act(self, live: LoadedSession, kind: str, **values: Any) -> LoadedSession:
-        seen = live.screen
-        await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-        await self.runtime.settled(live.stream)
-        found = await self.runtime.get(live.stream)
-        assert found is not None
-        return found
+        return await click(self.runtime, live, kind, **values)
 
     async def to_chat(self, live: LoadedSession) -> LoadedSession:
         while not live.screen.panel.chat:

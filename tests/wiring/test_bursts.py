@@ -29,6 +29,7 @@ from storage.log.quota import item_counts
 from storage.registers.studies import Studies
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
+from tests.fakes.clicks import finish
 from tests.fakes.let_go import let_go
 from tests.wiring.reading import tally_of
 
@@ -65,16 +66,9 @@ class Place:
         for number, live in enumerate(lives):
             runtime = self.runtimes[number % PROCESSES]
             if chance.random() >= LEAVES:
-                await self._finish(runtime, live)
+                await finish(runtime, live, RandomBot(live.stream))
             elif chance.random() < 0.5:
                 await runtime.participant(live.stream, "withdraw", "", {}, seen=0)
-
-    async def _finish(self, runtime: SessionService, live: LoadedSession) -> None:
-        bot = RandomBot(live.stream)
-        while not live.screen.ended:
-            seen = live.screen
-            kind, values = bot.act(seen)
-            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
 
     def taken(self) -> list[int]:
         found = tally_of(self.database, self.study.name, "person", self.clock.now_us(), LEASE_S).cells

@@ -23,6 +23,7 @@ from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from tests.fakes import studies
+from tests.fakes.clicks import click, present
 from tests.fakes.crowd import Crowd, check_crowd, crowd
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process, serving, settings_for
@@ -47,19 +48,16 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
     streams = []
     for seed in range(number):
         live = await runtime.enrol(study, origin="person", seed=str(seed))
-        for kind, values in (("submit", {"agreed": "on"}), ("submit", {"confidence": "very-confident"})):
-            live = await runtime.participant(live.stream, kind, live.screen.path, values, seen=live.screen.seen)
+        for values in ({"agreed": "on"}, {"confidence": "very-confident"}):
+            live = await click(runtime, live, **values)
         streams.append(live.stream)
     for stream in streams:  # the first was forgotten long ago
-        found = await runtime.get(stream)
-        assert found is not None
+        found = await present(runtime, stream)
         said = await runtime.participant(stream, "say", found.screen.path, {"text": "Hello"}, seen=found.screen.seen)
         heard = "".join([text async for text, _ in runtime.follow(said, 0)])
-        await runtime.settled(stream)
+        after = await present(runtime, stream)
         (replied,) = (event for event in facts(database, stream) if event.kind == "replied")
         assert heard.strip() in ("", replied.data["text"])
-        after = await runtime.get(stream)
-        assert after is not None
         assert after.screen.panel.chat
         assert after.screen.panel.chat.messages[-1].text == replied.data["text"]
     await runtime.close()

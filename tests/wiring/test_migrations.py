@@ -26,6 +26,7 @@ from storage.log.seats import last_us
 from storage.migrations.migrate import TableContent, content, migrate, migration_status
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, studies, usage
+from tests.fakes.clicks import finish, present
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.one_database import one_database
@@ -100,17 +101,9 @@ def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, ba
         streams = list(connection.execute(text(wanted)).scalars())
 
     async def go_on(stream: str) -> None:
-        live = await runtime.get(stream)
-        assert live is not None
-        before, bot = live.state.events, RandomBot(stream)
-        while not live.screen.ended:
-            kind, values = bot.act(live.screen)
-            clock.advance(1)
-            await runtime.participant(stream, kind, live.screen.path, values, seen=live.screen.seen)
-            await runtime.settled(stream)
-            live = await runtime.get(stream)
-            assert live is not None
-        assert live.state.events[: len(before)] == before
+        before = await present(runtime, stream)
+        live = await finish(runtime, before, RandomBot(stream), clock, 1)
+        assert live.state.events[: len(before.state.events)] == before.state.events
         assert live.state.outcome == "complete"
 
     async def all_go_on() -> None:

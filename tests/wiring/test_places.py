@@ -26,6 +26,7 @@ from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import set_status
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
+from tests.fakes.clicks import finish
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET
 
@@ -71,12 +72,7 @@ class Place:
         return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
 
     async def finish(self, live: LoadedSession) -> LoadedSession:
-        bot = RandomBot("1")
-        while not live.screen.ended:
-            seen = live.screen
-            kind, values = bot.act(seen)
-            live = await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-        return live
+        return await finish(self.runtime, live, RandomBot("1"))
 
     def decide(self, kind: str, **data: Any) -> None:
         set_status(self.database, "small", kind, data, by="researcher", at_us=self.clock.now_us())

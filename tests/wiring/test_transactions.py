@@ -16,6 +16,7 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.db.engine import Database, connect, writer
 from tests.fakes import studies, transactions
+from tests.fakes.clicks import click
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
 from tests.fakes.waiting_model import ASKED, waiting
@@ -55,13 +56,9 @@ async def test_while_a_model_is_waited_for_no_transaction_is_open(tmp_path: Path
     study = load_study(str(studies.chat(tmp_path, backend="waiting", options={})))
     runtime.prepare(study)
     live = await runtime.enrol(study, origin="person", seed="1")
-    said: list[tuple[str, dict[str, Any]]] = [
-        ("submit", {"agreed": "on"}),
-        ("submit", {"confidence": "very-confident"}),
-    ]
-    for kind, values in [*said, ("say", {"text": "Hello"})]:
-        seen = live.screen
-        live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+    for values in ({"agreed": "on"}, {"confidence": "very-confident"}):
+        live = await click(runtime, live, **values)
+    live = await runtime.participant(live.stream, "say", live.screen.path, {"text": "Hello"}, seen=live.screen.seen)
     while not ASKED:
         await asyncio.sleep(0.01)
     listening = runtime.follow(live, 0)

@@ -24,18 +24,15 @@ class Fault:
     """What goes wrong with the next request of this method whose path has this part.
 
     With a `status` it is refused; if it is `cut`, the connection breaks when half of its body has arrived; if it is
-    `lost`, it is done and the connection breaks before the answer; if it is `damaged`, its body changes on the way;
-    while it is `held`, nothing of it is read.
+    `lost`, it is done and the connection breaks before the answer; if it is `damaged`, its body changes on the way.
     """
 
     method: str
     part: str
     status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
     lost: bool = False
     damaged: bool = False
-    held: threading.Event | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +83,6 @@ class RepositoryFake:
         self.token = TOKEN
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
-        self.stop: Callable[[], None] = lambda: None
-        """Stop listening."""
 
     @property
     def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
@@ -95,9 +90,6 @@ class RepositoryFake:
 
     def refusal(self, status: int, message: str) -> Answer:
         raise NotImplementedError
-
-    def sent(self, method: str, part: str = "") -> list[str]:
-        return [one.path for one in self.requests if one.method == method and part in one.path]
 
     def fault(self, method: str, path: str) -> Fault | None:
         found = next((one for one in self.faults if one.method == method and one.part in path), None)
@@ -129,10 +121,6 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         fault = self.fake.fault(self.command, parts.path)
         length = int(self.headers.get("content-length") or 0)
-        if fault and fault.held:
-            fault.held.wait(60)
-            self.close_connection = True
-            return
         if fault and fault.cut:
             self.rfile.read(length // 2)
             self.close_connection = True
@@ -145,8 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, parts.path, query, headers, body)
         self.fake.requests.append(request)
         if fault and fault.status:
-            answer = self.fake.refusal(fault.status, "Not now.")
-            self._send(Answer(answer.status, answer.content, {**answer.headers, **fault.headers}))
+            self._send(self.fake.refusal(fault.status, "Not now."))
             return
         answer = self.fake.answer(request)
         if fault and fault.lost:
@@ -185,13 +172,9 @@ def serve(fake: Fake) -> Iterator[Fake]:
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
 
-    def stop() -> None:
-        server.shutdown()  # first, as a socket that is waited on goes on taking connections after it was closed
-        server.server_close()
-
-    fake.stop = stop
     try:
         yield fake
     finally:
-        stop()
+        server.shutdown()  # first, as a socket that is waited on goes on taking connections after it was closed
+        server.server_close()
         thread.join(30)

@@ -1,0 +1,36 @@
+"""A participant at a runtime, without HTTP: clicks on the present screen, one by one or on to the end as a bot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.bots.random_bot import RandomBot
+from app.clock import VirtualClock
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+
+
+async def present(runtime: SessionService, stream: str) -> LoadedSession:
+    """A session as it stands once every reply that was owed is there."""
+    await runtime.settled(stream)
+    found = await runtime.get(stream)
+    assert found is not None
+    return found
+
+
+async def click(runtime: SessionService, live: LoadedSession, kind: str = "submit", /, **values: Any) -> LoadedSession:
+    seen = live.screen
+    await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+    return await present(runtime, live.stream)
+
+
+async def finish(
+    runtime: SessionService, live: LoadedSession, bot: RandomBot, clock: VirtualClock | None = None, each_s: float = 0
+) -> LoadedSession:
+    """Go on to the end as a bot does, with so much time before each click."""
+    while not live.screen.ended:
+        kind, values = bot.act(live.screen)
+        if clock is not None:
+            clock.advance(each_s)
+        live = await click(runtime, live, kind, **values)
+    return live
