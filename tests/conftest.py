@@ -19,7 +19,6 @@ from hypothesis import HealthCheck, Phase, settings
 from storage.db.engine import Database, open_database
 from tests.browser import found
 from tests.fakes import transactions
-from tests.fakes.drawn import each_value_once
 from tests.fakes.let_go import let_go
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +59,7 @@ LONG = (
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
 MOST_CASES = 12
 """So many cases of one test are all run; of more, where they are a product, a short run draws some."""
+Cases = list[tuple[pytest.Item, Mapping[str, Hashable]]]
 LONGEST_S = 2 * 3600
 """How long one test may take with --soak."""
 
@@ -122,7 +122,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def draw(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of the product of several parameters a short run takes each value at least once, unless a case is named."""
-    cases: dict[str, list[tuple[pytest.Item, Mapping[str, Hashable]]]] = defaultdict(list)
+    cases: dict[str, Cases] = defaultdict(list)
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec") and len(item.callspec.params) > 1:
             values = {name: id(value) for name, value in item.callspec.params.items()}  # not all can be compared
@@ -135,6 +135,18 @@ def draw(config: pytest.Config, items: list[pytest.Item]) -> None:
             left |= {item for item, _ in product}.difference(taken)
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+
+
+def each_value_once(cases: Cases, chance: random.Random) -> list[pytest.Item]:
+    """Some of the cases, in their order, drawn until every value of every parameter is among them."""
+    missing = {item for _, values in cases for item in values.items()}
+    taken: set[int] = set()
+    for number in chance.sample(range(len(cases)), len(cases)):
+        new = missing & set(cases[number][1].items())
+        if new:
+            missing -= new
+            taken.add(number)
+    return [case for number, (case, _) in enumerate(cases) if number in taken]
 
 
 def left_out(config: pytest.Config, items: list[pytest.Item], marker: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from app.ai_alone.plan import AloneCell
+from experiments.study.study import Study
+from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database, writer
 from storage.log.writer import AttemptRow, write
+from storage.registers.studies import Studies
 
 _turns = count(1)
 Row = Mapping[str, Any]
@@ -28,3 +32,13 @@ def write_sampled(database: Database, rows: Iterable[Row]) -> None:
     with writer(database) as connection, connection.begin():
         for row in rows:
             write(connection, AttemptRow(row))
+
+
+def scripted(cell: str, sample: int, step: int, text: str | None, reason: str | None = None) -> Row:
+    return sampled(cell, sample, step, text, reason, model="tutor-a", backend="scripted")
+
+
+def keep(database: Database, study: Study, cells: Sequence[AloneCell], rows: Iterable[Row]) -> None:
+    Studies(database).register(study)
+    save_cells(database, study.name, (cell.stored(number) for number, cell in enumerate(cells)))
+    write_sampled(database, rows)

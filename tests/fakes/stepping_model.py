@@ -32,6 +32,10 @@ class Asking:
         self.ended = True
         self.pieces.put_nowait(None)
 
+    def finish(self, *texts: str) -> None:
+        self.release(*texts)
+        self.end()
+
     def fail(self, error: Exception) -> None:
         self.pieces.put_nowait(error)
 

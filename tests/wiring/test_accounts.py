@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -181,18 +180,6 @@ def accounts_of(folder: Path) -> Accounts:
 
 def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GOOD) -> Done:
     return parley("accounts", "add", name, "--role", role, "--password-stdin", folder=folder, typed=f"{password}\n")
-
-
-def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
-    assert parley("accounts", "list", folder=tmp_path).returncode == 2, "no database is made by looking"
-    accounts_of(tmp_path)  # makes one
-    assert json.loads(parley("accounts", "list", "--json", folder=tmp_path).stdout) == []
-    assert "http://127.0.0.1:7861" in add(tmp_path).stdout
-    (account,) = json.loads(parley("accounts", "list", "--json", folder=tmp_path).stdout)
-    assert (account["name"], account["role"], account["last_used"]) == ("ada", "owner", None)
-    assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
-    (account,) = json.loads(parley("accounts", "list", "--json", folder=tmp_path).stdout)
-    assert account["last_used"]
 
 
 def test_a_password_is_changed_and_an_account_removed(tmp_path: Path) -> None:

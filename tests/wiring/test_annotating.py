@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from app.backends.base import Delta, Request, StreamEnd, TextDelta
 from app.bots.simulate import START_US, simulate
 from app.clock import SystemClock, VirtualClock
 from app.config.settings import Settings
-from app.errors import BackendUnavailable
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
@@ -125,29 +123,6 @@ def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path, da
     assert list(differences(database)) == []
     found = {one["model"]: one for one in json.loads(annotate(tmp_path, "status", "talk", "--json").stdout)}
     assert (found["good"]["annotator"], found["good"]["asked"], found["good"]["annotated"]) == ("user_effort", 6, 6)
-
-
-@pytest.mark.nightly
-def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_path: Path, database: Database) -> None:
-    busy = BackendUnavailable("busy", reason="status_503")
-    told = ['{"user_effort": "tried"}', "They tried.", '{"user_effort": "Tried"}', "", busy, '{"user_effort": "known"}']
-    met: list[str] = []
-
-    def by_prompt(prompt: str) -> Any:
-        met.extend([prompt] if prompt not in met else [])
-        return told[met.index(prompt)]
-
-    BY_MODEL["odd"] = by_prompt
-    done = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:odd", "--concurrency", "1")
-    assert done.returncode == 0, done.stderr
-    assert "there is no JSON object in it" in done.stdout
-    assert sorted(efforts(database), key=str) == [None, None, None, None, "known", "tried"]
-    (found,) = json.loads(annotate(tmp_path, "status", "talk", "--json").stdout)
-    counts = [found[name] for name in ("asked", "annotated", "unparsed", "refused", "failed", "missing")]
-    assert counts == [6, 2, 2, 0, 2, 0], "an empty reply is a failed one"
-    with database.connect() as connection:
-        reasons = connection.execute(text("SELECT reason FROM attempt WHERE reason IS NOT NULL")).scalars().all()
-    assert Counter(reasons) == {"empty_reply": 2, "status_503": 5}, "each try is kept"
 
 
 OWN: dict[str, Any] = {

@@ -131,29 +131,3 @@ async def test_where_no_cookie_is_kept_the_tabs_token_leads_back(client: httpx2.
         other = await begin(client, path, token=token if path == "/s/elsewhere" else f"{token}x")
         assert token not in other.headers["location"], path
     assert query(served.database, "SELECT count(*) FROM session")[0][0] == before + 3
-
-
-async def test_the_last_page_of_a_frame_has_the_code_and_no_link(tmp_path: Path) -> None:
-    raw = read_yaml(embedded(tmp_path, "end"))
-    raw["flow"] = [
-        {"step": "survey", "questions": [{"type": "number", "name": "age", "text": "How old are you?"}]},
-        {"step": "finish", "code": "DONE", "url": "https://recruiter.example/back"},
-    ]
-    raw |= {"problems": {}, "models": {}, "export_schemas": []}
-    raw["embed"]["send"] = ["outcome", "survey.age"]
-    async with (
-        serving(settings_for(tmp_path), studies.write(tmp_path, raw)) as served,
-        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
-    ):
-        token = (await begin(client, "/s/end")).headers["location"].partition("#session=")[2]
-        own = {TOKEN_HEADER: token}
-        told = (await client.post("/api/look", json=LOOK, headers=own)).json()
-        act = {"kind": "submit", "path": told["path"], "seen": told["seen"], "key": "12345678", "values": {"age": "33"}}
-        told = (await client.post("/api/act", json=act, headers=own)).json()
-        assert "DONE" in told["updates"]["left"]["value"]
-        assert 'href="out"' not in told["updates"]["left"]["value"]
-        head = {"source": "parley", "version": 1}
-        answers, outcome = told["host"]["messages"]
-        assert answers == head | {"type": "answers", "answers": {"survey.age": 33}}
-        assert outcome == head | {"type": "outcome", "outcome": "complete"}
-        assert told["host"]["height"] is None

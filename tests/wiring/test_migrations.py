@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import Connection, insert, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from app.bots.random_bot import RandomBot
@@ -28,7 +32,6 @@ from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, studies, usage
 from tests.fakes.clicks import finish, present
 from tests.fakes.commanding import parley
-from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.one_database import one_database
 from tests.fakes.served import settings_for
 
@@ -36,6 +39,55 @@ FOLLOWS = {seats.name, usage.name} | {table.name for schema in schemas().values(
 MERGED = "ai_reply"
 """The table of the first Parley that is no more."""
 Naming = Callable[[str], Path]
+
+
+FOLDER = Path(__file__).parents[1] / "migrations"
+"""A database as the first Parley made it: tables and rows, frozen when revision 0001 was made from simulated sessions
+and some that withdrew, were excluded or stopped on the way. Never make them anew: older databases hold them."""
+LATER = Revisions((*OWN.folders, FOLDER / "later"))
+"""Parley's own revisions, and two of the tests'."""
+FACTS = 387
+"""How many facts the frozen rows have."""
+
+
+def make_first(url: str, copies: int = 1) -> None:
+    """Fill an empty database; more copies of every session have streams and ordinals of their own."""
+    engine = connect(url)
+    with writer(engine) as connection, connection.begin():
+        for statement in (FOLDER / "first" / f"{engine.dialect.name}.sql").read_text(encoding="utf-8").splitlines():
+            connection.exec_driver_sql(statement)
+        frozen = _frozen()
+        for number in range(copies):
+            _insert(connection, frozen, number)
+    engine.dispose()
+
+
+def _frozen() -> Mapping[str, list[dict[str, Any]]]:
+    rows = defaultdict(list)
+    with gzip.open(FOLDER / "first" / "rows.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            name, row = json.loads(line)
+            rows[name].append({column: _value(value) for column, value in row.items()})
+    return rows
+
+
+def _value(value: Any) -> Any:
+    return base64.b64decode(value["b64"]) if isinstance(value, dict) else value
+
+
+def _insert(connection: Connection, frozen: Mapping[str, list[dict[str, Any]]], number: int) -> None:
+    for name, rows in frozen.items():
+        if number and "stream" not in rows[0]:
+            continue  # not of a session, or made anew from the log
+        columns = ", ".join(f'"{column}"' for column in rows[0])
+        values = ", ".join(f":{column}" for column in rows[0])
+        copied = [_copied(row, number) if number else row for row in rows]
+        connection.execute(text(f'INSERT INTO "{name}" ({columns}) VALUES ({values})'), copied)
+
+
+def _copied(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    ordinal = {"ordinal": row["ordinal"] + 1_000 * number} if "ordinal" in row else {}
+    return {**row, **ordinal, "stream": f"{number:04}{row['stream'][4:]}"}
 
 
 @pytest.fixture

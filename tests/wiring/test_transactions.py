@@ -19,14 +19,14 @@ from tests.fakes import studies, transactions
 from tests.fakes.clicks import click
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
-from tests.fakes.waiting_model import ASKED, waiting
+from tests.fakes.stepping_model import ASKED, stepping
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)
 def waits() -> Iterator[None]:
-    with waiting():
+    with stepping():
         yield
 
 
@@ -53,7 +53,7 @@ def open_transactions(database: Database) -> int:
 async def test_while_a_model_is_waited_for_no_transaction_is_open(tmp_path: Path, each_database: Database) -> None:
     url = each_database.url.render_as_string(hide_password=False)
     runtime = SessionService(each_database, settings_for(tmp_path, database_url=url), SystemClock())
-    study = load_study(str(studies.chat(tmp_path, backend="waiting", options={})))
+    study = load_study(str(studies.chat(tmp_path, backend="stepping", options={})))
     runtime.prepare(study)
     live = await runtime.enrol(study, origin="person", seed="1")
     for values in ({"agreed": "on"}, {"confidence": "very-confident"}):
@@ -61,10 +61,11 @@ async def test_while_a_model_is_waited_for_no_transaction_is_open(tmp_path: Path
     live = await runtime.participant(live.stream, "say", live.screen.path, {"text": "Hello"}, seen=live.screen.seen)
     while not ASKED:
         await asyncio.sleep(0.01)
+    ASKED[0].release("One ")
     listening = runtime.follow(live, 0)
     assert await anext(listening) == ("One ", 4)
     assert await asyncio.to_thread(open_transactions, each_database) == 0
-    ASKED[0].set()
+    ASKED[0].finish("two.")
     assert [text async for text, _ in listening] == ["two."]
     await runtime.settled(live.stream)
     await runtime.close()

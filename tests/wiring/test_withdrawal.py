@@ -168,12 +168,3 @@ async def test_an_old_process_withdraws_what_is_there_and_not_what_it_knew(two: 
     await two.act(two.second, "withdraw")
     (fact,) = load(two.database, two.live.stream)
     assert (fact.kind, fact.data["was"]) == ("withdrew", "screened_out")
-
-
-async def test_withdrawing_with_one_click_that_comes_twice_is_no_fault(two: Two) -> None:
-    for runtime in (two.first, two.first, two.second):
-        after = await two.act(runtime, "withdraw", key="click-0001")
-        assert after.state.outcome == "withdrawn"
-    with pytest.raises(Refused):
-        await two.act(two.first, "withdraw", key="click-0002")
-    assert two.kinds() == ["withdrew"]

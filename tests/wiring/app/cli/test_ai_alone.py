@@ -26,7 +26,8 @@ from storage.schemas.registry import released
 from storage.tables import answers
 from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import read_tables
-from tests.fakes.replies import keep, row
+from tests.fakes.sampled import keep
+from tests.fakes.sampled import scripted as row
 
 FEW = ("--repeats", "2", "--max-problems", "1", "--model", "tutor-a")
 

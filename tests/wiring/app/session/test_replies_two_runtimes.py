@@ -19,7 +19,7 @@ from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
-from tests.fakes.waiting_model import ASKED, waiting
+from tests.fakes.stepping_model import ASKED, stepping
 from tests.wiring.reading import facts, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_url", ["postg
 
 @pytest.fixture(autouse=True)
 def waits() -> Iterator[None]:
-    with waiting():
+    with stepping():
         yield
 
 
@@ -38,7 +38,7 @@ class Pair:
         self.databases: list[Database] = [open_database(url) for _ in range(2)]
         self.settings = settings_for(folder, database_url=url)
         self.one, self.two = map(self.runtime, self.databases)
-        self.study = load_study(str(studies.chat(folder, backend="waiting", options={})))
+        self.study = load_study(str(studies.chat(folder, backend="stepping", options={})))
         self.stream = ""
 
     def runtime(self, database: Database) -> SessionService:
@@ -87,6 +87,7 @@ async def pair(database_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
 async def asked(times: int) -> None:
     while len(ASKED) < times:
         await asyncio.sleep(0.01)
+    ASKED[times - 1].release("One ")
 
 
 async def heard(runtime: SessionService, stream: str) -> str:
@@ -100,7 +101,7 @@ async def heard(runtime: SessionService, stream: str) -> str:
 async def test_one_asks_and_who_listens_at_the_other_is_let_go_when_it_is_recorded(pair: Pair) -> None:
     await pair.say()
     listening = [asyncio.create_task(heard(runtime, pair.stream)) for runtime in (pair.one, pair.two)]
-    ASKED[0].set()
+    ASKED[0].finish("two.")
     assert await asyncio.gather(*listening) == ["One two.", ""]
     for runtime in (pair.one, pair.two):
         *_, reply = (await pair.screen(runtime)).panel.chat.messages
@@ -114,7 +115,7 @@ async def test_the_other_asks_where_the_one_that_asked_is_gone(pair: Pair) -> No
     await pair.say()
     await pair.one.close()
     await asked(2)
-    ASKED[1].set()
+    ASKED[1].finish("two.")
     await pair.two.settled(pair.stream)
     assert pair.attempts() == [("One two.", "stop")], "what was not heard to its end is owed, and no attempt"
     assert pair.talk()["replied"] == 1
