@@ -24,13 +24,13 @@ from experiments.session.timing import (
     is_unattended,
     overdue,
 )
-from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.study import Study
 from experiments.views.quality_flags import flags
 from problems.problem import Problem
-from tests.fakes.sessions import enrolment, world
+from tests.fakes.driven import Driven, small
+from tests.fakes.sessions import world
 
 START_US = 5_000 * SECOND_US
 GRACE_S = GRACE_US / SECOND_US
@@ -39,52 +39,32 @@ READ = {"step": "info", "id": "read", "text": "Read."}
 
 
 def study_of(*flow: Mapping[str, Any], **times: float) -> Study:
-    raw = {
-        "study": "s",
-        "title": "S",
-        "session_limits": times,
-        "flow": [*map(dict, flow), {"step": "finish", "text": "Bye."}],
-    }
-    return resolve(raw, {}, {})
+    return small(*flow, session_limits=times)
 
 
-class Session:
+class Session(Driven):
     """Somebody in a study; times are seconds since they began."""
 
     def __init__(self, study: Study) -> None:
-        self.study = study
-        self.state = State()
-        self._write(enrolment("1", START_US))
-
-    def _write(self, action: Action) -> None:
-        self.state = fold(decide(self.study, self.state, action), self.state)
-        while jobs := pending_tasks(self.study, self.state):
-            job = Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system")
-            self.state = fold(decide(self.study, self.state, job), self.state)
+        super().__init__(study, at_us=START_US)
 
     def act(self, at_s: float, kind: str = "submit", **values: Any) -> None:
-        seen = screen(self.study, self.state)
-        self._write(Action(kind, seen.path, values, us(at_s), seen=seen.seen))
+        self.do(kind, at_us=us(at_s), **values)
 
     def note(self, at_s: float) -> None:
-        self._write(Action("noted", "", {}, us(at_s), by="researcher"))
+        self.send(Action("noted", "", {}, us(at_s), by="researcher"))
 
     def expire(self, at_s: float, **told: Any) -> None:
-        self._write(Action("expire", self.path, told, us(at_s), by="system"))
-
-    @property
-    def path(self) -> str:
-        return screen(self.study, self.state).path
+        self.send(Action("expire", self.path, told, us(at_s), by="system"))
 
     @property
     def timing(self) -> Timing:
-        timing = screen(self.study, self.state).timing
-        assert timing is not None
-        return timing
+        assert self.screen.timing is not None
+        return self.screen.timing
 
     @property
-    def last(self) -> tuple[str, dict[str, Any]]:
-        return self.state.events[-1].kind, dict(self.state.events[-1].data)
+    def recorded(self) -> tuple[str, dict[str, Any]]:
+        return self.last.kind, dict(self.last.data)
 
 
 def us(at_s: float) -> int:
@@ -104,7 +84,7 @@ def test_a_screen_whose_time_is_over_is_left_with_what_stood_in_its_form() -> No
     session = limited()
     assert (session.timing.warns_us, session.timing.ends_us) == (us(50), us(70))
     session.expire(70 + GRACE_S, typed={"thought": "Half a"})
-    assert session.last == ("expired", {"typed": {"thought": "Half a"}})
+    assert session.recorded == ("expired", {"typed": {"thought": "Half a"}})
     assert session.path == "next"
     assert session.timing == Timing()
 
@@ -113,7 +93,7 @@ def test_or_the_session_ends_as_timed_out() -> None:
     session = limited("end", warn_before_s=45)
     assert session.timing.warns_us == us(25)
     session.expire(70 + GRACE_S)
-    assert session.last == ("finished", {"outcome": "timed_out", "why": "step"})
+    assert session.recorded == ("finished", {"outcome": "timed_out", "why": "step"})
     assert deadlines(session.study, session.state) == ()
     with pytest.raises(Refused):
         session.expire(9_999)
@@ -163,7 +143,7 @@ def test_the_whole_has_a_limit_wherever_one_is() -> None:
     assert (step, whole) == (Deadline("step", us(110)), Deadline("session", us(100)))
     assert (session.timing.warns_us, session.timing.ends_us, session.timing.more) == (us(70), us(100), False)
     session.expire(100 + GRACE_S)
-    assert session.last == ("finished", {"outcome": "timed_out", "why": "session"})
+    assert session.recorded == ("finished", {"outcome": "timed_out", "why": "session"})
 
 
 def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
@@ -173,7 +153,7 @@ def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
     with pytest.raises(Refused):
         session.expire(699)
     session.expire(700 + GRACE_S)
-    assert session.last == ("finished", {"outcome": "timed_out", "why": "away"})
+    assert session.recorded == ("finished", {"outcome": "timed_out", "why": "away"})
 
 
 def test_a_researchers_note_is_no_sign_of_life() -> None:
@@ -197,7 +177,7 @@ def test_who_types_is_not_away(seen_s: float, ends: bool) -> None:
 def test_typing_does_not_prolong_a_limit() -> None:
     session = limited()
     session.expire(72, seen_us=us(71))
-    assert session.last[0] == "expired"
+    assert session.recorded[0] == "expired"
 
 
 SAID = {"text": "Hello"}
@@ -256,7 +236,7 @@ def test_a_reply_on_the_screen_when_time_runs_out_is_recorded_before_it_does(
     assert {ended(event) for event in facts if event.kind == "replied"} == {"expired"}
     assert facts[-1].kind == ("expired" if (then, times) == ("continue", {}) else "finished")
     with pytest.raises(Refused):
-        session._write(Action("reply", talk, {"model": "one", "text": "late"}, us(late_s + 2), by="model"))
+        session.send(Action("reply", talk, {"model": "one", "text": "late"}, us(late_s + 2), by="model"))
 
 
 def test_a_reply_without_a_word_when_time_ran_out_was_stopped_by_the_clock_and_by_nobody_else() -> None:
@@ -284,10 +264,10 @@ def test_what_is_sent_after_the_time_is_refused_as_late_and_not_as_a_second_tab(
     session = limited()
     seen = screen(session.study, session.state)
     with pytest.raises(Refused) as twice:
-        session._write(Action("submit", "read", {}, us(11), seen=0))
+        session.send(Action("submit", "read", {}, us(11), seen=0))
     session.expire(70 + GRACE_S)
     with pytest.raises(Refused) as late:
-        session._write(Action("submit", seen.path, {"thought": "x"}, us(73), seen=seen.seen))
+        session.send(Action("submit", seen.path, {"thought": "x"}, us(73), seen=seen.seen))
     assert (late.value.message, twice.value.message) == (TOO_LATE, STALE)
 
 
@@ -314,7 +294,7 @@ def test_a_screen_that_comes_as_time_was_up_says_so_and_what_became_of_the_text(
 def test_a_session_that_times_out_keeps_what_stood_in_the_form(typed: dict[str, str], says: list[str]) -> None:
     session = limited("end")
     session.expire(70 + GRACE_S, typed=typed)
-    assert (session.last[1].get("typed", {}), notices(session)) == (typed, says)
+    assert (session.recorded[1].get("typed", {}), notices(session)) == (typed, says)
 
 
 def row_of_limits(count: int = 5, **times: Any) -> Session:
@@ -335,7 +315,7 @@ def test_a_session_that_nobody_attends_times_out_after_as_many_screens_as_the_st
     run_out(session, *[False] * (most or 5))
     assert session.state.outcome == ("timed_out" if most else "complete")
     if most:
-        assert session.last == ("finished", {"outcome": "timed_out", "why": "unattended"})
+        assert session.recorded == ("finished", {"outcome": "timed_out", "why": "unattended"})
     kinds = [event.kind for event in session.state.events]
     assert kinds.count("expired") == (most - 1 if most else 5)
     (flag,) = [flag for flag in flags(session.study, session.state) if flag.what == "unattended"]
@@ -360,7 +340,7 @@ def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> No
         session.act(11, "extend")
     told = {"typed": {"typed": {"thought": "a"}, "attended": False}, "older caller": {}}.get(sign, {"attended": False})
     session.expire(200, **told)
-    assert session.last[0] in ("expired", "drawn")
+    assert session.recorded[0] in ("expired", "drawn")
     assert not any(map(is_unattended, session.state.events))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.errors import Refused
-from experiments.events import Action
 from experiments.session.conversation import REFUSED
-from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.study.location import State
-from experiments.study.resolve import resolve
-from experiments.study.screen import ChatView, Screen
+from experiments.session.engine import pending_tasks
 from problems.problem import Option, Problem
 from storage.schemas import arena, arena_2025
+from tests.fakes.driven import Driven, small
 from tests.fakes.examples import examples
-from tests.fakes.sessions import enrolment, world
 
 FILTER, DOWN = "content_filter", "status_503"
 PROBLEM = Problem(
@@ -30,85 +25,44 @@ PROBLEM = Problem(
 GIVEN: Mapping[str, Mapping[str, Any]] = {"submit": {"answer": "A"}, "say": {"text": "Again"}}
 
 
-class Talk:
-    """A session at a conversation, moved by hand."""
+def talk_in(step: str = "chat", **keys: Any) -> Driven:
+    """A session at a conversation."""
+    asked = {"step": step, "id": "chat", **({"model": "one"} if step == "chat" else {}), **keys}
+    loop = {"each": "item", "of": "pool", "flow": [asked]}
+    return Driven(small(loop, problems=[PROBLEM], models=("one", "two")))
 
-    def __init__(self, step: str = "chat", **keys: Any) -> None:
-        own = {"model": "one"} if step == "chat" else {}
-        loop = {"each": "item", "of": "pool", "flow": [{"step": step, "id": "chat", **own, **keys}]}
-        raw = {
-            "study": "small",
-            "title": "Small",
-            "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
-            "models": {name: {"backend": "scripted", "system": ""} for name in ("one", "two")},
-            "flow": [loop, {"step": "finish"}],
-        }
-        self.study = resolve(json.loads(json.dumps(raw)), {}, {"pool": [PROBLEM]})
-        self.state = self.settled(fold(decide(self.study, State(), enrolment("1"))))
 
-    def settled(self, state: State) -> State:
-        while (due := world(self.study, state, 0)) is not None and due.by == "system":
-            state = fold(decide(self.study, state, due), state)
-        return state
-
-    @property
-    def screen(self) -> Screen:
-        return screen(self.study, self.state)
-
-    @property
-    def chat(self) -> ChatView:
-        assert self.screen.panel.chat
-        return self.screen.panel.chat
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        return self.screen.actions
-
-    def do(self, kind: str, by: Any = "participant", **values: Any) -> Talk:
-        path = self.screen.path
-        act = Action(kind, path, values, 0, seen=self.screen.seen, by=by)
-        self.state = self.settled(fold(decide(self.study, self.state, act), self.state))
-        return self
-
-    def fails(self, reason: str, slot: str = "") -> Talk:
-        return self.do("fail", "model", reason=reason, model="one", **({"slot": slot} if slot else {}))
-
-    def say(self, text: str, reason: str) -> Talk:
-        return self.do("say", text=text).fails(reason)
-
-    def prompts(self) -> list[list[str]]:
-        return [[said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)]
-
-    @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self.state.facts[self.screen.path]]
+def refused(talk: Driven, text: str, reason: str) -> Driven:
+    return talk.do("say", text=text).fails(reason)
 
 
 @pytest.mark.parametrize("reason", sorted(REFUSED))
 def test_a_refused_message_is_changed_and_sent_again_and_counts_once(reason: str) -> None:
-    talk = Talk(max_messages=2, min_messages=1).say("Something bad", reason)
+    talk = refused(talk_in(max_messages=2, min_messages=1), "Something bad", reason)
     assert talk.actions == ("say",)
     assert (talk.chat.refused, talk.chat.remaining, bool(talk.chat.failed)) == ("Something bad", 2, True)
     assert [(said.role, said.ended) for said in talk.chat.messages] == [("You", "unanswered")]
     with pytest.raises(Refused):
         talk.do("retry")
     talk.do("say", text="Something good")
-    assert talk.prompts() == [["Something good"]]
-    talk.do("reply", "model", text="Well.", model="one")
-    assert talk.kinds == ["said", "failed", "said", "replied"], "nothing is overwritten"
+    assert talk.prompts == [["Something good"]]
+    talk.hear(text="Well.")
+    assert [event.kind for event in talk.state.facts[talk.path]] == ["said", "failed", "said", "replied"], (
+        "nothing is overwritten"
+    )
     assert (talk.actions, talk.chat.remaining, talk.chat.refused) == (("say", "submit"), 1, "")
     assert [said.ended for said in talk.chat.messages] == ["unanswered", "", ""]
     talk.do("say", text="More")
-    assert talk.prompts() == [["Something good", "Well.", "More"]]
+    assert talk.prompts == [["Something good", "Well.", "More"]]
 
 
 def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the_tries() -> None:
-    talk = Talk(min_messages=2, on_failure={"after_retries": 2}).say("Hello", DOWN)
+    talk = refused(talk_in(min_messages=2, on_failure={"after_retries": 2}), "Hello", DOWN)
     for _ in range(2):
         assert (talk.actions, talk.chat.refused, talk.chat.minimum, talk.chat.way_on) == (("retry",), "", 2, False)
         talk.do("retry").fails(DOWN)
     assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("retry", "submit"), 0, True)
-    talk.do("retry").do("reply", "model", text="Well.", model="one")
+    talk.do("retry").hear(text="Well.")
     assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("say",), 2, False), "a reply makes it as it was"
 
 
@@ -122,15 +76,15 @@ def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the
 )
 def test_what_the_study_says_after_the_tries(action: str, refusal: tuple[str, ...], server: tuple[str, ...]) -> None:
     keys = {"min_messages": 1, "on_failure": {"action": action}}
-    assert Talk(**keys).say("Bad", FILTER).say("Worse", FILTER).actions == refusal
-    talk = Talk(**keys).say("Hello", DOWN).do("retry").fails(DOWN)
+    assert refused(refused(talk_in(**keys), "Bad", FILTER), "Worse", FILTER).actions == refusal
+    talk = refused(talk_in(**keys), "Hello", DOWN).do("retry").fails(DOWN)
     assert talk.actions == server
     assert talk.screen.outcome == ("technical_failure" if action == "stop" else "")
 
 
 @pytest.mark.parametrize("step", ["chat", "compare"])
 def test_a_reply_that_was_stopped_is_no_failure_and_gives_its_message_back(step: str) -> None:
-    talk, columns = Talk(step, min_messages=2, max_messages=2), ("a", "b") if step == "compare" else ("",)
+    talk, columns = talk_in(step, min_messages=2, max_messages=2), ("a", "b") if step == "compare" else ("",)
     for number in range(3):
         talk.do("say", text=f"Helo {number}").do("stop")
         for slot in columns:
@@ -138,24 +92,24 @@ def test_a_reply_that_was_stopped_is_no_failure_and_gives_its_message_back(step:
         assert (talk.actions, talk.chat.refused) == (("say",), f"Helo {number}")
         assert (talk.chat.remaining, talk.chat.minimum, talk.chat.way_on) == (2, 2, False)
     talk.do("say", text="Hello")
-    assert talk.prompts() == [["Hello"]] * len(columns)
+    assert talk.prompts == [["Hello"]] * len(columns)
 
 
 def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> None:
-    talk = Talk("compare", max_messages=2, continue_with="winner")
-    talk.do("say", text="Bad").do("reply", "model", text="Well.", model="one", slot="a").fails(FILTER, "b")
+    talk = talk_in("compare", max_messages=2, continue_with="winner")
+    talk.do("say", text="Bad").hear("a", "Well.").fails(FILTER, "b")
     assert (talk.actions, talk.chat.refused, talk.chat.remaining) == (("say",), "Bad", 2)
     assert "could not be answered" in talk.chat.rounds[-1].replies[1].failed
     talk.do("say", text="Good")
-    assert talk.prompts() == [["Good"], ["Good"]]
+    assert talk.prompts == [["Good"], ["Good"]]
     assert [one.message for one in talk.chat.rounds] == ["Good"]
     for slot in "ab":
-        talk.do("reply", "model", text=slot, model="one", slot=slot)
+        talk.hear(slot, slot)
     assert (talk.actions, talk.chat.remaining) == (("vote",), 1)
     talk.do("vote", winner="b")
     assert talk.state.events[-1].data["turn"] == 0
     talk.do("say", text="More")
-    assert talk.prompts() == [["Good", "b", "More"]] * 2
+    assert talk.prompts == [["Good", "b", "More"]] * 2
     for released in (arena, arena_2025):
         texts = orjson.dumps([row.values for row in released.rows(talk.study, talk.state)]).decode()
         assert ("Good" in texts, "Bad" in texts) == (True, False), released.__name__
@@ -176,7 +130,7 @@ failing = st.fixed_dictionaries(
 )
 
 
-def some_of(talk: Talk, moves: st.DataObject, most: int) -> None:
+def some_of(talk: Driven, moves: st.DataObject, most: int) -> None:
     for _ in range(moves.draw(st.integers(0, most))):
         if talk.screen.ended:
             return
@@ -190,7 +144,7 @@ def some_of(talk: Talk, moves: st.DataObject, most: int) -> None:
             talk.do(kind, **GIVEN.get(kind, {}))
 
 
-def goes_on_to_the_end(talk: Talk, reason: str) -> bool:
+def goes_on_to_the_end(talk: Driven, reason: str) -> bool:
     """Whether somebody who tries as long as nothing else can be done comes to the end without any reply."""
     for _ in range(40):
         if talk.screen.ended:
@@ -206,7 +160,7 @@ def goes_on_to_the_end(talk: Talk, reason: str) -> bool:
 @given(failing, reasons, st.data())
 @examples(60)
 def test_a_chat_whose_model_always_fails_can_be_left(keys: dict[str, Any], reason: str, moves: st.DataObject) -> None:
-    talk = Talk(**keys)
+    talk = talk_in(**keys)
     some_of(talk, moves, 12)
     assert goes_on_to_the_end(talk, reason)
 
@@ -214,6 +168,6 @@ def test_a_chat_whose_model_always_fails_can_be_left(keys: dict[str, Any], reaso
 @given(st.integers(0, 3), st.sampled_from(["each_turn", "at_end"]), reasons, st.data())
 @examples(40)
 def test_columns_whose_models_always_fail_can_be_left(least: int, when: str, reason: str, moves: st.DataObject) -> None:
-    talk = Talk("compare", min_messages=least, max_messages=4, vote_when=when)
+    talk = talk_in("compare", min_messages=least, max_messages=4, vote_when=when)
     some_of(talk, moves, 12)
     assert goes_on_to_the_end(talk, reason)

@@ -2,77 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from experiments.errors import Refused, StudyError
-from experiments.events import Action
-from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.study.location import State
-from experiments.study.resolve import resolve
+from experiments.session.engine import pending_tasks
 from experiments.study.study import Study
-from tests.fakes.sessions import enrolment
+from tests.fakes.driven import Driven, small
 
 MODELS = ("canary-one", "canary-two", "canary-three")
 
 
 def battle(known: Sequence[str] = MODELS[:2], **keys: Any) -> Study:
-    raw = {
-        "study": "small",
-        "title": "Small",
-        "models": {name: {"backend": "scripted", "system": ""} for name in known},
-        "flow": [{"step": "compare", **keys}, {"step": "finish"}],
-    }
-    return resolve(raw, {}, {})
+    return small({"step": "compare", **keys}, models=known)
 
 
-class Playing:
-    """A session of it, moved by hand."""
-
-    def __init__(self, study: Study, seed: str = "1") -> None:
-        self.study = study
-        self.state = fold(decide(study, State(), enrolment(seed)))
-
-    @property
-    def seen(self) -> Any:
-        return screen(self.study, self.state)
-
-    @property
-    def slots(self) -> list[str]:
-        return [job.slot for job in pending_tasks(self.study, self.state)]
-
-    def do(self, kind: str, **values: Any) -> None:
-        act = Action(kind, self.seen.path, values, 0, seen=self.seen.seen)
-        self.state = fold(decide(self.study, self.state, act), self.state)
-
-    def hear(self, slot: str, text: str = "", kind: str = "reply", **more: Any) -> None:
-        job = next(job for job in pending_tasks(self.study, self.state) if job.slot == slot)
-        data = {"model": job.data["model"], "slot": slot} | (
-            {"text": text or f"Says {slot}."} if kind == "reply" else more
-        )
-        act = Action(kind, job.path, data, 0, by="model")
-        self.state = fold(decide(self.study, self.state, act), self.state)
-
-    def round(self, text: str, **vote: Any) -> None:
-        self.do("say", text=text)
-        for slot in self.slots:
-            self.hear(slot, f"{text} {slot}")
-        if vote:
-            self.do("vote", **vote)
-
-    def asked(self) -> Mapping[str, list[str]]:
-        self.do("say", text="more")
-        return {
-            job.slot: [said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)
-        }
+def rounds(play: Driven, *rounds: tuple[str, dict[str, Any]]) -> Driven:
+    """A round for each message, with its vote."""
+    for text, vote in rounds:
+        play.do("say", text=text)
+        for slot in play.slots:
+            play.hear(slot, f"{text} {slot}")
+        play.do("vote", **vote)
+    return play
 
 
 def test_left_and_right_are_drawn_about_evenly_and_logged() -> None:
     study, left = battle(), 0
     for seed in range(400):
-        play = Playing(study, str(seed))
+        play = Driven(study, str(seed))
         play.do("say", text="Hello")
         said = play.state.events[-1].data
         assert sorted(said["models"].values()) == sorted(MODELS[:2])
@@ -82,33 +42,33 @@ def test_left_and_right_are_drawn_about_evenly_and_logged() -> None:
 
 
 def test_all_columns_are_owed_at_once_and_a_vote_waits_for_all() -> None:
-    play = Playing(battle(MODELS, columns=3))
+    play = Driven(battle(MODELS, columns=3))
     play.do("say", text="Hello")
     assert play.slots == ["a", "b", "c"]
     play.hear("b")
     assert play.slots == ["a", "c"]
-    assert play.seen.actions == ("stop",)
-    assert play.seen.panel.chat.slots == ("a", "c")
+    assert play.screen.actions == ("stop",)
+    assert play.chat.slots == ("a", "c")
     with pytest.raises(Refused) as refused:
         play.do("vote", winner="b")
     assert refused.value.reason == "not_offered"
     play.hear("a")
     play.hear("c")
-    assert play.seen.actions == ("vote",)
+    assert play.screen.actions == ("vote",)
     with pytest.raises(Refused, match="Some answers"):
         play.do("vote", winner="d")
     play.do("vote", winner="c")
-    assert play.seen.actions == ("say", "submit")
-    assert play.seen.panel.chat.rounds[0].voted == "C is better"
+    assert play.screen.actions == ("say", "submit")
+    assert play.chat.rounds[0].voted == "C is better"
 
 
 def test_one_column_fails_and_is_tried_again_alone() -> None:
-    play = Playing(battle())
+    play = Driven(battle())
     play.do("say", text="Hello")
     play.hear("a")
-    play.hear("b", kind="fail")
-    assert play.seen.actions == ("retry", "submit")
-    shown = play.seen.panel.chat.rounds[0].replies
+    play.fails(slot="b")
+    assert play.screen.actions == ("retry", "submit")
+    shown = play.chat.rounds[0].replies
     assert [reply.failed for reply in shown] == ["", "No reply could be generated. Your message is saved."]
     with pytest.raises(Refused):
         play.do("vote", winner="a")
@@ -118,19 +78,19 @@ def test_one_column_fails_and_is_tried_again_alone() -> None:
     assert play.slots == ["b"]
     play.hear("b")
     assert [event.kind for event in play.state.events].count("replied") == 2
-    assert play.seen.actions == ("vote",)
+    assert play.screen.actions == ("vote",)
 
 
 def test_what_is_on_its_way_can_be_stopped_and_its_message_is_sent_anew_to_all() -> None:
-    play = Playing(battle())
+    play = Driven(battle())
     play.do("say", text="Hello")
     play.hear("b")
     play.do("stop")
-    assert play.seen.actions == ()
+    assert play.screen.actions == ()
     (job,) = pending_tasks(play.study, play.state)
     assert (job.slot, job.data["stopped"]) == ("a", True)
-    play.hear("a", kind="fail", reason="stopped")
-    assert play.seen.panel.chat.rounds[0].replies[0].failed.startswith("You stopped")
+    play.fails("stopped", "a")
+    assert play.chat.rounds[0].replies[0].failed.startswith("You stopped")
     play.do("say", text="Hello again")
     jobs = pending_tasks(play.study, play.state)
     assert [(job.slot, "stopped" in job.data) for job in jobs] == [("a", False), ("b", False)]
@@ -138,17 +98,15 @@ def test_what_is_on_its_way_can_be_stopped_and_its_message_is_sent_anew_to_all()
 
 
 def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
-    play = Playing(battle(continue_with="winner"))
-    play.round("one", winner="tie")
-    play.round("two", winner="b")
-    play.round("three", winner="bad")
+    play = Driven(battle(continue_with="winner"))
+    rounds(play, ("one", {"winner": "tie"}), ("two", {"winner": "b"}), ("three", {"winner": "bad"}))
     seen = ["one", "one b", "two", "two b", "three"]
-    assert play.asked() == {"a": [*seen, "three a", "more"], "b": [*seen, "three b", "more"]}
+    assert play.do("say", text="more").prompts == [[*seen, "three a", "more"], [*seen, "three b", "more"]]
 
 
 @pytest.mark.parametrize(("scores", "onward"), [((3, 9), "b"), ((9, 3), "a"), ((5, 5), None)])
 def test_scales_make_a_winner_where_one_is_best_alone(scores: tuple[int, int], onward: str | None) -> None:
-    play = Playing(battle(vote="slider", continue_with="winner"))
+    play = Driven(battle(vote="slider", continue_with="winner"))
     play.do("say", text="one")
     for slot in play.slots:
         play.hear(slot)
@@ -156,7 +114,7 @@ def test_scales_make_a_winner_where_one_is_best_alone(scores: tuple[int, int], o
         play.do("vote", score_a="3")
     play.do("vote", score_a=str(scores[0]), score_b=str(scores[1]))
     assert play.state.events[-1].data.get("onward") == onward
-    assert play.seen.panel.chat.rounds[0].voted == f"A: {scores[0]}, B: {scores[1]}"
+    assert play.chat.rounds[0].voted == f"A: {scores[0]}, B: {scores[1]}"
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,9 @@ import pytest
 
 from app.web.participant.view import StudyContext, render_page
 from experiments.errors import StudyError
-from experiments.events import Action
-from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.guesses import verdict
-from experiments.study.location import State
-from experiments.study.resolve import resolve
 from experiments.study.study import Study
-from tests.fakes.sessions import enrolment
+from tests.fakes.driven import Driven, small
 
 MODELS = ("canary-one", "canary-two", "canary-three")
 OPTIONS = {"key-first": "The first", "key-second": "The second", "key-third": "The third"}
@@ -23,38 +19,20 @@ TRUTH = dict(zip(MODELS, OPTIONS, strict=True))
 
 
 def asking(**keys: Any) -> Study:
-    raw = {
-        "study": "small",
-        "title": "Small",
-        "models": {name: {"backend": "scripted"} for name in MODELS},
-        "flow": [
-            {"step": "compare"},
-            {"step": "guess", **{"options": OPTIONS, "truth": TRUTH, "ask_confidence": True, **keys}},
-            {"step": "finish"},
-        ],
-    }
-    return resolve(json.loads(json.dumps(raw)), {}, {})
+    guess = {"step": "guess", "options": OPTIONS, "truth": TRUTH, "ask_confidence": True, **keys}
+    return small({"step": "compare"}, guess, models=MODELS)
 
 
-def act(study: Study, state: State, kind: str, **values: Any) -> State:
-    seen = screen(study, state)
-    state = fold(decide(study, state, Action(kind, seen.path, values, 0, seen=seen.seen)), state)
-    for job in pending_tasks(study, state):
-        if job.kind == "reply":
-            data = {"model": job.data["model"], "slot": job.slot, "text": "Well."}
-            state = fold(decide(study, state, Action("reply", job.path, data, 0, by="model")), state)
-    return state
-
-
-def arrived(study: Study, seed: str = "1") -> State:
-    state = act(study, fold(decide(study, State(), enrolment(seed))), "say", text="Hello")
-    return act(study, act(study, state, "vote", winner="a"), "submit")
+def arrived(study: Study) -> Driven:
+    session = Driven(study).do("say", text="Hello")
+    for slot in session.slots:
+        session.hear(slot)
+    return session.do("vote", winner="a").do()
 
 
 def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
-    asked = asking()
-    state = arrived(asked)
-    seen = screen(asked, state)
+    session = arrived(asking())
+    seen = session.screen
     guess, sure = seen.panel.fields
     assert list(guess.options) == ["a", "b", "c", "d"]
     assert guess.options["d"] == "I do not know"
@@ -62,17 +40,17 @@ def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
     assert not any(word in told for word in (*MODELS, *OPTIONS, "unsure"))
     assert list(sure.options) == ["1", "2", "3", "4", "5"]
     letter = next(letter for letter, label in guess.options.items() if label == "The second")
-    fact = act(asked, state, "submit", guess=letter, sure="4").events[-1]
+    fact = session.do(guess=letter, sure="4").state.facts["guess"][-1]
     words = {**OPTIONS, "unsure": "I do not know"}
     order = [next(key for key, label in words.items() if label == shown) for shown in guess.options.values()]
     assert dict(fact.data) == {"guess": "key-second", "sure": 4, "order": order}
 
 
 def test_who_does_not_know_is_recorded_as_unsure() -> None:
-    asked = asking(unsure_label="No idea", ask_confidence=False)
-    state = arrived(asked)
-    assert list(screen(asked, state).panel.fields[0].options.values())[-1] == "No idea"
-    fact = act(asked, state, "submit", guess="d").events[-1]
+    session = arrived(asking(unsure_label="No idea", ask_confidence=False))
+    (guess,) = session.screen.panel.fields
+    assert list(guess.options.values())[-1] == "No idea"
+    fact = session.do(guess="d").state.facts["guess"][-1]
     assert fact.data["guess"] == "unsure"
     assert "sure" not in fact.data
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import NOTES, Action, Event
-from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.engine import fold, pending_tasks, screen
 from experiments.study.location import State
-from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, state_at, timeline, transcript_of
+from tests.fakes.driven import Driven, small
 from tests.fakes.examples import SEEDS, examples
-from tests.fakes.sessions import NAMES, enrolment, study, whole
+from tests.fakes.sessions import NAMES, study, whole
 
 SECOND_US = 1_000_000
 seeds = st.integers(0, SEEDS).map(str)
@@ -104,34 +103,17 @@ def test_the_time_line_has_a_moment_for_each_fact_and_leads_to_its_state(name: s
     assert state_at(log, -1) == State()
 
 
-class Session:
-    """Somebody in a small study; times are seconds since they began."""
-
-    def __init__(self, *flow: Mapping[str, Any]) -> None:
-        raw = {"study": "s", "title": "S", "flow": [*map(dict, flow), {"step": "finish", "text": "Bye."}]}
-        self.study, self.state = resolve(raw, {}, {}), State()
-        self.do(enrolment("1"))
-
-    def do(self, action: Action) -> None:
-        self.state = fold(decide(self.study, self.state, action), self.state)
-        while jobs := pending_tasks(self.study, self.state):
-            job = Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system")
-            self.state = fold(decide(self.study, self.state, job), self.state)
-
-    def act(self, at_s: float, kind: str = "submit", **values: Any) -> None:
-        seen = screen(self.study, self.state)
-        self.do(Action(kind, seen.path, values, round(at_s * SECOND_US), seen=seen.seen))
-
-    @property
-    def story(self) -> SessionTranscript:
-        return transcript_of(self.study, self.state.events)
+def story(session: Driven) -> SessionTranscript:
+    return transcript_of(session.study, session.state.events)
 
 
 def test_a_session_that_timed_out_tells_where_it_was_left() -> None:
-    session = Session({"step": "info", "text": "Read."}, {**ASK, "time_limit": {"after_s": 60, "on_expiry": "end"}})
-    session.act(10)
-    session.do(Action("expire", "ask", {"typed": {}}, 100 * SECOND_US, by="system"))
-    told = session.story
+    session = Driven(
+        small({"step": "info", "text": "Read."}, {**ASK, "time_limit": {"after_s": 60, "on_expiry": "end"}})
+    )
+    session.do(at_us=10 * SECOND_US)
+    session.send(Action("expire", "ask", {"typed": {}}, 100 * SECOND_US, by="system"))
+    told = story(session)
     assert [(visit.path, visit.pages[-1].kind) for visit in told.visits] == [("info", "submitted"), ("ask", "finished")]
     assert (told.outcome, told.visits[1].stayed_us, told.visits[1].since_us) == (
         "timed_out",
@@ -141,13 +123,13 @@ def test_a_session_that_timed_out_tells_where_it_was_left() -> None:
 
 
 def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
-    session = Session({"step": "info", "text": "Read."}, ASK)
-    session.do(Action("noted", "", {"text": "rang up", "who": "Ada"}, 5, by="researcher"))
-    session.act(10)
-    session.do(Action("excluded", "", {"why": "a friend", "who": "Ada"}, 11 * SECOND_US, by="researcher"))
-    session.act(20, thought="Hm")
-    session.do(Action("included", "", {"why": "no friend", "who": "Bob"}, 30 * SECOND_US, by="researcher"))
-    told = session.story
+    session = Driven(small({"step": "info", "text": "Read."}, ASK))
+    session.send(Action("noted", "", {"text": "rang up", "who": "Ada"}, 5, by="researcher"))
+    session.do(at_us=10 * SECOND_US)
+    session.send(Action("excluded", "", {"why": "a friend", "who": "Ada"}, 11 * SECOND_US, by="researcher"))
+    session.do(at_us=20 * SECOND_US, thought="Hm")
+    session.send(Action("included", "", {"why": "no friend", "who": "Bob"}, 30 * SECOND_US, by="researcher"))
+    told = story(session)
     assert [[(one.kind, one.text, one.who) for one in visit.remarks] for visit in told.visits] == [
         [("noted", "rang up", "Ada")],
         [("excluded", "a friend", "Ada")],

@@ -1,0 +1,90 @@
+"""A session moved by hand, one action at a time, without a bot or a clock; what the server owes at once is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Self
+
+from experiments.events import Action, Event
+from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.study.location import State
+from experiments.study.resolve import resolve
+from experiments.study.screen import ChatView, Screen
+from experiments.study.study import Study
+from problems.problem import Problem
+from tests.fakes.sessions import enrolment, world
+
+
+def small(*flow: Any, problems: Sequence[Problem] = (), models: Sequence[str] = (), **keys: Any) -> Study:
+    """A study of these steps and a last page, with a pool of these problems and these models."""
+    raw = {
+        "study": "small",
+        "title": "Small",
+        **({"problems": {"pool": {"source": "jsonl"}}} if problems else {}),
+        "models": {name: {"backend": "scripted", "system": ""} for name in models},
+        "flow": [*flow, {"step": "finish", "text": "Bye."}],
+        **keys,
+    }
+    return resolve(json.loads(json.dumps(raw)), {}, {"pool": list(problems)} if problems else {})
+
+
+class Driven:
+    """A session and what can be done in it; each act gives back the session."""
+
+    def __init__(self, study: Study, seed: str = "1", at_us: int = 0) -> None:
+        self.study, self.state = study, State()
+        self.send(enrolment(seed, at_us))
+
+    def send(self, action: Action) -> Self:
+        self.state = fold(decide(self.study, self.state, action), self.state)
+        while (owed := world(self.study, self.state, action.at_us)) is not None and owed.by == "system":
+            self.state = fold(decide(self.study, self.state, owed), self.state)
+        return self
+
+    def do(self, kind: str = "submit", /, *, at_us: int = 0, **values: Any) -> Self:
+        seen = self.screen
+        return self.send(Action(kind, seen.path, values, at_us, seen=seen.seen))
+
+    def hear(self, slot: str = "", text: str = "", **more: Any) -> Self:
+        """A reply of the model that is asked for one, in a column of several."""
+        return self._model("reply", slot, text=text or f"Says {slot}.", **more)
+
+    def fails(self, reason: str = "", slot: str = "") -> Self:
+        return self._model("fail", slot, reason=reason)
+
+    def _model(self, kind: str, slot: str, **data: Any) -> Self:
+        job = next(job for job in pending_tasks(self.study, self.state) if job.slot == slot)
+        own = {"model": job.data["model"], **({"slot": slot} if slot else {})}
+        return self.send(Action(kind, job.path, {**own, **data}, 0, by="model"))
+
+    @property
+    def screen(self) -> Screen:
+        return screen(self.study, self.state)
+
+    @property
+    def chat(self) -> ChatView:
+        assert self.screen.panel.chat
+        return self.screen.panel.chat
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return self.screen.actions
+
+    @property
+    def path(self) -> str:
+        return self.screen.path
+
+    @property
+    def last(self) -> Event:
+        return self.state.events[-1]
+
+    @property
+    def slots(self) -> list[str]:
+        """The columns in which a reply is asked for."""
+        return [job.slot for job in pending_tasks(self.study, self.state) if job.kind == "reply"]
+
+    @property
+    def prompts(self) -> list[list[str]]:
+        """The texts of the messages that models are sent now."""
+        return [[said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)]
