@@ -41,7 +41,7 @@ def test_every_refusal_of_a_form_is_said_in_every_language(tag: str) -> None:
         ShortText(name="missing"),
     )
     given_ = {"years": "7", "more": "1", "less": "8", "half": "x", "line": "long", "place": "no", "some": ["b"]}
-    faults = read_form(fields, {**given_, "agreed": "no"}).faults
+    _, faults = read_form(fields, {**given_, "agreed": "no"})
     assert len(faults) == len(fields)
     told = {name: say_it(fault) for name, fault in faults.items()}
     assert all((told[name] == fault) == (tag == "en") for name, fault in faults.items())
