@@ -36,9 +36,8 @@ from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.accounts.audit_log import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database, open_database, probe
 from storage.db.network_file import refuse_network_share
-from storage.db.probe import probe
 from storage.migrations.migrate import migration_status
 from storage.registers.alerts import Alert
 

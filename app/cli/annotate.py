@@ -50,7 +50,7 @@ from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
 from experiments.study.study import Study
 from problems.errors import ParleyError
-from storage.ai_alone.annotation_progress import annotated_by
+from storage.ai_alone.model_use import annotated_by
 from storage.db.engine import Database
 from storage.registers.label_samples import LabelSample, record_label_sample
 from storage.registers.origins import Origin

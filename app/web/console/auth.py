@@ -22,8 +22,7 @@ from app.clock import Clock
 from app.web.console.current_user import CurrentUser
 from app.web.console.known_browsers import KnownBrowsers, signed_link
 from app.web.sub_path import cookie_name
-from storage.accounts.accounts import Accounts
-from storage.accounts.invitations import SPENT
+from storage.accounts.accounts import SPENT, Accounts
 from storage.accounts.passwords import AT_ONCE, LEAST_CHARS, MOST_CHARS
 from storage.errors import AccountError, LoginRefused, TooMany
 

@@ -43,12 +43,17 @@ TYPES: Mapping[Kind, str] = MappingProxyType(
 SCALARS: Mapping[str, str] = MappingProxyType({"text": "sc:Text", "boolean": "sc:Boolean"})
 TAKEN_FOR_OTHERS = re.compile(rf"{FRACTION.pattern}|true|false|nan|none|null|n/?a|<na>", re.IGNORECASE)
 """Texts that pandas takes for something else."""
-CONTEXT: Mapping[str, Any] = MappingProxyType(
+
+
+def _of_croissant(*names: str) -> dict[str, str]:
+    return {name: f"cr:{name}" for name in names}
+
+
+CONTEXT: Mapping[str, Any] = MappingProxyType(  # as the specification prescribes it
     {
         "@language": "en",
         "@vocab": "https://schema.org/",
-        "citeAs": "cr:citeAs",
-        "column": "cr:column",
+        **_of_croissant("citeAs", "column"),
         "conformsTo": "dct:conformsTo",
         "cr": "http://mlcommons.org/croissant/",
         "rai": "http://mlcommons.org/croissant/RAI/",
@@ -57,30 +62,11 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
         "dct": "http://purl.org/dc/terms/",
         "equivalentProperty": "cr:equivalentProperty",
         "examples": {"@id": "cr:examples", "@type": "@json"},
-        "extract": "cr:extract",
-        "field": "cr:field",
-        "fileProperty": "cr:fileProperty",
-        "fileObject": "cr:fileObject",
-        "fileSet": "cr:fileSet",
-        "format": "cr:format",
-        "includes": "cr:includes",
-        "isLiveDataset": "cr:isLiveDataset",
-        "jsonPath": "cr:jsonPath",
-        "key": "cr:key",
-        "md5": "cr:md5",
-        "parentField": "cr:parentField",
-        "path": "cr:path",
-        "recordSet": "cr:recordSet",
-        "references": "cr:references",
-        "regex": "cr:regex",
-        "repeated": "cr:repeated",
-        "replace": "cr:replace",
-        "samplingRate": "cr:samplingRate",
+        **_of_croissant("extract", "field", "fileProperty", "fileObject", "fileSet", "format", "includes"),
+        **_of_croissant("isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references"),
+        **_of_croissant("regex", "repeated", "replace", "samplingRate"),
         "sc": "https://schema.org/",
-        "separator": "cr:separator",
-        "source": "cr:source",
-        "subField": "cr:subField",
-        "transform": "cr:transform",
+        **_of_croissant("separator", "source", "subField", "transform"),
     }
 )
 

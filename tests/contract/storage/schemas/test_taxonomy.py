@@ -14,11 +14,10 @@ from experiments.study.study import Study
 from problems.problem import DialogueMessage, Problem
 from storage.schemas.base import Column
 from storage.schemas.taxonomy import SCHEMA
-from tests.fakes.sessions import NAMES, play, study, whole
+from tests.fakes.sessions import play
 
 (TABLE,) = SCHEMA.tables
 BY_NAME = {column.name: column for column in TABLE.columns}
-EVERYTHING = NAMES[-1]
 SAID = (
     DialogueMessage("user", "What is a group?"),
     DialogueMessage("bot", "A set with\nan operation."),
@@ -56,20 +55,6 @@ def test_the_releases_slips_are_read_and_other_values_are_not() -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (a form says nothing more)
         cell(label, "A whole sentence.")
     assert list(label.form.labels) == ["y", "0"]
-
-
-@pytest.mark.parametrize("seed", ["1", "2", "3"])
-def test_a_sessions_rows_fit_their_columns(seed: str) -> None:
-    log = whole(EVERYTHING, seed)
-    rows = SCHEMA.rows(study(EVERYTHING), fold(log))
-    facts = [event for event in log if event.kind == "submitted" and "labels_0" in event.data]
-    assert [row.seq for row in rows] == [f.seq for f in facts for name in f.data if name.startswith("labels_")]
-    assert [row.values["row_index"] for row in rows] == list(range(len(rows)))
-    for row in rows:
-        assert list(row.values) == [column.sql for column in TABLE.columns]
-        for column in TABLE.columns:
-            value = row.values[column.sql]
-            assert cell(column, "" if value is None else str(value)) == value
 
 
 def test_a_row_is_a_message_with_what_was_said_before_and_its_labels(labelling: Study) -> None:

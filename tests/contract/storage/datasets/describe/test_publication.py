@@ -145,9 +145,6 @@ def test_croissant_has_no_warning_and_mlcroissant_reads_the_metadata(tmp_path: P
     assert (found.data_social_impact, found.data_release_maintenance_plan) == (WHOLE.social_impact, WHOLE.maintenance)
 
 
-# What the study file knows
-
-
 # Nothing is invented
 
 
