@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from shlex import quote
+from shutil import copytree, ignore_patterns
 from tempfile import NamedTemporaryFile
 from typing import Any
 
@@ -97,6 +98,13 @@ class Drafts:
     def create(self, name: str, template: str) -> None:
         """A new draft of a study that comes with Parley; raises StudyError."""
         create_draft(self.folder(name), template)
+
+    def copy(self, name: str, other: str) -> None:
+        """A new draft with the text and the files of another one; raises StudyError."""
+        text, folder = self.text(other), self.reserve(name)
+        ignored = ignore_patterns(".*", FILE)
+        copytree(self.folder(other), folder, symlinks=True, ignore=ignored, dirs_exist_ok=True)
+        save_draft(folder / FILE, _under_name(text, name))
 
     def reserve(self, name: str) -> Path:
         """The folder for a new draft; raises StudyError if there is a draft of that name."""
@@ -277,9 +285,9 @@ def _as_new_study(text: str, name: str, path: Path) -> str:
     """A template's text as the first version of another study, its comments kept, and what to do next above it."""
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_SCHEMA_LINE))
     file = quote(str(path))
-    return f"# What next: parley check {file}, then parley serve {file}\n{under_name(text, name)}"
+    return f"# What next: parley check {file}, then parley serve {file}\n{_under_name(text, name)}"
 
 
-def under_name(text: str, name: str) -> str:
+def _under_name(text: str, name: str) -> str:
     text = re.sub(r"^study: .*$", f"study: {name}", text, count=1, flags=re.M)
     return re.sub(r"^version: .*$", "version: 1", text, count=1, flags=re.M)

@@ -13,10 +13,9 @@ from gradio.components import Component
 
 from app.studies.loader import load_study, shipped
 from app.studies.pool_text import pools_in
-from app.studies.templates import copy_draft, draft_of
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import UNPUBLISHED, StudySection, StudyView, Updates, load_view, new_name, state_of
+from app.web.console.study_tab.base import StudySection, StudyView, Updates, load_view, new_name, state_of
 from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
 from app.web.console.study_tab.editor import EditorSection, fingerprint
 from app.web.console.study_tab.items import ItemsSection
@@ -30,8 +29,8 @@ from storage.registers.study_versions import status_of_all
 from storage.reports.sessions import LIVE, outcomes
 
 FIRST = "demo"
-DRAFT, PUBLISHED = "draft", "published"
-"""The kinds of one's own studies that can be a template: `draft:NAME`, `published:NAME`."""
+DRAFT = "draft:"
+"""How the value of a template begins that is a draft."""
 LOADING = '<p class="quiet" role="status">Loading…</p>'
 
 
@@ -185,7 +184,7 @@ class StudiesTab:
         listed = self._listed(self._desk.names())
         return {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=visitor.owner),
-            self._like: gr.update(choices=self._templates(listed)),
+            self._like: gr.update(choices=self._templates()),
             self._title: self._title_of(seen),
         }
 
@@ -213,18 +212,10 @@ class StudiesTab:
             found.append(StudyListItem(name, state, study.file.version if study else None, live, complete))
         return found
 
-    def _templates(self, listed: Sequence[StudyListItem]) -> list[tuple[str, str]]:
-        """The studies that come with Parley, the drafts, and the published studies, wherever their files are."""
-        drafts = [(f"{name} (draft)", f"{DRAFT}:{name}") for name in self._desk.drafts.names()]
-        published = [
-            (
-                f"{one.name} (version {one.version}{'' if one.state == UNPUBLISHED else ', published'})",
-                f"{PUBLISHED}:{one.name}",
-            )
-            for one in listed
-            if one.version is not None
-        ]
-        return [*((name, name) for name in shipped()), *drafts, *published]
+    def _templates(self) -> list[tuple[str, str]]:
+        """The studies that come with Parley, and the drafts."""
+        drafts = [(f"{name} (draft)", f"{DRAFT}{name}") for name in self._desk.drafts.names()]
+        return [*((name, name) for name in shipped()), *drafts]
 
     def _repaint(self, visitor: CurrentUser, name: str, tab: str = "") -> Updates:
         front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
@@ -232,11 +223,9 @@ class StudiesTab:
 
     def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
         name, like = new_name(text(name), self._desk.drafts.names()), text(like)
-        desk, (kind, _, own) = self._desk, like.partition(":")
-        if kind == DRAFT and own:
-            copy_draft(desk.drafts, name, own)
-        elif kind == PUBLISHED and (study := desk.study(own)):
-            draft_of(desk.drafts, name, study, desk.studies.picture)
+        desk = self._desk
+        if like.startswith(DRAFT):
+            desk.drafts.copy(name, like.removeprefix(DRAFT))
         else:
             desk.drafts.create(name, like)
             desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))

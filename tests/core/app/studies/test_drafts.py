@@ -81,6 +81,18 @@ def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> No
     assert {path.name for path in kept.folder("mine").iterdir()} == {FILE, "demo.de.yaml", "demo.ar.yaml"}
 
 
+def test_a_copy_of_a_draft_has_its_files_and_its_comments(folder: Path) -> None:
+    drafts, written = Drafts(folder.parent), f"# of Ada\n{TEXT.strip()}\nversion: 4\n".replace("small", folder.name)
+    (folder / FILE).write_text(written, encoding="utf-8")
+    (folder / ".hidden").touch()
+    drafts.copy("other", folder.name)
+    copied = written.replace(f"study: {folder.name}", "study: other").replace("version: 4", "version: 1")
+    assert drafts.text("other") == copied
+    assert {path.name for path in drafts.folder("other").iterdir()} == {FILE, "mine.jsonl"}
+    (drafts.folder("other") / "mine.jsonl").write_text("changed", encoding="utf-8")
+    assert (folder / "mine.jsonl").read_text(encoding="utf-8") == PROBLEM
+
+
 @given(st.text(max_size=80))
 def test_every_folder_makes_a_name_that_studies_may_have(name: str) -> None:
     assert TypeAdapter(Slug).validate_python(slug(name)) == slug(name)

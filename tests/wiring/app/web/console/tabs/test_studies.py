@@ -178,7 +178,6 @@ async def test_a_study_that_was_only_simulated_is_not_open(tmp_path: Path, datab
         assert not any(visible(shown[f"decide-{kind}"]) for kind in ("opened", "piloted", "paused", "closed"))
         assert not visible(shown["caps-form"])
         assert ">not published</span>" in value((await researcher.enter("monitoring"))["live-head"])
-        assert not [label for label, _ in shown["new-like"]["choices"] if "short" in label and "published" in label]
 
 
 async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database: Database) -> None:
