@@ -13,6 +13,7 @@ from sqlalchemy import select
 from app.clock import VirtualClock
 from storage import tables
 from storage.accounts.accounts import Accounts
+from storage.accounts.audit_log import AuditLog
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 
@@ -26,14 +27,21 @@ HOME = "192.0.2.1"
 
 
 class Witnessed(Accounts):
-    """Accounts that keep in `told` what was done."""
+    """Accounts that keep in `told` what was recorded."""
 
     def __init__(self, database: Database, clock_us: Callable[[], int]) -> None:
         super().__init__(database, clock_us, hasher=CHEAP)
         self.told: list[tuple[str, str, str]] = []
+        self.audit_log = _Told(database, clock_us, self.told)
+
+
+class _Told(AuditLog):
+    def __init__(self, database: Database, clock_us: Callable[[], int], told: list[tuple[str, str, str]]) -> None:
+        super().__init__(database, clock_us)
+        self._told = told
 
     def record(self, who: str, what: str, about: str = "") -> None:
-        self.told.append((who, what, about))
+        self._told.append((who, what, about))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from experiments.study.study import Study
 
-WRITTEN, PUBLISHED = "Draft (with unpublished changes)", "Published version"
 START = ("The beginning", "")
 
 
@@ -34,9 +33,6 @@ class PreviewSection:
     def build(self) -> None:
         self._about = html_part()
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
-            self._which = gr.Radio(
-                [WRITTEN, PUBLISHED], value=PUBLISHED, label="Version", visible=False, elem_id="walk-which"
-            )
             with gr.Row():
                 self._step = dropdown(label="Start at", elem_id="walk-step")
                 self._where = dropdown(
@@ -45,21 +41,18 @@ class PreviewSection:
                 self._language = dropdown(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")
         self._link = html_part(elem_id="walk-link")
-        self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]
+        self.outputs = [self._about, self._form, self._step, self._where, self._language, self._link]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         place, on = self._place.study, self._desk.bind
-        chosen = [self._which, self._step, self._where, self._language]
-        on(self._which.input, self._choose, [place, self._which], [self._step, self._where, self._language], owner=True)
+        chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        study = seen.written if seen.changed else seen.study
-        both = seen.changed and seen.study is not None
+        study = _study_of(seen)
         return {
             self._about: self._desk.html("study_walk.html.j2", study=study, owner=visitor.owner, seen=seen),
             self._form: gr.update(visible=study is not None and visitor.owner),
-            self._which: gr.update(visible=both, value=WRITTEN if seen.changed else PUBLISHED),
             **(self._choices(study) if study else {}),
             self._link: "",
         }
@@ -72,19 +65,10 @@ class PreviewSection:
             self._language: gr.update(choices=list(languages), value=languages[0], visible=len(languages) > 1),
         }
 
-    def _choose(self, _: CurrentUser, name: str, which: Any) -> Updates:
-        return self._choices(self._study(name, which))
-
-    def _study(self, name: str, which: Any) -> Study:
-        """The chosen version; raises SettingsError if there is none without errors."""
-        seen = load_view(self._desk, name)
-        study = seen.written if which == WRITTEN and seen.changed else seen.study
+    def _walk(self, visitor: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
+        study = _study_of(load_view(self._desk, name))
         if study is None:
             raise SettingsError("There is no preview yet: correct the errors in the study file first.")
-        return study
-
-    def _walk(self, visitor: CurrentUser, name: str, which: Any, step: Any, where: Any, language: Any) -> Updates:
-        study = self._study(name, which)
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
             raise SettingsError(f"{language!r} is not a language of this study{suggestion(str(language), offered)}")
@@ -94,6 +78,11 @@ class PreviewSection:
         self._desk.audit(visitor, f"started a preview at {target.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings.address, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, target=target)}
+
+
+def _study_of(seen: StudyView) -> Study | None:
+    """The draft, if it has unpublished changes and no errors; else the published version."""
+    return seen.written if seen.changed else seen.study
 
 
 def _steps(branches: Sequence[Branch], above: str = "") -> Iterator[tuple[str, str]]:

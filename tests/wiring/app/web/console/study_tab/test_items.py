@@ -13,7 +13,6 @@ import pytest
 
 from app.studies.pool_text import pools_in
 from app.web.console.study_tab.items import PARTS
-from app.web.console.study_tab.preview import WRITTEN
 from storage.db.engine import Database
 from storage.registers.study_versions import current
 from tests.fakes.console import Room, console
@@ -95,7 +94,7 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
     assert "verdict good" in value(done["faults"])
     assert pools_in(draft(done["study-text"])) == {"questions": {"path": "Fragen.csv", "columns": MAPPED}}
     assert room.desk.drafts.text("sums") == draft(done["study-text"])
-    start = {"walk-which": WRITTEN, "walk-step": "", "walk-where": [], "walk-language": None}
+    start = {"walk-step": "", "walk-where": [], "walk-language": None}
     walk = value((await researcher.on("walk-go", "click", **start))["walk-link"])
     (path,) = re.findall(r'href="http://[^/]+(/walk/[\w.-]+)"', walk)
     plan = await researcher.on("publish-ask", "click", **{"study-text": room.desk.drafts.text("sums")})

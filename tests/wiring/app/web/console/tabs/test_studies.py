@@ -14,7 +14,6 @@ from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.drafts import LARGEST_BYTES
 from app.studies.loader import load_study
-from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of
@@ -146,8 +145,7 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
 async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Console, database: Database) -> None:
     room, researcher = at
     await make(researcher, "sums")
-    written = WRITTEN
-    chosen = {"walk-which": written, "walk-step": "conversation[*]/compare", "walk-where": [], "walk-language": None}
+    chosen = {"walk-step": "conversation[*]/compare", "walk-where": [], "walk-language": None}
     done = await researcher.on("walk-go", "click", **chosen)
     (path,) = re.findall(r'href="http://[^/]+(/walk/[\w.-]+)"', value(done["walk-link"]))
     async with serving(room.desk.settings, "demo") as server, HttpBot(server.url, "walker") as walker:
