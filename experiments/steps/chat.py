@@ -38,7 +38,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
 from experiments.study.problem_answer import AnsweringStep
-from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
+from experiments.study.screen import Block, ChatView, Panel, ProblemBlock
 from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.step import RatingSubject, read_or_refuse, step
 from problems.pictures import PictureMap, described_problem
@@ -123,7 +123,6 @@ class ChatStep(AnsweringStep):
         return any(event.kind in ("submitted", "skipped") for event in place.facts)
 
     def panel(self, place: Location) -> Panel:
-        text = (TextBlock(place.fill_markdown(self.text)),) if self.text else ()
         waits, sent, left = _waits(place.facts), _sent(place.facts), self._left(place)
         chat = ChatView(
             title=place.fill(self.assistant_label),
@@ -138,7 +137,10 @@ class ChatStep(AnsweringStep):
             minimum=0 if self._given_up(place) else min(self.min_messages, sent + left),
             paste=self.paste or place.study.file.paste,
         )
-        blocks = (*text, _block(place.problem, place.study.pictures, copying=self.copying))
+        blocks: tuple[Block, ...] = (
+            *place.text_blocks(self.text),
+            _block(place.problem, place.study.pictures, copying=self.copying),
+        )
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Location) -> str:

@@ -19,7 +19,7 @@ from experiments.study.answer_key import Wanted, example, impossible, is_correct
 from experiments.study.fields import ANSWER, AnyField, Field, choice
 from experiments.study.i18n import lazy
 from experiments.study.location import Location
-from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock, TextBlock
+from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock
 from experiments.study.step import Step, read_or_refuse, step
 
 RESERVED = ("passed", "tries", "check")
@@ -115,7 +115,7 @@ class CheckStep(Step):
             return Panel(self.title, (NoticeBlock(place.fill_markdown(self.warning)),), button=self.button)
         blocks: tuple[Block, ...] = (
             *self._again(place),
-            *((TextBlock(place.fill_markdown(self.text)),) if self.text else ()),
+            *place.text_blocks(self.text),
         )
         if self.ask_problem:
             blocks = (*blocks, ProblemBlock(place.problem.text))

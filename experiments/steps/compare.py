@@ -41,7 +41,7 @@ from experiments.session.seeded_random import shuffled
 from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.location import Location
-from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView, TextBlock
+from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView
 from experiments.study.sections.recruitment import Paste
 from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 
@@ -152,7 +152,7 @@ class CompareStep(Step):
         return models_by_slot(place.facts) or dict(zip(self._slots, drawn, strict=False))
 
     def panel(self, place: Location) -> Panel:
-        blocks: list[Block] = [TextBlock(place.fill_markdown(self.text))] if self.text else []
+        blocks: list[Block] = [*place.text_blocks(self.text)]
         if place.scope.problem:
             blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
         found = rounds(place.facts)

@@ -12,7 +12,7 @@ from experiments.events import Action, Fact, PendingTask
 from experiments.session.disclosures import disclosures
 from experiments.study.fields import Checkbox, Field
 from experiments.study.location import Location
-from experiments.study.screen import Panel, TextBlock
+from experiments.study.screen import Panel
 from experiments.study.step import Step, step
 
 
@@ -38,8 +38,7 @@ class ConsentStep(Step):
         return (Checkbox(name="agreed", text=self.checkbox),)
 
     def panel(self, place: Location) -> Panel:
-        texts = (self.text, *disclosures(place.study))
-        form = tuple(TextBlock(place.fill_markdown(text)) for text in texts if text)
+        form = place.text_blocks(self.text, *disclosures(place.study))
         return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 
     def offers(self, place: Location) -> tuple[str, ...]:

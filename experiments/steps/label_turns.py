@@ -9,7 +9,7 @@ from experiments.events import Event
 from experiments.instruments.scales import LABELS, WRITE_IN
 from experiments.study.fields import Field, MultipleChoiceField, ShortText
 from experiments.study.location import Location
-from experiments.study.screen import Block, Panel, TextBlock, dialogue
+from experiments.study.screen import Panel, dialogue
 from experiments.study.step import RatingSubject, Step, step
 
 
@@ -55,8 +55,7 @@ class LabelTurnsStep(Step):
         names = place.fill(self.user_label), place.fill(self.assistant_label)
         about = place.problem.text if self.show_problem else ""
         talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
-        blocks: tuple[Block, ...] = (*((TextBlock(place.fill_markdown(self.text)),) if self.text else ()), talk)
-        return Panel(self.title, blocks, self.fields(place), button=self.button)
+        return Panel(self.title, (*place.text_blocks(self.text), talk), self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
         named = (field.name for field in self.fields(place))

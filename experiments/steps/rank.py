@@ -9,7 +9,7 @@ from experiments.events import Action, Event, Fact
 from experiments.session.conversation import messages
 from experiments.study.fields import Field, SingleChoice
 from experiments.study.location import Location
-from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
+from experiments.study.screen import Block, Panel, TranscriptBlock
 from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 
 NUMBER = "{{number}}"
@@ -73,7 +73,7 @@ class RankStep(Step):
         return tuple(SingleChoice(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
 
     def panel(self, place: Location) -> Panel:
-        blocks: list[Block] = [TextBlock(place.fill_markdown(self.text))] if self.text else []
+        blocks: list[Block] = [*place.text_blocks(self.text)]
         for number in range(self._turns(place)):
             blocks.append(TranscriptBlock(self._name(place, number), messages(self._chat(place, number))))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)

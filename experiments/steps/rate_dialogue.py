@@ -10,7 +10,7 @@ from experiments.instruments.dices_raters import PHASE_OF
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
 from experiments.study.fields import Field, SingleChoice
 from experiments.study.location import Location
-from experiments.study.screen import Block, Panel, TextBlock, dialogue
+from experiments.study.screen import Panel, dialogue
 from experiments.study.step import RatingSubject, Step, step
 
 
@@ -66,8 +66,7 @@ class RateDialogueStep(Step):
         talk = dialogue(
             place.problem.dialogue, place.fill(self.user_label), place.fill(self.assistant_label), judged=True
         )
-        blocks: tuple[Block, ...] = (*((TextBlock(place.fill_markdown(self.text)),) if self.text else ()), talk)
-        return Panel(self.title, blocks, self.fields(place), button=self.button)
+        return Panel(self.title, (*place.text_blocks(self.text), talk), self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
         return {name: RatingSubject(name) for name in self.provides()}

@@ -9,7 +9,7 @@ from experiments.events import Event
 from experiments.session.conversation import messages, rated_reply, turns
 from experiments.study.fields import Field, Scale
 from experiments.study.location import Location
-from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
+from experiments.study.screen import Panel, TranscriptBlock
 from experiments.study.step import RatingSubject, Step, step
 
 
@@ -51,8 +51,7 @@ class RateTurnsStep(Step):
         talk = TranscriptBlock(
             place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place)
         )
-        blocks: tuple[Block, ...] = (*((TextBlock(place.fill_markdown(self.text)),) if self.text else ()), talk)
-        return Panel(self.title, blocks, self.fields(place), button=self.button)
+        return Panel(self.title, (*place.text_blocks(self.text), talk), self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
         talked = place.sibling_facts(self.chat)

@@ -11,7 +11,7 @@ from pydantic import Discriminator, Tag, model_validator
 from experiments.study.fields import AnyField, Field
 from experiments.study.instrument import Instrument, InstrumentUse
 from experiments.study.location import Location
-from experiments.study.screen import Block, Panel, ProblemBlock, TextBlock, dialogue
+from experiments.study.screen import Block, Panel, ProblemBlock, dialogue
 from experiments.study.step import Step, step
 
 PERSON, CALLED = "Person", "AI assistant"
@@ -87,7 +87,7 @@ class SurveyStep(Step):
         return tuple(question for question in self.questions if isinstance(question, Field))
 
     def panel(self, place: Location) -> Panel:
-        blocks: tuple[Block, ...] = (TextBlock(place.fill_markdown(self.text)),) if self.text else ()
+        blocks: tuple[Block, ...] = place.text_blocks(self.text)
         if self.show_dialogue:
             about = place.problem.text if self.show_problem else ""
             blocks = (*blocks, dialogue(place.problem.dialogue, PERSON, CALLED, problem=about))

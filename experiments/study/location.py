@@ -14,6 +14,7 @@ from typing import Any
 from experiments.events import Data, Event
 from experiments.study.base_model import Condition, as_words
 from experiments.study.schema import Loop, Phase
+from experiments.study.screen import TextBlock
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.study.template import as_written, fill
@@ -154,6 +155,10 @@ class Location:
         value, (head, _, tail) = self.look_up(name), name.partition(".")
         of_study = not tail or (self.scope.problem and head in ("problem", self._problem_name()))
         return _shown(value) if of_study or isinstance(value, int | float) else as_written(_shown(value))
+
+    def text_blocks(self, *texts: str) -> tuple[TextBlock, ...]:
+        """A block for each text that is not empty, filled."""
+        return tuple(TextBlock(self.fill_markdown(text)) for text in texts if text)
 
     def holds(self, condition: Condition | None) -> bool:
         return all(matches_value(self.look_up(name), wanted) for name, wanted in (condition or {}).items())

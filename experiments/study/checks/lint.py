@@ -54,12 +54,12 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_quoted(study),
         *plan_advice(study),
         *embed_advice(study),
-        *_consent_first(study),
+        *_consent(study),
         *_unbounded(steps),
     ]
     if "prolific" in study.file.recruitment.channels:
         codes = dict(_codes(study, steps))
-        found += [*_checks(steps, minutes), *_consent(steps), *_without(codes), *_shared(study, codes)]
+        found += [*_checks(steps, minutes), *_without(codes), *_shared(study, codes)]
     return found
 
 
@@ -159,25 +159,17 @@ def _unbounded(steps: Sequence[_At]) -> Iterator[str]:
                 )
 
 
-def _consent_first(study: Study) -> Iterator[str]:
+def _consent(study: Study) -> Iterator[str]:
     """Whether there is a consent form, before the first reply of a model."""
     forms = [number for number, (_, step) in enumerate(study.steps) if step.step == "consent"]
-    if not forms and "prolific" not in study.file.recruitment.channels:  # _consent says it with Prolific's reason
+    if not forms:
         yield (
-            "flow: there is no consent form, so it is not recorded that participants agree. Start the flow with "
-            "`{step: consent, text: ...}`."
+            "flow: there is no consent form, so it is not recorded that participants agree; Prolific requires that "
+            "before anything else. Start the flow with `{step: consent, text: ...}`."
         )
     for path, step in study.steps[: forms[0]] if forms else ():
         if step.asks_models(tuple(study.file.models)):
             yield f"{path}: a model replies before the consent form. Move the form before {step.id!r}."
-
-
-def _consent(steps: Sequence[_At]) -> Iterator[str]:
-    if not any(at.step.step == "consent" for at in steps):
-        yield (
-            "flow: Prolific requires consent to be asked and recorded before anything else. Start the flow with "
-            "`{step: consent, text: ...}`."
-        )
 
 
 def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[str]]]:

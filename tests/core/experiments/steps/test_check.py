@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web.participant.view import StudyContext, render_page
-from experiments.errors import Refused
+from experiments.errors import Refused, StudyError
 from experiments.session.engine import screen
 from experiments.session.state import current_location
 from experiments.study.resolve import restore
 from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.step import Step
-from tests.fakes.checked import BAD, GOOD, act, begun, check, facts, study_of
+from tests.fakes.checked import BAD, CHOICE, GOOD, PROBLEMS, act, begun, check, facts, study_of
 
 
 def notices(seen: Screen) -> list[NoticeBlock]:
@@ -157,3 +157,26 @@ def test_any_answers_come_to_an_end_and_who_passed_goes_on(
     ended = first is None and policy == "screen_out"
     assert state.outcome == ("failed_attention" if kind == "attention" else "screened_out") * ended
     assert ended or screen(study, state).path == "info"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *({"attempts": 1}, {"kind": "screening", "attempts": 2}, {"ask_problem": True}, {"correct_answers": {}}),
+        {"questions": [], "ask_problem": True},
+        *({"correct_answers": answer} for answer in ({"tools": "yess"}, {"age": "old"}, {"any": "{{study}}"})),
+        {"correct_answers": {"age": {"minimum": 18.2, "maximum": 18.8}}},
+        *({"questions": [CHOICE, CHOICE]}, {"questions": [{**CHOICE, "name": "passed"}]}),
+    ],
+    ids=str,
+)
+def test_a_check_that_cannot_be_is_refused_at_its_place(keys: dict[str, Any]) -> None:
+    with pytest.raises(StudyError) as told:
+        study_of({**check(), **keys})
+    assert {issue.where for issue in told.value.found} == {"flow[0]"}
+
+
+def test_a_problem_is_no_check_where_its_answer_is_not_known() -> None:
+    unknown = [{**PROBLEMS[0], "answer": None}, *PROBLEMS[1:]]
+    with pytest.raises(StudyError, match="needs problems whose correct answer is known"):
+        study_of({"each": "q", "of": "questions", "flow": [check("attention", ask_problem=True)]}, problems=unknown)

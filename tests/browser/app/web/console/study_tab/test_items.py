@@ -126,7 +126,7 @@ def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
     ada.reads("pictures-progress", "2 of 4")
     refused = ada.at("pictures-refused").locator("li")
     expect(refused).to_have_count(2)
-    expect(refused.nth(0)).to_contain_text("a PDF")
+    expect(refused.nth(0)).to_contain_text("no picture")
     expect(refused.nth(1)).to_contain_text("at most 2,000,000")
     shown = ada.at("pictures-list").locator("li")
     expect(shown).to_have_count(2)
