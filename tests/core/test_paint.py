@@ -3,7 +3,6 @@
 import random
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -13,6 +12,7 @@ from app.web.participant.view import PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
 from experiments.study.screen import ChatMessage, ChatView, Panel, ProgressView, Screen, TranscriptBlock
 from tests.fakes.hostile.plain import plain
+from tests.fakes.parsed_html import ParsedPage
 
 LOOK = StudyContext("A study", "en", "team@example.org")
 CHAT = ChatView("AI Chatbot", (ChatMessage("You", "hello"), ChatMessage("Bot", "hi")), remaining=18, max_chars=4000)
@@ -37,20 +37,10 @@ def left(screen: Screen, **more: object) -> str:
     return str(painted(screen, **more).updates["left"]["value"])
 
 
-class Controls(HTMLParser):
+def controls(page: str) -> list[tuple[str, str, str, bool]]:
     """The controls of a page, as (type, name, value, is checked)."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, str, str, bool]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag in ("input", "textarea"):
-            self.found.append(
-                (given.get("type") or tag, given["name"] or "", given.get("value") or "", "checked" in given)
-            )
+    found = [(tag, given) for tag, given in ParsedPage(page).tags if tag in ("input", "textarea")]
+    return [(given.get("type", tag), given["name"], given.get("value", ""), "checked" in given) for tag, given in found]
 
 
 def shown_after(screen: Screen) -> str:
@@ -80,8 +70,8 @@ def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
 
 def test_a_draft_fills_the_form() -> None:
     draft = {"colour": "b", "tools": ["x", "y"], "age": "1<7", "word": 'a "b"', "agreed": "on"}
-    controls = Controls(left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)).found
-    assert controls == [
+    form = left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)
+    assert controls(form) == [
         ("radio", "colour", "r", False),
         ("radio", "colour", "b", True),
         ("checkbox", "tools", "x", True),
@@ -115,8 +105,8 @@ def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> Non
     page = left(screen_of(Panel("T", fields=fields), "submit"), draft={"b": "Yes"})
     assert page.count('<section class="card matrix') == 4
     assert page.count('role="radiogroup"') == 5
-    assert [name for _, name, _, checked in Controls(page).found if checked] == ["b"]
-    assert [name for _, name, *_ in Controls(page).found] == [*"aabb", "w", *"ccddee"]
+    assert [name for _, name, _, checked in controls(page) if checked] == ["b"]
+    assert [name for _, name, *_ in controls(page)] == [*"aabb", "w", *"ccddee"]
 
 
 @pytest.mark.parametrize(
@@ -181,46 +171,23 @@ HOSTILE = [
 ]
 
 
-class Tags(HTMLParser):
-    """The tags and attributes of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_tag_of_an_author_reaches_the_page(text: str) -> None:
     talk = TranscriptBlock(text, (ChatMessage("You", text), ChatMessage("Bot", text)), text)
     options = SingleChoice(name="o", text=text, help=text, options={"A": text, "B": "b"})
     page = left(screen_of(Panel(text, (talk,), (options,), button=text), "submit"), draft={"o": text})
-    found = Tags(page)
-    assert not found.tags & {"script", "svg", "iframe", "marquee"}
-    assert not [tag for tag in found.tags if "/" in tag]
-    assert not [value for name, value in found.attributes if name == "style" and "--options" not in value]
-    assert not [name for name, _ in found.attributes if name.startswith("on")]
-    assert not [value for name, value in found.attributes if name in ("href", "src") and "javascript" in value]
-
-
-class Words(HTMLParser):
-    words = ""
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
+    found = ParsedPage(page).tags
+    assert not [tag for tag, _ in found if tag in ("script", "svg", "iframe", "marquee") or "/" in tag]
+    attributes = [item for _, given in found for item in given.items()]
+    assert not [value for name, value in attributes if name == "style" and "--options" not in value]
+    assert not [name for name, _ in attributes if name.startswith("on")]
+    assert not [value for name, value in attributes if name in ("href", "src") and "javascript" in value]
 
 
 @pytest.mark.parametrize("some", range(0, 500, 50))
 def test_what_participants_typed_is_shown_as_typed(some: int) -> None:
     for text in (plain(random.Random(some + number)) for number in range(50)):
-        parser = Words()
-        parser.feed(markdown.html(text, authored=False))
-        assert parser.words.strip() == text
+        assert ParsedPage(markdown.html(text, authored=False)).words.strip() == text
 
 
 @pytest.mark.parametrize(

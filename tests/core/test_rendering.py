@@ -33,6 +33,7 @@ from experiments.study.screen import (
 from experiments.study.template import as_written, fill
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
 from tests.fakes.hostile.payload import Payload
+from tests.fakes.parsed_html import ParsedPage
 
 pytestmark = pytest.mark.anyio
 LOOK = StudyContext("A study", dollar_maths=True)
@@ -344,29 +345,8 @@ async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: i
         rest = piece.get("rest", rest + piece["text"]) if piece["offset"] else ""
     assert html.count("<math") > 5
     assert rest.strip().endswith("The end.")
-    assert Words.of(html + story(rest)) == Words.of(story(whole))
+    assert ParsedPage(html + story(rest)).found == ParsedPage(story(whole)).found
 
 
 def words_of(page: str) -> str:
     return unescape(re.sub("<[^>]*>", "", page))
-
-
-class Words(HTMLParser):
-    """The tags and words of a page, but for the space between blocks."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append(f"<{tag} {attrs}>")
-
-    def handle_data(self, data: str) -> None:
-        if data.strip():
-            self.found.append(data.strip())
-
-    @classmethod
-    def of(cls, page: str) -> list[str]:
-        parser = cls()
-        parser.feed(page)
-        return parser.found

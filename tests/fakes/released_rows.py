@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from experiments.instruments.dices_safety import columns as reasons_of
 from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
-from storage.column_types import ChoiceColumn, IntegerColumn, LabelList
-from storage.schemas.base import Column
+from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, LabelList, NumberColumn
+from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.chatbench import QUESTIONS
 from storage.schemas.dices import OVERALL, beneath, combined
 from storage.schemas.registry import schema
 
@@ -92,6 +93,10 @@ def _either(*values: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(values)
 
 
+turn_of = st.fixed_dictionaries({"role": _either("user", "assistant"), "content": st.just("") | anything})
+judges = _either("a1B2c3D4e5", "0123456789", "arena_user_7")
+
+
 def _rows(
     cells: Mapping[str, st.SearchStrategy[Any]], about: Sequence[str], least: int = 0, most: int = 5
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
@@ -104,6 +109,30 @@ def _csv(path: str, rows: Sequence[Mapping[str, Any]], header: Sequence[str]) ->
     return File(path, pd.DataFrame([[row[name] for name in header] for row in rows], columns=list(header)))
 
 
+def _cell(column: Column) -> st.SearchStrategy[Any]:
+    form = column.form
+    found: st.SearchStrategy[Any]
+    match form:
+        case ChoiceColumn():
+            found = st.sampled_from(list(form.values))
+        case LabelList():
+            found = st.lists(st.sampled_from(form.values), min_size=1, max_size=3).map(",".join)
+        case IntegerColumn():
+            found = st.integers(form.low or 0, 2**53 if form.high is None else form.high)
+        case NumberColumn():
+            found = st.floats(max(form.low, 0), min(form.high, 2e9))
+        case JsonColumn():
+            found = st.booleans() if form.shape == "boolean" else st.lists(turn_of, max_size=3)
+        case _:
+            found = texts
+    return st.none() | found if form.blank else found
+
+
+def _cells(table: ReleasedTable, own: Mapping[str, st.SearchStrategy[Any]]) -> dict[str, st.SearchStrategy[Any]]:
+    """What may stand in each column of a table, by its form unless it is said."""
+    return {column.name: own.get(column.name, _cell(column)) for column in table.columns}
+
+
 ABOUT = ("worker_id", "model", "condition", "subject", "position", "question_id", "answer_type")
 TRUTHS: tuple[Callable[[int | None], Any], ...] = (
     lambda acc: acc,
@@ -111,21 +140,15 @@ TRUTHS: tuple[Callable[[int | None], Any], ...] = (
     lambda acc: None if acc is None else float(acc),
 )
 PHASES: tuple[Mapping[int, Any], ...] = ({1: 1, 2: 2}, {1: "pretest", 2: "test"})
-ANSWERS: Mapping[str, st.SearchStrategy[Any]] = {
-    "worker_id": _either("a1B2c3D4e5", "0123456789", "NaNNaNNaNN", "1e10000000"),
-    "model": st.none() | _either("gpt-4o", "llama-3.1-8b") | texts,
-    "condition": st.none() | _either("answer-first", "direct-to-AI"),
-    "subject": st.none() | _either("math", "physics", "moral"),
-    "batch": st.none() | st.integers(0, 18),
-    "phase": st.just(1),  # follows from the position: a participant's first phase comes before the second
-    "position": st.integers(0, 12),
-    "answer_type": _either("user-alone", "user-AI"),
-    "dataset": _either("moral_reasoning", "moral_scenarios", "attention_check", "elementary_mathematics") | texts,
-    "question_id": _either("moral_scenarios-redux-7", "moral_reasoning-redux-7", "attention_check-1") | texts,
-    "confidence": st.none() | _either("not-confident", "somewhat-confident", "very-confident"),
-    "selected_answer": st.none() | _either(*"ABCD"),
-    "acc": st.none() | st.integers(0, 1),
-}
+ANSWERS: Mapping[str, st.SearchStrategy[Any]] = _cells(
+    schema("chatbench").tables[0],
+    {
+        "worker_id": _either("a1B2c3D4e5", "0123456789", "NaNNaNNaNN", "1e10000000"),
+        "phase": st.just(1),  # follows from the position: a participant's first phase comes before the second
+        "position": st.integers(0, 12),
+        "question_id": _either("moral_scenarios-redux-7", "moral_reasoning-redux-7", "attention_check-1") | texts,
+    },
+)
 said = st.fixed_dictionaries({"role": _either("You", "Bot"), "content": st.just("") | anything})
 chats = st.lists(said, max_size=3) | st.lists(said, min_size=40, max_size=40)
 CONVERSATIONS: Mapping[str, st.SearchStrategy[Any]] = {
@@ -135,12 +158,6 @@ CONVERSATIONS: Mapping[str, st.SearchStrategy[Any]] = {
     "attempted_answer": st.booleans() | st.none() | st.just(""),
     "answer_val": st.none() | st.just("") | anything | st.integers(1 - 2**63, 2**63 - 1) | st.floats(-9, 9),
     "answer_letter": _either(*"ABCD", "") | st.none(),
-}
-QUESTIONS: Mapping[str, st.SearchStrategy[Any]] = {
-    **{"question_id": texts, "dataset": texts, "question": texts},
-    **{f"option_{letter}": some for letter in "ABCD"},
-    **{"answer": _either(*"ABCD"), "question_formatted": some},
-    **{f"option_{letter}_formatted": some for letter in "ABCD"},
 }
 LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
 COUNTS = [f"{method}_count" for method in (*LETTER_METHODS, "free_text")]
@@ -159,7 +176,8 @@ def chatbench(draw: st.DrawFn) -> Release:
         files.append(File(f"{part}/conversations.json", talks, draw(st.sampled_from([None, 2]))))
     rows = _spelled(draw, draw(_rows(ANSWERS, ABOUT)))
     files.append(_csv("full_study/user_answers_filtered.csv", rows, list(ANSWERS)))
-    files.append(_csv("questions.csv", draw(_rows(QUESTIONS, ["question_id"])), list(QUESTIONS)))
+    questions = _cells(QUESTIONS, {"answer": _either(*"ABCD")})
+    files.append(_csv(QUESTIONS.file, draw(_rows(questions, ["question_id"])), list(questions)))
     return [*files, draw(alone())]
 
 
@@ -231,23 +249,12 @@ def taxonomy(draw: st.DrawFn) -> Release:
     return [_csv("annotated_taxonomy.csv", draw(_rows(cells, ["Orig Idx"])), list(cells))]
 
 
-def _cell(column: Column) -> st.SearchStrategy[Any]:
-    form = column.form
-    if isinstance(form, ChoiceColumn):
-        found: st.SearchStrategy[Any] = st.sampled_from(list(form.values))
-    elif isinstance(form, LabelList):
-        found = st.lists(st.sampled_from(form.values), min_size=1, max_size=3).map(",".join)
-    else:
-        found = st.integers(0, 2**53) if isinstance(form, IntegerColumn) else texts
-    return st.none() | found if form.blank else found
-
-
 @st.composite
 def dices(draw: st.DrawFn, edition: str) -> Release:
     (table,) = schema(edition).tables
-    cells = {column.name: _cell(column) for column in table.columns}
-    cells |= {"id": st.integers(0, 10**6), "item_id": st.integers(0, 350).map(str) | texts.filter(str.strip)}
-    cells |= {"rater_id": _either("296708581782793", "007000000000000", "297514543980607")}
+    raters = _either("296708581782793", "007000000000000", "297514543980607")
+    items = st.integers(0, 350).map(str) | texts.filter(str.strip)
+    cells = _cells(table, {"id": st.integers(0, 10**6), "item_id": items, "rater_id": raters})
     rows = draw(_rows(cells, ["id"], most=3))
     first: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
@@ -259,27 +266,15 @@ def dices(draw: st.DrawFn, edition: str) -> Release:
     return [_csv(table.file, rows, table.header)]
 
 
-turn_of = st.fixed_dictionaries({"role": _either("user", "assistant"), "content": st.just("") | anything})
-judges = _either("a1B2c3D4e5", "0123456789", "arena_user_7")
-
-
 @st.composite
 def arena(draw: st.DrawFn) -> Release:
-    winners, seconds = ("model_a", "model_b", "tie", "tie (bothbad)"), st.floats(0, 2e9)
-    score = st.none() | st.integers(0, 10)
-    cells: dict[str, st.SearchStrategy[Any]] = {"participant": judges, "conversation": texts, "turn": st.integers(1, 9)}
-    cells |= {"model_a": texts, "model_b": texts, "model_c": some, "model_d": some}
-    cells |= {"winner": _either(*winners, "model_c", "model_d"), **{f"score_{slot}": score for slot in "abcd"}}
-    cells |= {"language": some, "asked_tstamp": seconds, "tstamp": seconds}
-    votes = draw(_rows(cells, ["conversation", "turn"]))
-    pair: dict[str, st.SearchStrategy[Any]] = {"question_id": texts, "model_a": texts, "model_b": texts}
-    pair |= {"winner": _either(*winners), "judge": judges}
-    pair |= dict.fromkeys(("conversation_a", "conversation_b"), st.lists(turn_of, max_size=3))
-    pair |= {"turn": st.integers(1, 9), "anony": st.booleans(), "language": some, "tstamp": seconds}
-    pairs = draw(_rows(pair, ["question_id"], most=3))
+    votes, pairs = schema("arena").tables
+    about = ("conversation", "turn")
     return [
-        _csv("arena_votes.csv", votes, list(cells)),
-        File("arena_conversations.json", pairs, draw(_either(None, 2))),
+        _csv(votes.file, draw(_rows(_cells(votes, {"participant": judges}), about)), votes.header),
+        File(
+            pairs.file, draw(_rows(_cells(pairs, {"judge": judges}), ["question_id"], most=3)), draw(_either(None, 2))
+        ),
     ]
 
 
@@ -292,21 +287,23 @@ message_of = st.fixed_dictionaries({"role": _either("user", "assistant"), "conte
 @st.composite
 def arena_2025(draw: st.DrawFn) -> Release:
     """The arena's votes of 2025."""
-    sides = ("model_side_a", "model_side_b")
-    cells: dict[str, st.SearchStrategy[Any]] = {"id": texts, "model_a": texts, "model_b": texts}
-    cells |= {"winner": _either("model_a", "model_b", "tie", "both_bad"), "evaluation_session_id": judges}
-    cells |= {"evaluation_order": st.integers(1, 9)}
-    cells |= dict.fromkeys(("conversation_a", "conversation_b"), st.lists(message_of, max_size=2))
+    (table,) = schema("arena-2025").tables
+    talk, sides = st.lists(message_of, max_size=2), ("model_side_a", "model_side_b")
     whole = st.fixed_dictionaries({"user": message_of, **dict.fromkeys(sides, st.none() | message_of)})
-    cells |= {"full_conversation": st.lists(whole, max_size=2)}
     counts = st.fixed_dictionaries({"turns": st.integers(1, 9), "bold_count_a": st.just({"**": 65, "__": 0})})
-    cells |= {"conv_metadata": st.none() | counts, "category_tag": st.just({"math_v0.1": {"math": False}})}
-    cells |= {
-        "language": some,
-        "is_code": st.none() | st.booleans(),
-        "timestamp": st.just("2025-05-29T14:48:41.602925"),
-    }
-    return [File("arena_human_preference.json", draw(_rows(cells, ["id"], most=3)), draw(_either(None, 2)))]
+    cells = _cells(
+        table,
+        {
+            "evaluation_session_id": judges,
+            "conversation_a": talk,
+            "conversation_b": talk,
+            "full_conversation": st.lists(whole, max_size=2),
+            "conv_metadata": st.none() | counts,
+            "category_tag": st.just({"math_v0.1": {"math": False}}),
+            "timestamp": st.just("2025-05-29T14:48:41.602925"),
+        },
+    )
+    return [File(table.file, draw(_rows(cells, ["id"], most=3)), draw(_either(None, 2)))]
 
 
 RELEASES: Mapping[str, st.SearchStrategy[Release]] = {

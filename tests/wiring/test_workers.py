@@ -166,6 +166,7 @@ async def gone(workers: list[int]) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path, database_url: str) -> None:
     env = {"PARLEY_DATABASE_URL": database_url}
