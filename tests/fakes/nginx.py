@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,20 +21,10 @@ from tests.fakes.certificate import self_signed
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "deploy/nginx.conf"
 CALM = "access_log {folder}/calm.log calm;"
-FRONT = """
-daemon off; pid {folder}/front.pid; error_log stderr emerg; events {{ }}
-http {{
-    access_log off; client_body_temp_path {folder}/f; proxy_temp_path {folder}/f; fastcgi_temp_path {folder}/f;
-    uwsgi_temp_path {folder}/f; scgi_temp_path {folder}/f;
-    server {{
-        listen 127.0.0.1:{port} ssl; ssl_certificate {folder}/study.pem; ssl_certificate_key {folder}/study.key;
-        location / {{
-            proxy_pass {behind}; proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme;
-            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-        }}
-    }}
-}}
-"""
+FRONT = """location / {{
+    proxy_pass {behind}; proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+}}"""
 """A proxy that does TLS, as most are set up: it adds an address to whatever the browser says."""
 START_S = 30.0
 
@@ -112,14 +102,8 @@ def below(nginx: str, folder: Path, locations: str, *, tls: bool = False) -> Ite
         yield found
 
 
-@contextmanager
-def front(nginx: str, folder: Path, behind: Nginx) -> Iterator[Nginx]:
-    folder.mkdir()
-    port, trusted = _free(), _certified(folder)
-    found = Nginx(f"https://127.0.0.1:{port}", folder, trusted)
-    user = "user root;" if os.geteuid() == 0 else ""
-    with _running(nginx, found, port, user + FRONT.format(folder=folder, port=port, behind=behind.url)):
-        yield found
+def front(nginx: str, folder: Path, behind: Nginx) -> AbstractContextManager[Nginx]:
+    return below(nginx, folder, FRONT.format(behind=behind.url), tls=True)
 
 
 def _free() -> int:

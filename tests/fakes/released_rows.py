@@ -269,12 +269,10 @@ def dices(draw: st.DrawFn, edition: str) -> Release:
 @st.composite
 def arena(draw: st.DrawFn) -> Release:
     votes, pairs = schema("arena").tables
-    about = ("conversation", "turn")
+    talks = draw(_rows(_cells(pairs, {"judge": judges}), ["question_id"], most=3))
     return [
-        _csv(votes.file, draw(_rows(_cells(votes, {"participant": judges}), about)), votes.header),
-        File(
-            pairs.file, draw(_rows(_cells(pairs, {"judge": judges}), ["question_id"], most=3)), draw(_either(None, 2))
-        ),
+        _csv(votes.file, draw(_rows(_cells(votes, {"participant": judges}), ("conversation", "turn"))), votes.header),
+        File(pairs.file, talks, draw(_either(None, 2))),
     ]
 
 
