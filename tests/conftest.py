@@ -35,25 +35,9 @@ CI_SEED = 1
 """In CI a change is judged by what it changed, so all runs draw the same; on a developer's machine and with --soak each
 run draws anew, and prints its seed."""
 LONG = (
-    *(
-        "page_a_day",
-        "page_layout",
-        "editor",
-        "outcomes",
-        "keyboard_and_ear",
-        "restarts",
-        "page",
-        "accessibility_console",
-    ),
-    *(
-        "console_identity",
-        "people_room",
-        "forms_unanswered",
-        "trouble",
-        "page_phone",
-        "accessibility",
-    ),
-    *("page_hands", "builder", "sessions", "items", "console_alerts", "seats", "monitor_rehearsal", "sub_path"),
+    *("page_a_day", "page_layout", "editor", "outcomes", "keyboard_and_ear", "restarts", "page"),
+    *("accessibility_console", "console_identity", "people_room", "forms_unanswered", "trouble", "page_phone"),
+    *("accessibility", "page_hands", "builder", "sessions", "items", "sub_path"),
 )
 """Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end."""
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,18 +31,13 @@ def fact(stream: str, seq: int, key: str | None = None, **data: object) -> Appen
 
 def test_of_two_writers_of_one_number_one_wins(log: Log) -> None:
     barrier = threading.Barrier(20)
-    futures: list[Future[None]] = []
 
-    def write(number: int) -> None:
+    def write(number: int) -> BaseException | None:
         barrier.wait()
-        futures.append(log.append(fact("s", 1, writer=number)))
+        return log.append(fact("s", 1, writer=number)).exception(60)
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    outcomes = [future.exception(60) for future in futures]
+    with ThreadPoolExecutor(20) as threads:
+        outcomes = list(threads.map(write, range(20)))
     assert sum(outcome is None for outcome in outcomes) == 1
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 19
     assert len(log.load("s")) == 1
