@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.annotation.annotators.base import allowed, parts
 from app.annotation.annotators.registry import ANNOTATORS
-from docs.tables import about, table
+from docs.tables import about
 from experiments.session.annotations import ConversationRef
 from storage.reports.conversations import Conversation
 
@@ -19,9 +19,9 @@ def annotators() -> str:
         "answer to the question also accepts the question's options.\n"
     )
     for name, kind in ANNOTATORS.all().items():
-        whole = "all conversations of a session at once" if kind.whole else "each conversation"
+        whole = " It covers all conversations of a session at once." if kind.whole else ""
         fields = parts(kind().schema(NONE))
-        rows = ((f"`{field}`", allowed(part), str(part["description"])) for field, part in fields.items())
-        text += f"\n## {name}\n\n{about(kind)}\n\nIt covers {whole}.\n\n"
-        text += table(("field", "value", "meaning"), rows)
+        rows = (f"- `{field}` ({allowed(part)}): {part['description']}\n" for field, part in fields.items())
+        text += f"\n## {name}\n\n{about(kind)}{whole}\n\n"
+        text += "".join(rows)
     return text

@@ -36,7 +36,7 @@ from docs.figures import figures
 from docs.methods import methods
 from docs.rooms import drawn
 from docs.servers import listed
-from docs.tables import about, item, keys, rows, table
+from docs.tables import UNSAID, about, item, keys, rows, table
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import fields as asked
 from experiments.study import schema as parts
@@ -54,6 +54,7 @@ from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
 WORDS = ("title", "text", "button", "questions")  # of a protocol's step, which its file has
+GIVES = "What a step gives later steps refer to as `id.name`."
 ALIKE = 3  # from so many columns on they share a head
 DOCS = Path(__file__).parent
 MAP = DOCS / "architecture.md"
@@ -183,7 +184,8 @@ def openapi() -> dict[str, Any]:
 def study_page() -> str:
     """The keys of a study file and of a protocol file."""
     study, protocol = parts.models()["study"], parts.models()["protocol"]
-    text = "A study file is YAML with these keys. `parley show schema` prints them as a JSON Schema for editors.\n\n"
+    text = "A study file is YAML with these keys. `parley show schema` prints them as a JSON Schema for editors. "
+    text += f"{UNSAID}\n\n"
     text += keys(study, leave_out=("schema_",))
     for title, model in STUDY_PARTS:
         text += f"\n## {title}\n\n{about(model)}\n\n{keys(model)}"
@@ -201,7 +203,9 @@ def _kinds_text() -> str:
 
 def steps_page() -> str:
     """Every kind of step."""
-    text = f"Every step has these keys, and those of its kind below.\n\n{keys(Step, leave_out=('step',))}"
+    text = (
+        f"Every step has these keys, and those of its kind below. {UNSAID} {GIVES}\n\n{keys(Step, leave_out=('step',))}"
+    )
     known = sorted(kinds().items())
     own = {name: rows(kind, [key for key in kind.model_fields if _differs(kind, key)]) for name, kind in known}
     uses = Counter((key, allowed, meaning) for one in own.values() for key, allowed, _, meaning in one)
@@ -233,7 +237,7 @@ def _differs(kind: type[Step], key: str) -> bool:
 def _roles(kind: type[Step], name: str) -> Iterator[str]:
     """What later steps can refer to, and what must be there, as the step's own code says it."""
     roles = (
-        ("provides", "Later steps can refer, as `id.name`, to"),
+        ("provides", "Gives"),
         ("requires", "Needs"),
         ("depends_on", "Must come after"),
     )
@@ -246,7 +250,8 @@ def _roles(kind: type[Step], name: str) -> Iterator[str]:
 def fields_page() -> str:
     """Every kind of question, and the named scales."""
     text = (
-        "The questions of a `survey`. Each has a key `type` with its kind, these keys, and those of its kind below.\n\n"
+        "The questions of a `survey`. Each has a key `type` with its kind, these keys, and those of its kind below. "
+        f"{UNSAID}\n\n"
     )
     text += keys(asked.Field)
     for kind in QUESTION_KINDS:
@@ -283,7 +288,8 @@ def instruments_page() -> str:
         "An instrument is a published questionnaire with its scoring. A survey asks it by `- instrument: NAME` among "
         f"its questions:\n\n{keys(InstrumentUse)}\n"
         "An instrument of your own is a file in a folder `instruments` beside the study; its keys are at the end of "
-        "this page. All items of a score must be answered unless it says otherwise.\n"
+        "this page. All items of a score must be answered unless it says otherwise. "
+        f"{UNSAID}\n"
     )
     for path in sorted(INSTRUMENTS.glob("*.yaml")):
         text += _instrument(Instrument.model_validate(read_yaml(path)))
@@ -454,7 +460,7 @@ def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _parameters(command: Any) -> list[Any]:
-    return [item for item in command.params if item.name != "help"]
+    return [item for item in command.params if item.opts[0] not in ("--help", "--json")]  # EVERY_COMMAND has these
 
 
 def _command(name: str, command: Any, shared: Sequence[str]) -> str:

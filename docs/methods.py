@@ -9,8 +9,8 @@ from app.ai_alone.methods.registry import METHODS
 def methods() -> str:
     """Every AI-alone method that comes with Parley."""
     text = (
-        "The methods by which `parley ai-alone run` asks models a study's questions. The first three have columns in "
-        "ChatBench's `ai_alone_answers.csv`; `parley ai-alone status` reports the outcomes of all methods.\n"
+        "The methods by which `parley ai-alone run` asks models a study's questions, with columns in "
+        "ChatBench's `ai_alone_answers.csv`.\n"
     )
     for name in registry.names():
         steps, own = METHODS.find(name).steps, METHODS.find(name).own

@@ -38,7 +38,7 @@ QUESTION = r"48 \div (2 + 6) \times 3"
 SAID = "Which step would you begin with, and why?"
 MOST_SCREENS = 60
 MOST_PEOPLE = 12
-MESSAGES = ("What is 48 ÷ (2 + 6) × 3, step by step?", "Are you sure? I would have multiplied first.")
+MESSAGE = "What is 48 ÷ (2 + 6) × 3, step by step?"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 GALLERY: Any = {"width": 1200, "height": 760}
 SIZES: dict[str, dict[str, Any]] = {
@@ -180,12 +180,11 @@ def ask(request: APIRequestContext, route: str, body: dict[str, Any]) -> dict[st
 
 
 def converse(page: Page) -> None:
-    """Say the messages, each after the reply to the one before."""
-    for number, message in enumerate(MESSAGES, 1):
-        page.locator("#box textarea").fill(message)
-        page.locator("#send").click()
-        page.locator("#chat .bot").nth(number - 1).wait_for()
-        page.wait_for_timeout(4000)
+    """Send the message, and wait for the reply."""
+    page.locator("#box textarea").fill(MESSAGE)
+    page.locator("#send").click()
+    page.locator("#chat .bot").wait_for()
+    page.wait_for_timeout(4000)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import grimp
 
 from docs.tables import filled
@@ -19,7 +21,9 @@ def rooms() -> str:
     for house in HOUSE:
         names = sorted({name for arrow in arrows for name in arrow if name.partition(".")[0] == house})
         lines += [f"  subgraph {house}", *(f"    {name}[{name.rpartition('.')[2]}]" for name in names), "  end"]
-    return "\n".join([*lines, *(f"  {one} --> {other}" for one, other in sorted(arrows)), "```"])
+    for one, group in groupby(sorted(arrows), key=lambda arrow: arrow[0]):
+        lines.append(f"  {one} --> {' & '.join(other for _, other in group)}")
+    return "\n".join([*lines, "```"])
 
 
 def _arrows() -> set[tuple[str, str]]:

@@ -27,7 +27,7 @@ TOP = {"SECURITY.md": "security.md", "CONTRIBUTING.md": "contributing.md", "CHAN
 """Pages at the top of the repository, and their names on the site."""
 COPIED = (".md", ".png", ".svg", ".css", ".json", ".html")
 GRAPH = re.compile(r"^```mermaid\n(?P<graph>[\s\S]*?)^```\n", re.M)
-ARROW = re.compile(r"^ *(\S+) --> (\S+)$", re.M)
+ARROWS = re.compile(r"^ *(\S+) --> (.+)$", re.M)
 LINK = re.compile(
     r"^```[\s\S]*?^```"  # code is no link
     r"|(?<=\n\n)(?: {4}.*\n)+"
@@ -76,10 +76,8 @@ def relinked(page: Path, places: Mapping[Path, Path]) -> str:
 
 def _listed(graph: re.Match[str]) -> str:
     """A Mermaid graph as a table of its arrows."""
-    to: dict[str, list[str]] = {}
-    for one, other in ARROW.findall(graph["graph"]):
-        to.setdefault(one, []).append(f"`{other}`")
-    return table(("from", "arrows to"), ((f"`{one}`", ", ".join(others)) for one, others in to.items()))
+    arrows = ((f"`{one}`", f"`{to.replace(' & ', '`, `')}`") for one, to in ARROWS.findall(graph["graph"]))
+    return table(("from", "arrows to"), arrows)
 
 
 def build(into: Path) -> int:

@@ -26,6 +26,7 @@ REFERRED = {
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
+UNSAID = "Where no kind is named, a value is a text, or `true` or `false` if the default is."
 LONGEST_DEFAULT = 80
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
@@ -72,8 +73,10 @@ def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: S
 def item(row: tuple[str, str, str, str]) -> str:
     """A line of the list for one key."""
     key, allowed, default, meaning = row
+    allowed = "" if allowed == "text" or default in ("`true`", "`false`") else allowed
     default = default if default in ("", "required") else f"default {default}"
-    return f"- `{key}` ({'; '.join(filter(None, (allowed, default)))}): {' '.join(meaning.split())}\n"
+    inside = "; ".join(filter(None, (allowed, default)))
+    return f"- `{key}`" + (f" ({inside})" if inside else "") + f": {' '.join(meaning.split())}\n"
 
 
 def kind(schema: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ def test_the_sizes_of_bodies_are_those_of_the_guide() -> None:
     guide = " ".join((ROOT / "docs/operator.md").read_text(encoding="utf-8").split())
     most = int(said("client_max_body_size").rstrip("k"))
     assert most * 1024 >= MOST_BODY
-    assert f"| a request's body | {MOST_BODY // 1024} kB;" in guide
+    assert f"Its body: {MOST_BODY // 1024} kB;" in guide
     assert f"bodies to {most} kB" in guide
 
 

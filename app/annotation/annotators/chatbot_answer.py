@@ -21,9 +21,8 @@ matter."""
 class ChatbotAnswer(Annotator):
     """The chatbot's answer: whether it attempted one, its value, and the option that it chose.
 
-    Both prompts are those of ChatBench's code, word for word (`extract_answer_from_conversation` in
-    analyze_results.py), with temperature 0 and without the correct answer. The prompt asks for `answer_val` and
-    `answer_letter` only where there are such; a reply without them has none.
+    Both prompts are those of ChatBench's code (`extract_answer_from_conversation` in analyze_results.py), with
+    temperature 0 and without the correct answer. A reply without `answer_val` and `answer_letter` has none.
     """
 
     system, describe_format, template = HELPER, False, CHATBOT_ANSWER

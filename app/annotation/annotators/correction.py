@@ -21,9 +21,9 @@ right? To ask again, to ask for an explanation or to doubt ("are you sure?") is 
 class Corrected(Annotator):
     """Corrections: whether the user corrected the chatbot, and how.
 
-    Both prompts are those of ChatBench's code, word for word (`classify_if_user_corrected_model` in
-    analyze_results.py); a conversation about no question has the same prompt without its first part. As there,
-    conversations of at most two messages are annotated as false without a call to a model.
+    Both prompts are those of ChatBench's code (`classify_if_user_corrected_model` in analyze_results.py); a
+    conversation about no question has the same without its first part. Conversations of at most two messages are
+    annotated as false without a call.
     """
 
     system, describe_format, template = HELPER, False, CORRECTED

@@ -23,9 +23,8 @@ An AI answer is one to the whole question; it is correct if it is the right answ
 class FirstPrompt(Annotator):
     """First prompts: how the first prompt relates to the question, how the AI answered, and who corrected whom.
 
-    The labels are those of ChatBench's Listing 5. One call asks for all of them; its prompt has the question, the
-    choices, the correct answer, the conversation and the selected answer. A conversation mirrors the benchmark if the
-    first question is near-exact, the AI answers, and the user submits that answer.
+    The labels are those of ChatBench's Listing 5. The prompt has the correct answer. A conversation mirrors the
+    benchmark if the first question is near-exact, the AI answers, and the user submits that answer.
     """
 
     shows_right_answer = True

@@ -37,8 +37,7 @@ Persons in the text of a problem are invented and do not count. Do not repeat an
 class PersonalData(Annotator):
     """Personal data: whether a participant's conversations contain any, by the GDPR's definition, and of what kind.
 
-    ChatBench's conversations were screened in this way before their release, participant by participant. The
-    annotation does not repeat the data; read the session to see them.
+    The annotation does not repeat the data; read the session to see them.
     """
 
     whole = True

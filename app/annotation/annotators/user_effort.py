@@ -19,11 +19,8 @@ How much did the person try to get help with the question?
 
 @annotator("user_effort")
 class UserEffort(Annotator):
-    """Effort: `tried`, `known` (the participant already had the answer) or `low effort`.
-
-    The instruction is that of ChatBench's dataset card, word for word; the system prompt and the way in which question
-    and conversation are quoted are those of the authors' other annotations. The reply is one of the words.
-    """
+    """Effort: `tried`, `known` (the participant already had the answer) or `low effort`, by the instruction of
+    ChatBench's dataset card."""
 
     system, describe_format, one_word = HELPER, False, "user_effort"
     template = EFFORT
