@@ -12,6 +12,7 @@
     ├── FormatUnknown            a researcher's move: name a form in which a report can be written
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
+    ├── MissingExtension         operator's move: install the extension that this belongs to
     ├── TrialError               a researcher's move: what a trial's plan or data lack for an estimate or a simulation
     ├── NotDelivered             operator's move: an alert could not be sent by a channel
     ├── DepositError             a researcher's move: an export may not, or could not, be deposited; what is there stays
@@ -82,6 +83,10 @@ class FormatUnknown(ParleyError):
 
 class PriceUnknown(ParleyError):
     """A budget was set for a model without a price."""
+
+
+class MissingExtension(ParleyError):
+    """The operator's move: what was asked for belongs to an extension that is not installed."""
 
 
 class TrialError(ParleyError):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from app.errors import MissingExtension
 from problems.plugins import Registry
 
 Place = str
@@ -68,3 +69,13 @@ def imported(place: Place) -> Any:
 def hooked(hook: str) -> Iterator[Any]:
     """The function of each extension that has this hook."""
     return (imported(extension.hooks[hook]) for extension in extensions() if hook in extension.hooks)
+
+
+def needed(hook: str, owner: str) -> Any:
+    """The function that an extension has for this hook; raises MissingExtension if the `owner` is not there."""
+    found = next(hooked(hook), None)
+    if found is None:
+        raise MissingExtension(
+            f"This needs Parley's extension {owner!r} (app/extensions/{owner}), which is not installed."
+        )
+    return found

@@ -43,6 +43,13 @@ class FieldAgreement:
     """The alpha among people, if several labelled the same conversations."""
 
 
+def agreement_of(
+    field: str, pairs: Sequence[tuple[str, str, str, str]], options: Sequence[str]
+) -> FieldAgreement | None:
+    """The agreement on a field, from the fields of each Pair."""
+    return verified(field, [Pair(*pair) for pair in pairs], options)
+
+
 def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> FieldAgreement | None:
     """The agreement on a field; without `options` (free text) the share of equal labels alone. None without labels."""
     if not pairs:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 
@@ -44,6 +44,7 @@ from app.cli.session import act_on
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
+from app.extension import needed
 from app.studies.loader import load_study, read_yaml
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
@@ -56,9 +57,6 @@ from storage.registers.label_samples import LabelSample, record_label_sample
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
-
-if TYPE_CHECKING:
-    from app.analysis.annotator_agreement import FieldAgreement
 
 REPLY_TOKENS = 60
 MOST_WHYS = 5
@@ -256,10 +254,9 @@ def _annotated(
     return pairs
 
 
-def _verified(one: AnswerPairs) -> FieldAgreement | None:
-    from app.analysis.annotator_agreement import Pair, verified
-
+def _verified(one: AnswerPairs) -> Any:
     if not one.field.compared:
         return None
     options = tuple(one.field.options) if one.field.closed else ()
-    return verified(one.field.name, [Pair(*pair) for pair in one.pairs], options)
+    verify = needed("annotator_agreement", "analysis")
+    return verify(one.field.name, one.pairs, options)

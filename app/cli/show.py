@@ -35,6 +35,7 @@ from app.cli.printing import echo, err, iso, progress_bar, show, warn, warn_of_r
 from app.clock import SystemClock
 from app.config import settings as configuration
 from app.errors import SettingsError
+from app.extension import hooked
 from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
 from app.studies.page_texts import texts_of_problems
@@ -158,14 +159,12 @@ def _trial(database: Database, study: str) -> dict[str, Any]:
     events = plan_events(database, study)
     if not events.preregistrations:
         return {}
-    from app.analysis.trial.deviations import deviations
-
     unplanned = sum(look.number is None for look in events.looks)
     return {
         "preregistered": iso(events.preregistrations[0].at_us),
         "planned_looks": len(events.looks) - unplanned,
         "unplanned_looks": unplanned,
-        "deviations": [one.what for one in deviations(database, study)],
+        "deviations": [one.what for deviations in hooked("deviations") for one in deviations(database, study)],
     }
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from experiments.events import Event
@@ -29,6 +30,19 @@ from experiments.study.location import Location, State
 from experiments.study.step import Step
 from experiments.study.study import Study
 
+FLAGS: Mapping[str, str] = MappingProxyType(
+    {
+        "too_fast": "had screens completed faster than anyone can read",
+        "one_word": "had mostly one-word messages to a model",
+        "straight_lined": "gave the same rating throughout",
+        "missed_check": "failed an attention check",
+        "leak": "had a reply that revealed which model wrote it",
+        "unattended": "had a screen that ran out of time with nobody there",
+        "same_id": "used a recruiter ID that another session had used",
+        "unreadable_id": "started from a link whose ID could not be taken",
+    }
+)
+"""The flags, each with what it says of a session."""
 LEAK = "leak"
 SAME_ID = "same_id"
 UNREADABLE_ID = "unreadable_id"

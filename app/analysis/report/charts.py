@@ -26,32 +26,10 @@ from app.analysis.estimates import (
 from app.analysis.report.arrangement import grid_places
 from app.analysis.report.published_comparison import FigureComparison
 from app.errors import SettingsError
+from app.rendering.chart_style import COLOURS, CONFIG, DASHES, INK, Spec
 from problems.errors import install_line
 
-Spec = Mapping[str, Any]
 INSTALL = f"Figures need a package that is not installed: {install_line('charts')}"
-INK, LINE = "#6b7280", "#8884"
-# Legible on light and on dark backgrounds.
-COLOURS = ("#2a8391", "#c2703d", "#6b64b8", "#7d8f2e", "#b04a6e", "#5f6b76")
-# Distinguishable with colour blindness, and in greyscale.
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 3], [1, 2])
-CONFIG: Spec = {
-    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "domainColor": LINE,
-        "gridColor": LINE,
-        "labelColor": INK,
-        "labelLimit": 220,
-        "tickColor": LINE,
-        "titleColor": INK,
-        "titleFontWeight": "normal",
-    },
-    "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "title": None},
-    "legend": {"labelColor": INK, "labelLimit": 260, "orient": "top", "title": None, "titleColor": INK},
-    "range": {"category": list(COLOURS), "symbol": list(SHAPES)},
-}
 WIDTH, ROW_PX, AXIS_PX = 640, 34, 24
 DENSE_PX, MOST_ROWS = 15, 60
 # A row of a chart that has several estimates in each; a chart of more rows is not legible.

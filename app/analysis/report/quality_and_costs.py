@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from app.analysis.chatbench.accuracy import ATTENTION, TABLE
 from app.analysis.data_frames import SESSION, frame
+from experiments.views.quality_flags import FLAGS
 from storage.db.engine import Database
 from storage.log.seats import query_params
 from storage.registers.origins import Origin
@@ -16,18 +16,6 @@ from storage.reports.blinding import ALL, blinding
 from storage.reports.costs import Cost, costs
 from storage.reports.monitoring.sessions import flag_counts, session_groups
 
-FLAGS: Mapping[str, str] = MappingProxyType(
-    {
-        "too_fast": "had screens completed faster than anyone can read",
-        "one_word": "had mostly one-word messages to a model",
-        "straight_lined": "gave the same rating throughout",
-        "missed_check": "failed an attention check",
-        "leak": "had a reply that revealed which model wrote it",
-        "unattended": "had a screen that ran out of time with nobody there",
-        "same_id": "used a recruiter ID that another session had used",
-        "unreadable_id": "started from a link whose ID could not be taken",
-    }
-)
 EVERYBODY = (
     "Model calls of all sessions of the study: those of participants, pilot sessions and simulated participants."
 )

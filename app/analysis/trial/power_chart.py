@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.analysis.report.charts import CONFIG, INK, PER_CENT, WIDTH, Spec, nominal
+from app.analysis.report.charts import PER_CENT, WIDTH, nominal
 from app.analysis.trial.power import PowerPoint
+from app.rendering.chart_style import CONFIG, INK, Spec
 
 TARGETS = (80, 90)
 

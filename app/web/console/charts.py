@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from gradio.components.plot import PlotData
 
-from app.analysis.report.charts import CONFIG, Spec
+from app.rendering.chart_style import CONFIG, Spec
 from storage.reports.monitoring.sessions import HourCount
 
 SAVE = {"export": True, "source": False, "compiled": False, "editor": False}

@@ -8,7 +8,6 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.analysis.report.quality_and_costs import FLAGS
 from app.web.console.charts import arrivals_chart
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -18,6 +17,7 @@ from app.web.console.tab import LocationValues, TabLocation, html_part
 from app.web.link_problem_texts import problem_rows
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.study import Study
+from experiments.views.quality_flags import FLAGS
 from storage.log.seats import cell_key
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import ONLY_NAMED, Origin

@@ -17,9 +17,8 @@ from app.analysis.estimates import format_interval, format_value
 from app.analysis.report.charts import forest_chart
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import SURVEY, Results, results
-from app.analysis.trial.deviations import deviations
-from app.analysis.trial.looks import look
 from app.errors import TrialError
+from app.extension import hooked, needed
 from app.use_cases.outcome_lock import locked_for, look_is_due, open_again, peek
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import chart_or_note
@@ -28,7 +27,6 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import LocationValues, TabLocation, html_part, text
 from storage.registers.origins import ORIGINS
-from storage.registers.plan_events import plan_events
 from storage.reports.analysis_data import data_version, origins_of
 
 MOST_REASON = 500
@@ -114,6 +112,7 @@ class ResultsTab:
 
     def _take_look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Take the next planned look; what it shows is in the history of the plan."""
+        look = needed("take_look", "trials")
         look(self._desk.database, study, visitor.name, self._desk.clock.now_us(), secret=self._desk.secret)
         self._desk.audit(visitor, "took a planned look at outcomes", study)
         return self._results_page(visitor, study, _valid_origin(origin))
@@ -135,7 +134,7 @@ class ResultsTab:
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _valid_origin(origin), seen)
 
     def _results_page(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        history = self._plan_history(study)
+        history = "".join(shown(self._desk, study) for shown in hooked("plan_history"))
         if why := self._locked(visitor, study, origin):
             return {
                 **{part: gr.update(visible=False) for figure in self._figures for part in figure},
@@ -150,14 +149,6 @@ class ResultsTab:
                 self._timer: gr.update(active=False),
             }
         return {**self._painted(study, origin, self._latest.get((study, origin))), self._history: history}
-
-    def _plan_history(self, study: str) -> str:
-        """The preregistration, looks and deviations of a trial; empty for other studies."""
-        events = plan_events(self._desk.database, study)
-        if not events.preregistrations:
-            return ""
-        found = deviations(self._desk.database, study)
-        return self._desk.html("results_plan.html.j2", study=study, events=events, deviations=found)
 
     def _locked(self, visitor: CurrentUser, study: str, origin: str) -> str:
         return locked_for(self._desk.database, study, origin, visitor.name, self._desk.clock.now_us())
