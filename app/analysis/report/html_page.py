@@ -16,6 +16,7 @@ from app.analysis.report.build import Report, flow_stages
 from app.analysis.report.document import MANY
 from app.analysis.report.quality_and_costs import money
 from app.errors import SettingsError
+from app.rendering.chart_style import Spec
 
 
 def html(report: Report) -> str:
@@ -47,7 +48,7 @@ def _images(report: Report) -> Callable[[Finding], Sequence[tuple[str, str]]]:
     turns = [finding.name for finding in findings if finding.name.startswith(charts.BY_TURN)]
 
     def images(finding: Finding) -> Sequence[tuple[str, str]]:
-        found: list[tuple[charts.Spec | None, str]] = []
+        found: list[tuple[Spec | None, str]] = []
         if finding.name == "chatbench.accuracy":
             found.append((charts.accuracy_chart(finding.estimates, published), "Accuracy by dataset and model"))
         elif turns[:1] == [finding.name]:

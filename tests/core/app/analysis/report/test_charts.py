@@ -12,10 +12,11 @@ import pytest
 
 from app.analysis.estimates import Finding, Scatter, ScatterPoint, Unit
 from app.analysis.intervals import Interval
-from app.analysis.report.charts import Spec, accuracy_chart, forest_chart, scatter_chart, svg, turns_chart
+from app.analysis.report.charts import accuracy_chart, forest_chart, scatter_chart, svg, turns_chart
 from app.analysis.report.published_comparison import PublishedPaper, compare_with_published
 from app.analysis.trial.power import PowerPoint
 from app.analysis.trial.power_chart import power_chart
+from app.rendering.chart_style import Spec
 from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding
 
 FIRST = accuracy().estimates[0].name
