@@ -41,6 +41,8 @@ def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None
     if ada.at("study").locator("input").input_value() != study:
         ada.choose("study", study)
     ada.open(tab)
+    if ada.at("session-back").is_visible():  # a replay hides the list
+        ada.press("session-back")
     if tab == "Sessions":
         ada.choose("sessions-origin", "simulated")
     if part and tab == "Sessions":

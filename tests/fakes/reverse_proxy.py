@@ -1,7 +1,7 @@
 """A reverse proxy that serves several servers below paths of one host, in a thread of its own.
 
-It does what nginx, Traefik and others do with `/study/`: takes the path off, or leaves it there; and it passes on what
-comes as it comes. Requests for a path that belongs to no server are kept in `strays`: a link that left its path.
+It leaves the path on, and passes on what comes as it comes. Requests for a path that belongs to no server are kept in
+`strays`: a link that left its path.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ PIECE = 65_536
 
 @dataclass
 class ReverseProxy:
-    """Servers by the path below which each is found; `strips` if the path is taken off."""
+    """Servers by the path below which each is found."""
 
-    strips: bool
     port: int = 0
     servers: dict[str, int] = field(default_factory=dict)
     strays: list[str] = field(default_factory=list)
@@ -35,7 +34,7 @@ class ReverseProxy:
         self._open.add(writer)
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             first, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
-            method, target, version = first.decode("latin-1").split(" ")
+            target = first.decode("latin-1").split(" ")[1]
             path = target.partition("?")[0]
             self.paths.append(path)
             prefix = next((one for one in self.servers if path == one or path.startswith(f"{one}/")), None)
@@ -43,9 +42,7 @@ class ReverseProxy:
                 self.strays.append(target)
                 writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             else:
-                target = target.removeprefix(prefix) if self.strips else target
-                target = target if target.startswith("/") else f"/{target}"
-                await self._pass_on(f"{method} {target} {version}", prefix, rest, reader, writer)
+                await self._pass_on(first, prefix, rest, reader, writer)
             await writer.drain()
         await self.close(writer)
 
@@ -57,13 +54,13 @@ class ReverseProxy:
                 await writer.wait_closed()
 
     async def _pass_on(
-        self, first: str, prefix: str, rest: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, first: bytes, prefix: str, rest: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         kept = [line for line in rest.split(b"\r\n") if line and not line.lower().startswith(b"connection:")]
         added = [b"connection: close", f"x-forwarded-prefix: {prefix}".encode(), b"x-forwarded-proto: http"]
         back, there = await asyncio.open_connection("127.0.0.1", self.servers[prefix])
         self._open.add(there)
-        there.write(b"\r\n".join([first.encode("latin-1"), *kept, *added, b"", b""]))
+        there.write(b"\r\n".join([first, *kept, *added, b"", b""]))
         sends = asyncio.create_task(_pump(reader, there))
         try:
             await _pump(back, writer)
@@ -80,9 +77,9 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
             await sink.drain()
 
 
-def reverse_proxy(*, strips: bool) -> AbstractContextManager[ReverseProxy]:
+def reverse_proxy() -> AbstractContextManager[ReverseProxy]:
     """A proxy that runs until the block ends; its servers can be named once it runs."""
-    return aside(_listening(ReverseProxy(strips)))
+    return aside(_listening(ReverseProxy()))
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Parley below a path of a host name, behind a proxy that takes the path off and behind one that leaves it there."""
+"""Parley below a path of a host name, behind a proxy that leaves the path on, and nginx as the guide has it."""
 
 from __future__ import annotations
 
@@ -25,19 +25,14 @@ from tests.fakes.reverse_proxy import ReverseProxy, reverse_proxy
 from tests.fakes.served import SECRET, Process, serving, settings_for
 
 pytestmark = pytest.mark.anyio
-leaving_proxy = pytest.mark.parametrize(
-    "strips", [pytest.param(True, marks=pytest.mark.soak), False], ids=["stripped", "left"]
-)
-"""The proxy that leaves the path on, so that Parley takes it off; with --soak also the one that strips it."""
 
 
 @pytest.fixture
-def proxy(strips: bool) -> Iterator[ReverseProxy]:
-    with reverse_proxy(strips=strips) as found:
+def proxy() -> Iterator[ReverseProxy]:
+    with reverse_proxy() as found:
         yield found
 
 
-@leaving_proxy
 async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, proxy: ReverseProxy) -> None:
     settings = settings_for(tmp_path, public_url=proxy.url("/study"))
     async with serving(settings, studies.demo(tmp_path)) as served:
@@ -59,7 +54,6 @@ async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, 
     assert any(path.endswith("/api/reply") for path in proxy.paths), "a reply was streamed"
 
 
-@leaving_proxy
 async def test_the_console_is_below_a_path_of_its_own(tmp_path: Path, proxy: ReverseProxy) -> None:
     console = Process(tmp_path, (), env={"PARLEY_CONSOLE_URL": proxy.url("/console")}, command="console")
     with ada_and_bob(console.database_url):
@@ -185,15 +179,7 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("path", "trusted"),
-    [
-        ("/study", ""),
-        ("", "127.0.0.1"),
-        pytest.param("", "", marks=pytest.mark.soak),
-        pytest.param("/study", "127.0.0.1", marks=pytest.mark.soak),
-    ],
-)
+@pytest.mark.parametrize(("path", "trusted"), [("/study", ""), ("", "127.0.0.1")])
 async def test_who_claims_another_prefix_host_or_path_gains_nothing(path: str, trusted: str, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, public_url=f"http://lab.example.org{path}", trusted_proxies=trusted)
     async with serving(settings, studies.chat(tmp_path)) as served:
