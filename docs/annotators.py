@@ -13,7 +13,6 @@ NONE = Conversation("", ConversationRef(), ())
 
 
 def annotators() -> str:
-    """Every annotator that comes with Parley."""
     text = (
         "`parley annotate run STUDY --annotator NAME` asks a model about finished conversations. A field that holds an "
         "answer to the question also accepts the question's options.\n"

@@ -14,7 +14,6 @@ VARIANTS = (
 
 
 def figures() -> str:
-    """Every pattern of names, with its meaning."""
     text = (
         "The figures of `parley report STUDY --format json`, by name. Names are stable, so programs can rely on them. "
         "`<>` marks a value of the data; dots and blanks in it become `_`. Each figure has its `value`, the ends of "
@@ -36,7 +35,6 @@ def figures() -> str:
 
 
 def _without_variant(what: str) -> str:
-    """What a figure is, without what the variant's own name says."""
     for variant in VARIANTS:
         what = what.removesuffix(variant)
     return what

@@ -132,12 +132,10 @@ def files() -> dict[Path, str]:
 
 
 def stale() -> list[Path]:
-    """The generated files that are missing or not what the code says now."""
     return [path for path, text in files().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the files, or check them."""
     if "--check" in arguments:
         for path in (old := stale()):
             print(f"{path.relative_to(DOCS.parent)} is not up to date: python -m docs.generate", file=sys.stderr)
@@ -182,7 +180,6 @@ def openapi() -> dict[str, Any]:
 
 
 def study_page() -> str:
-    """The keys of a study file and of a protocol file."""
     study, protocol = parts.models()["study"], parts.models()["protocol"]
     text = "A study file is YAML with these keys. `parley show schema` prints them as a JSON Schema for editors. "
     text += f"{UNSAID}\n\n"
@@ -202,7 +199,6 @@ def _kinds_text() -> str:
 
 
 def steps_page() -> str:
-    """Every kind of step."""
     text = (
         f"Every step has these keys, and those of its kind below. {UNSAID} {GIVES}\n\n{keys(Step, leave_out=('step',))}"
     )
@@ -248,7 +244,6 @@ def _roles(kind: type[Step], name: str) -> Iterator[str]:
 
 
 def fields_page() -> str:
-    """Every kind of question, and the named scales."""
     text = (
         "The questions of a `survey`. Each has a key `type` with its kind, these keys, and those of its kind below. "
         f"{UNSAID}\n\n"
@@ -283,7 +278,6 @@ def protocols_page() -> str:
 
 
 def instruments_page() -> str:
-    """Every instrument that comes with Parley, and the keys of an instrument's file."""
     text = (
         "An instrument is a published questionnaire with its scoring. A survey asks it by `- instrument: NAME` among "
         f"its questions:\n\n{keys(InstrumentUse)}\n"
@@ -326,7 +320,6 @@ def _points(scale: Points) -> str:
 
 
 def columns_page() -> str:
-    """What all released tables have in common, and a link to the columns of each schema."""
     text = (
         "The tables that grow while people take part, with the released files' names, columns and order. In the "
         "database each has five more columns, which exports leave out: `_study`; `_session` (empty if a row belongs "
@@ -343,7 +336,6 @@ def columns_page() -> str:
 
 
 def _columns_of(name: str) -> str:
-    """Every column of a released schema."""
     schema = schemas()[name]
     parts = [
         (one.name, f"Released as {', '.join(f'`{one.path(part)}`' for part in one.parts)}.", one.columns)
@@ -353,7 +345,6 @@ def _columns_of(name: str) -> str:
 
 
 def _tidy_columns() -> str:
-    """Every column of the tidy tables."""
     text = (
         f"The tables of `parley export STUDY --schema {tidy.NAME}`, made from the events of any study; they are in no "
         "database. `sessions` has a further column for each factor, and for a participant's id in each further schema "
@@ -418,7 +409,6 @@ def _in_brackets(column: Column) -> str:
 
 
 def settings_page() -> str:
-    """Every setting."""
     text = (
         "Set them in the environment or in a file `.env`; the environment wins. `parley show settings` prints them.\n\n"
     )
@@ -438,7 +428,6 @@ EVERY_COMMAND = """\
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, in the order of `parley --help`."""
     group: Any = typer.main.get_command(command_line)
     known = {
         panel: [one for name in names for one in _commands(name, group.commands[name])]
@@ -453,7 +442,6 @@ def commands_page() -> str:
 
 
 def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """A command by its name, and after a group its own commands."""
     yield name, command
     for inner, part in getattr(command, "commands", {}).items():
         yield f"{name} {inner}", part
@@ -495,7 +483,6 @@ def _parameter(item: Any) -> str:
 
 
 def decisions_page() -> str:
-    """The decisions in order, by their headings."""
     text = "Choices against alternatives: the question, the options, what was measured, and what was chosen.\n\n"
     for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
         heading = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")

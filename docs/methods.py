@@ -7,7 +7,6 @@ from app.ai_alone.methods.registry import METHODS
 
 
 def methods() -> str:
-    """Every AI-alone method that comes with Parley."""
     text = (
         "The methods by which `parley ai-alone run` asks models a study's questions, with columns in "
         "ChatBench's `ai_alone_answers.csv`.\n"

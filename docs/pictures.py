@@ -52,7 +52,6 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Serve the studies and take the pictures."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=ARGUMENTS
@@ -67,7 +66,6 @@ def main() -> None:
 
 
 def readme(browser: Browser) -> None:
-    """The demo's chat, in each size."""
     session = found(browser)
     for name, size in SIZES.items():
         context = browser.new_context(color_scheme="light", storage_state=session, **size)
@@ -174,7 +172,6 @@ def walk(request: APIRequestContext) -> bool:
 
 
 def ask(request: APIRequestContext, route: str, body: dict[str, Any]) -> dict[str, Any]:
-    """What the participant API answers."""
     answer = request.post(f"{URL}/api/{route}", data={**body, "view": "screen"})
     return dict(json.loads(answer.text()))
 

@@ -59,5 +59,4 @@ def _reached(start: str, arrows: set[tuple[str, str]]) -> set[str]:
 
 
 def drawn(page: str) -> str:
-    """The page with the picture between its marks."""
     return filled(page, "rooms", rooms())

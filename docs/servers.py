@@ -12,12 +12,10 @@ HEAD = ("server", "`backend` and `server`", "`url`", "`key`", "`model`")
 
 
 def listed(page: str) -> str:
-    """The page with the table between its marks."""
     return filled(page, "servers", servers().rstrip())
 
 
 def servers() -> str:
-    """A row for each server: first what has settings of its own, then those of PARLEY_MODEL_SERVERS."""
     own = (
         ("OpenAI", "`openai`", "(built in)", f"`{env_name('openai_api_key')}`", "`gpt-4o-2024-11-20`"),
         ("Anthropic", "`anthropic`", "(built in)", f"`{env_name('anthropic_api_key')}`", "`claude-sonnet-4-5`"),

@@ -38,7 +38,6 @@ LINK = re.compile(
 
 
 def sources() -> Iterator[tuple[Path, Path]]:
-    """Each file of the site: where it is in the repository, and where among the copies."""
     for path in sorted(DOCS.rglob("*")):
         if path.suffix in COPIED:
             yield path, path.relative_to(DOCS)
@@ -89,7 +88,6 @@ def build(into: Path) -> int:
 
 
 def main() -> int:
-    """Build the site and say how to read it."""
     shutil.rmtree(BUILD / "site", ignore_errors=True)
     if code := build(BUILD):
         return code

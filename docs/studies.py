@@ -36,7 +36,6 @@ def entries() -> tuple[Mapping[str, Any], ...]:
 
 
 def gallery() -> str:
-    """The page: each study with its picture and its file."""
     return BEFORE + "\n".join(map(_study, entries()))
 
 

@@ -32,12 +32,10 @@ PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
 
 def about(thing: Any) -> str:
-    """A class's docstring in one line."""
     return " ".join((thing.__doc__ or "").split())
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
     lines = [f"| {' | '.join(map(_cell, row))} |\n" for row in (head, *rows)]
     return "".join([lines[0], f"|{'---|' * len(head)}\n", *lines[1:]])
 
@@ -71,7 +69,6 @@ def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: S
 
 
 def item(row: tuple[str, str, str, str]) -> str:
-    """A line of the list for one key."""
     key, allowed, default, meaning = row
     allowed = "" if allowed == "text" or default in ("`true`", "`false`") else allowed
     default = default if default in ("", "required") else f"default {default}"
@@ -80,7 +77,6 @@ def item(row: tuple[str, str, str, str]) -> str:
 
 
 def kind(schema: Mapping[str, Any]) -> str:
-    """In words, what JSON Schema allows."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return REFERRED.get(name, re.sub("(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Spec")).lower())
