@@ -54,6 +54,8 @@ events = Table(
     Index("ix_event_finished", "stream", sqlite_where=FINISHED, postgresql_where=FINISHED),
     Index("ix_event_began", "stream", sqlite_where=BEGAN, postgresql_where=BEGAN),
 )
+EVENT = (events.c.seq, events.c.at_us, events.c.by, events.c.path, events.c.kind, events.c.data, events.c.key)
+"""The columns that an Event is made of."""
 
 studies = Table(
     "study",

@@ -63,10 +63,6 @@ class RestoreResult:
     """Whether there was a checksum to compare it with."""
 
 
-def _silent(done: int, total: int) -> None:
-    pass
-
-
 def sqlite_file(url: str) -> Path:
     """The file of an SQLite database; raises StorageError that says what to use for another."""
     file = sqlite_path(url)
@@ -78,7 +74,7 @@ def sqlite_file(url: str) -> Path:
     return file
 
 
-def back_up(file: Path, to: Path, on_progress: OnProgress = _silent) -> BackupCheck:
+def back_up(file: Path, to: Path, on_progress: OnProgress = lambda done, total: None) -> BackupCheck:
     """Copy a database as it is now into a new file, and check the copy; others may write meanwhile."""
     if not file.is_file():
         raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
@@ -98,7 +94,7 @@ def back_up(file: Path, to: Path, on_progress: OnProgress = _silent) -> BackupCh
 
 
 def restore(
-    backup: Path, file: Path, aside: Path, on_progress: OnProgress = _silent, *, unsummed: bool = False
+    backup: Path, file: Path, aside: Path, on_progress: OnProgress = lambda done, total: None, *, unsummed: bool = False
 ) -> RestoreResult:
     """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use.
 

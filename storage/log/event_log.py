@@ -245,9 +245,7 @@ def last_seq(engine: Engine, stream: str) -> int:
 
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
     """All events of a stream in their order, as a connection sees them."""
-    t = tables.events.c
-    columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
-    found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
+    found = connection.execute(select(*tables.EVENT).where(_event.stream == stream).order_by(_event.seq))
     return tuple(Event(*row) for row in found)
 
 

@@ -59,8 +59,7 @@ def row_of(data: Mapping[str, Any]) -> ReleasedRow:
 
 def recorded_rows(connection: Connection, stream: str) -> list[ReleasedRow]:
     t = tables.events.c
-    columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
-    wanted = select(*columns).where(t.stream == stream, t.kind.in_(("recorded", ANNOTATED))).order_by(t.seq)
+    wanted = select(*tables.EVENT).where(t.stream == stream, t.kind.in_(("recorded", ANNOTATED))).order_by(t.seq)
     return list(rows_of_events(Event(*row) for row in connection.execute(wanted)).values())
 
 

@@ -25,8 +25,7 @@ from storage.registers.imported_rows import study_stream
 
 Made = TypeVar("Made")
 _fact = tables.events.c
-_EVENT = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
-_DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
+_DECIDED = select(*tables.EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
 
 
 def operations_of(database: Database, study: str) -> StudyStatus:
@@ -48,7 +47,7 @@ def operations_in(connection: Connection, study: str) -> StudyStatus:
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
     streams = {study_stream(study): study for study in studies}
-    wanted = select(_fact.stream, *_EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
+    wanted = select(_fact.stream, *tables.EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
     found: dict[str, list[Event]] = {study: [] for study in studies}
     for stream, *fact in connection.execute(wanted.order_by(_fact.stream, _fact.seq)):
         found[streams[stream]].append(Event(*fact))

@@ -190,8 +190,7 @@ Found = Mapping[tuple[str, ConversationRef], Event]
 
 def annotated_in(database: Database, study: str, annotator: str, model: str | None = None) -> Found:
     """The newest finding of an annotator about each conversation of a study, by its stream; of one model if named."""
-    columns = (_fact.stream, _fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
-    joined = select(*columns).join(tables.sessions, _session.stream == _fact.stream)
+    joined = select(_fact.stream, *tables.EVENT).join(tables.sessions, _session.stream == _fact.stream)
     query = joined.where(_session.study == study, _fact.kind == ANNOTATED).order_by(_fact.stream, _fact.seq)
     with database.connect() as connection:
         rows = connection.execute(query).all()

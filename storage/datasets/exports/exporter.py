@@ -41,11 +41,9 @@ OnRows = Callable[[str, int], None]
 """Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
 
 
-def _nobody(path: str, rows: int) -> None:
-    """Ignore progress."""
-
-
-def export(database: Database, request: ExportRequest, folder: Path, on_rows: OnRows = _nobody) -> ExportManifest:
+def export(
+    database: Database, request: ExportRequest, folder: Path, on_rows: OnRows = lambda path, rows: None
+) -> ExportManifest:
     """Write a study's files and their description; a StorageError names what can be exported instead."""
     try:
         return _export(database, request, folder, on_rows)

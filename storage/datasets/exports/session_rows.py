@@ -109,8 +109,7 @@ class SessionRows:
             records = _by_stream(connection, _of(tables.telemetry, streams)) if self.table.name == "timings" else {}
             attempts = _by_stream(connection, attempts_of(streams)) if self.table.name == "model_calls" else {}
             for found in page:
-                session_events = events.get(found.stream, [])
-                state = fold(_event(row) for row in session_events)
+                state = fold(_event(*row) for row in events.get(found.stream, ()))
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
                     page_told = by_path(row._asdict() for row in records.get(found.stream, ()))
@@ -144,12 +143,11 @@ def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Fou
 
 
 def _events(streams: Sequence[str]) -> Select[Any]:
-    columns = (_fact.stream, _fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
-    return select(*columns).where(_fact.stream.in_(streams)).order_by(_fact.stream, _fact.seq)
+    return select(_fact.stream, *tables.EVENT).where(_fact.stream.in_(streams)).order_by(_fact.stream, _fact.seq)
 
 
-def _event(row: Found) -> Event:
-    return Event(row.seq, row.at_us, row.by, row.path, row.kind, row.data, row.key)
+def _event(_: str, *columns: Any) -> Event:
+    return Event(*columns)
 
 
 def _of(table: Table, streams: Sequence[str]) -> Select[Any]:

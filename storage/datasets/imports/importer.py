@@ -43,12 +43,8 @@ class Imported:
     new: int
 
 
-def _silent(path: Path, done: int) -> None:
-    """Ignore progress."""
-
-
 def import_files(
-    database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = _silent
+    database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = lambda path, done: None
 ) -> list[Imported]:
     """Record the files of a release.
 
@@ -97,7 +93,7 @@ def _import(recorder: Recorder, found: ReleaseFile, faults: list[CellDeviation],
 
 
 def deviations(
-    schema: str, paths: Sequence[Path], progress: Progress = _silent
+    schema: str, paths: Sequence[Path], progress: Progress = lambda path, done: None
 ) -> Iterator[ReleaseFile | CellDeviation]:
     """Yield each file of a release, followed by its deviations, including those between the cells of a row."""
     for found in find_files(schema_of(schema), paths):
