@@ -74,11 +74,7 @@ class Away:
 
 
 WAYS: dict[str, Callable[[Away, HttpBot], Awaitable[HttpBot]]] = {
-    "reload": Away.reload,
-    "back": Away.back,
-    "reopen": Away.reopen,
-    "second tab": Away.second_tab,
-    "second device": Away.second_device,
+    way.__name__: way for way in (Away.reload, Away.back, Away.reopen, Away.second_tab, Away.second_device)
 }
 
 
