@@ -27,7 +27,7 @@ IDENTITY = re.compile(rb"zqcanary|zqsubmission|participant_identity|gAAAAA", re.
 """The ids, the table that holds them, and how what is sealed there begins."""
 VALUES = {"session": "1", "study": "short", "said": "to see", "person": PEOPLE[0]}
 """What is asked with, by the last word of a component's elem_id."""
-FEWEST_EVENTS = 100
+FEWEST_EVENTS = 60
 TELLING = (("session-reveal", "click"), ("sessions-find", "click"), ("session-person-data", "click"))
 """The events that tell an owner of a person."""
 
