@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
@@ -93,31 +93,49 @@ class Book:
 
     def table(self, name: str) -> Table:
         with self._reader.archive.open(self._parts[name]) as xml:
-            sheet = Sheet(self._rows(name), _not_calculated(xml), str(self._path))
+            about = SheetXml.of(xml)
+        sheet = Sheet(self._rows(name), about.not_calculated, str(self._path))
         table = of_records(sheet.records, str(self._path))
         others = [other for other in self._sheets if other != name]
         told = (
             f"the sheet {name!r} was read, and not {', '.join(map(repr, others))}; another: `columns: {{sheet: NAME}}`"
         )
         notes = [told] if others else []
-        return replace(table, notes=(*notes, *sheet.notes, *table.notes), sheets=(name, *others))
+        return replace(table, notes=(*notes, *sheet.notes, *about.notes, *table.notes), sheets=(name, *others))
 
 
 def _asks(columns: Sequence[str], question: str) -> bool:
     return question in columns if question else any(plain_name(name) in QUESTION for name in columns)
 
 
-def _not_calculated(xml: Any) -> set[str]:
-    """The formulas of a sheet that have no value, which `openpyxl` does not say while it reads row by row."""
-    found = set()
-    for _, element in iterparse(xml):  # noqa: S314  # expat refuses entities that unfold without end
-        kind = element.tag.rpartition("}")[2]
-        if kind == "c" and element.get("t") != "str" and element.find("{*}f") is not None:
-            if not element.findtext("{*}v"):
-                found.add(element.get("r", ""))
-        elif kind == "row":
-            element.clear()
-    return found
+@dataclass(slots=True)
+class SheetXml:
+    """What `openpyxl` does not say while it reads row by row: formulas without a value, hidden rows and columns."""
+
+    not_calculated: set[str] = field(default_factory=set)
+    rows: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, xml: Any) -> SheetXml:
+        found = cls()
+        for _, element in iterparse(xml):  # noqa: S314  # expat refuses entities that unfold without end
+            kind, hidden = element.tag.rpartition("}")[2], element.get("hidden") in ("1", "true")
+            if kind == "c" and element.get("t") != "str" and element.find("{*}f") is not None:
+                if not element.findtext("{*}v"):
+                    found.not_calculated.add(element.get("r", ""))
+            elif kind == "col" and hidden:
+                first, last = element.get("min", ""), element.get("max", "")
+                found.columns.append(first if first == last else f"{first} to {last}")
+            elif kind == "row":
+                found.rows += [element.get("r", "")] if hidden else []
+                element.clear()
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        hidden = (("row", self.rows), ("column", self.columns))
+        return [f"hidden, and read as well: {_listed(what, some)}" for what, some in hidden if some]
 
 
 class Sheet:

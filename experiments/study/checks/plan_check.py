@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import ceil
 
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.cells import factor_values
+from experiments.study.cells import cells, factor_values
 from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Number, Slider
 from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.study.schema import ByFactor, Loop, Node, Phase
 from experiments.study.sections.ai_alone import ATTENTION
-from experiments.study.sections.plan import STEP, Hypothesis, Plan
+from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from experiments.study.study import Study
 
@@ -75,6 +76,36 @@ def plan_advice(study: Study) -> Iterator[str]:
                 f"plan.corrections.{family}: {many} primary hypotheses are tested without a correction for their "
                 "number. Write `holm`, or make some of them secondary."
             )
+    yield from _too_few(study, plan)
+
+
+def _too_few(study: Study, plan: Plan) -> Iterator[str]:
+    """The analyses at which a group is too small to conclude anything."""
+    at = plan.looks.at if plan.looks is not None else (1.0,)
+    for number, share in enumerate(at if plan.participants is not None else ()):
+        there = ceil(share * (plan.participants or 0))
+        groups = (_smaller_group(study, one.contrast) for one in (plan.hypotheses if share == 1 else plan.primary))
+        if found := next((one for one in groups if round(there * one[1], 6) < FEWEST_IN_A_GROUP), None):
+            group, part = found
+            where = "plan.participants" if share == 1 else f"plan.looks.at[{number}]"
+            remedy = "Plan" if share == 1 else "`parley trial look` refuses it until then: plan the look at"
+            enough = f"{remedy} {ceil(FEWEST_IN_A_GROUP / part)} participants or more." if part else "Give it a weight."
+            yield (
+                f"{where}: of {there} participants about {there * part:g} are {group}, and nothing is concluded where "
+                f"fewer than {FEWEST_IN_A_GROUP} are. {enough}"
+            )
+
+
+def _smaller_group(study: Study, contrast: PlannedContrast) -> tuple[str, float]:
+    """The smaller group of a contrast in words, and its share of the participants; all, if they are in both groups."""
+    if contrast.factor not in study.factors:
+        return "compared", 1.0
+    shares = {
+        value: sum(cell.weight for cell in cells(study.factors, study.pools) if cell.values[contrast.factor] == value)
+        for value in (contrast.treatment, contrast.control)
+    }
+    value = min(shares, key=lambda one: shares[one])
+    return f"in the group {value!r}", shares[value]
 
 
 def recorded_outcomes(study: Study) -> Iterator[RecordedOutcome]:

@@ -92,7 +92,9 @@ def test_errors_and_formulas_without_a_value_are_faults_of_their_rows(tmp_path: 
     _, path = saved(tmp_path, Sheet=rows)
     edited(path, "xl/worksheets/sheet1.xml", r"<f>2\+2</f><v></v>", "<f>2+2</f><v>4</v>")
     edited(path, "xl/worksheets/sheet1.xml", r'"C5"><f>3</f>', '"C5" t="str"><f>3</f>')
+    edited(path, "xl/worksheets/sheet1.xml", r'<row r="4"', '<row r="4" hidden="1"')
     table = read_workbook(path, "", "")
+    assert table.notes == ("hidden, and read as well: row 4",)
     assert [list(row.faults) for row in table.rows] == [["a"], ["b"], [], []]
     assert "#N/A" in table.rows[0].faults["a"]
     assert "formula" in table.rows[1].faults["b"]

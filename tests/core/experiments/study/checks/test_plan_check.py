@@ -98,6 +98,7 @@ def test_a_sound_plan_has_no_errors_and_needs_no_advice(sound: dict[str, Any]) -
 
 
 H = "plan.hypotheses[0]"
+STEPS = {"factor": "step", "treatment": "after", "control": "before"}
 IMPOSSIBLE = [
     (plan({"contrast": {**ARMS, "factor": "arms"}}), f"{H}.contrast.factor"),
     (plan({"contrast": {**ARMS, "control": "nope"}}), f"{H}.contrast.control"),
@@ -179,6 +180,9 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
         (plan({"claim": " "}), f"{H}.claim"),
         (plan(exclude=[]), "plan.exclude"),
         (plan({}, {}, {}, corrections={"main": "none"}), "plan.corrections.main"),
+        (plan(participants=15), "plan.participants"),
+        (plan({"contrast": STEPS}, participants=7), "plan.participants"),
+        (plan(looks={"at": [0.5, 0.9, 1]}), "plan.looks.at[0]"),
     ],
 )
 def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:
