@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from app.web.participant.view import PAGE_WORDS
 from tests.browser.told import attempts, newest_facts
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
@@ -133,6 +134,8 @@ def test_without_a_connection_the_page_keeps_what_was_sent_and_goes_on_as_soon_a
     context.set_offline(True)
     visitor.type_message(EXPLAIN)
     visitor.send()
+    until(page, "document.querySelector('#note .note')")
+    assert PAGE_WORDS["offline"] in visitor.note  # and not that the connection is slow
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     expect(page.locator("#box textarea")).to_have_value(EXPLAIN)
     page.evaluate("window.same = true")

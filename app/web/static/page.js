@@ -141,7 +141,7 @@ async function painted(painting) {
 
 // Before another try; with `words` once it takes long, which can then be hurried.
 function slow(words) {
-  if (!words) return note(WORDS.connecting);
+  if (!words) return note(navigator.onLine ? WORDS.connecting : WORDS.offline);
   ready();
   note(words, tryNow);
 }

@@ -1,5 +1,6 @@
 // On a phone a conversation has the whole screen. Its question and the form for the answer are in a sheet that slides over
-// it, above the message box. A bar at the top has the button that opens and closes it, and one that leads to the answer.
+// it, above the message box. A bar at the top has the button that opens and closes it, and one that leads to the answer, or to
+// the button that ends the conversation.
 
 import { $, goTo, missing } from "./forms.js";
 import { setText } from "./patch.js";
@@ -85,7 +86,7 @@ export function showSheet({ layout, said, actions }, moved) {
   const question = $("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1");
   setText(toggle.lastChild, question ? firstWords(question) : "");
   onward.hidden = !said || !actions.includes("submit");
-  setText(onward, $("[type=submit]", form())?.textContent ?? "");
+  setText(onward, $("[data-field]", form()) ? WORDS.answer : WORDS.finish);
 }
 
 // Formulas that are more than a row of signs are left out: two over three would be 23.

@@ -30,6 +30,8 @@ export const WORDS = {
   writing: "Writing…",
   preview: "Preview",
   question: "Question",
+  answer: "Answer",
+  finish: "Finish…",
 };
 
 // The words that only the style sheet puts on the page.

@@ -27,6 +27,7 @@ from experiments.study.sections.plan import Plan
 from experiments.study.sections.recruitment import Bonus, Recruitment
 from storage.yaml_text import yaml_text
 from tests.core.study_faults import DICES_FAULTS, FAULTS, SOUND
+from tests.fakes.driven import Driven
 
 
 def write(folder: Path, raw: dict[str, Any]) -> str:
@@ -211,3 +212,11 @@ def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path)
     raw = copy.deepcopy(SOUND)
     raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}
     load_study(write(tmp_path, raw))
+
+
+def test_the_demo_tells_those_who_answer_alone_first_and_nobody_else() -> None:
+    demo, told = load_study("demo"), {}
+    for seed in range(8):
+        session = Driven(demo, str(seed)).do(agreed="on").do(promised="on")
+        told[session.state.factors["condition"]] = session.path == "alone-first"
+    assert told == {"answer-first": True, "direct-to-AI": False}

@@ -16,6 +16,7 @@ SEEN = """(field) => {
   const { top, bottom, left, width } = field.getBoundingClientRect();
   const heads = [...document.querySelectorAll("#head, .matrix.columns .top")]
     .filter((one) => getComputedStyle(one).position === "sticky").map((one) => one.getBoundingClientRect().bottom);
+  heads.push(document.querySelector("#note .note")?.getBoundingClientRect().bottom ?? 0);
   return top >= Math.max(0, ...heads.filter((at) => at < innerHeight / 2)) && bottom <= innerHeight;
 }"""
 FOCUSED = "document.activeElement.closest('[data-field]')?.dataset.field ?? document.activeElement.type"
@@ -131,15 +132,18 @@ def test_the_button_marks_and_counts_what_is_missing(screens: Screens, sent: lis
     ("screen", "width"),
     [
         ("rate-dialogue", "desktop"),
-        ("survey", "phone"),
-        *(pytest.param(*way, marks=pytest.mark.soak) for way in (("rate-dialogue", "phone"), ("survey", "desktop"))),
+        ("rate-turns", "phone"),
+        *(
+            pytest.param(*way, marks=pytest.mark.soak)
+            for way in (("rate-dialogue", "phone"), ("survey", "phone"), ("survey", "desktop"))
+        ),
     ],
 )
-def test_the_first_missing_answer_is_in_view_below_what_sticks(
+def test_the_first_missing_answer_is_in_view_below_what_sticks_and_the_note(
     screens: Screens, sent: list[str], screen: str, width: str
 ) -> None:
     page = screens(screen)
-    page.set_viewport_size({"width": WIDTHS[width], "height": 700})
+    page.set_viewport_size({"width": WIDTHS[width], "height": 640})
     names = [str(one.get_attribute("data-field")) for one in page.locator("#left [data-required]").all()]
     left_out = names[len(names) // 3]
     answer(page, left_out)

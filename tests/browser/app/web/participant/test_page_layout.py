@@ -291,3 +291,17 @@ def test_on_a_phone_the_head_has_the_whole_title_in_two_rows_and_the_bar_its_who
     assert page.locator("#head .masthead").bounding_box()["height"] <= 88  # type: ignore[index]
     for one in (title, onward):
         assert not one.evaluate("one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight")
+
+
+def test_the_warning_that_time_runs_out_moves_nothing(screens: Screens) -> None:
+    """It is for the ear: the clock in the head says the same to the eye."""
+    page = screens("survey")
+    page.set_viewport_size({"width": 390, "height": 660})
+    page.locator("#clock").evaluate("one => one.textContent = 'Time left: 0:15'")
+    settled(page)
+    places = [page.locator(place) for place in ("#clock", "#heading")]
+    before = [place.bounding_box() for place in places]
+    page.locator("#alarm span").evaluate("one => one.textContent = 'You have 15 seconds left on this page.'")
+    settled(page)
+    assert [place.bounding_box() for place in places] == before
+    assert page.locator("#alarm").get_attribute("role") == "status"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, expect
 
+from app.web.participant.view import PAGE_WORDS
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled, until
 from tests.fakes.served import Process
@@ -97,11 +98,19 @@ def test_the_sheet_opens_and_closes_by_tap_key_and_escape_and_the_focus_comes_ba
 
 
 def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> None:
+    """It is called by what it does and not as the button to which it leads, and leaves room for the question."""
     page = phone("chat-answer")
-    onward = page.locator("#sheet-bar").get_by_role("button", name="Continue")
+    onward = page.locator("#sheet-bar > button")
+    assert onward.inner_text() == PAGE_WORDS["answer"]
     onward.click()
     expect(page.locator("#left [data-field] input").first).to_be_focused()
     expect(page.locator("#left [data-field] input").first).to_be_in_viewport()
+    page = phone("chat-table")
+    page.set_viewport_size({"width": 320, "height": 568})
+    assert onward.inner_text() == PAGE_WORDS["finish"]
+    assert box_of(page.locator("#sheet-bar span"))["width"] > 40
+    onward.click()
+    expect(page.locator("#left [type=submit]")).to_be_focused()
     page = phone("chat-waiting")
     expect(onward).to_be_hidden()
 
