@@ -1,22 +1,8 @@
 """What can go wrong at the edges of Parley; the type says whose move it is.
 
-    ParleyError                  (problems/errors.py)
+    ParleyError                  (problems/errors.py); a researcher's move, unless it is below
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
-    ├── NotYaml                  an author's move: a text is no YAML, or none that may be read
-    ├── NotAllowed               a researcher's move: ask an owner of the console
-    ├── ModelUnknown             a researcher's move: name a model that there is
-    ├── MethodUnknown            a researcher's move: name a method that there is
-    ├── AloneError               a researcher's move: what models are to be asked alone lacks something
-    ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
-    ├── PublishedUnknown         a researcher's move: name a paper whose figures there are
-    ├── FormatUnknown            a researcher's move: name a form in which a report can be written
-    ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
-    ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
-    ├── MissingExtension         operator's move: install the extension that this belongs to
-    ├── TrialError               a researcher's move: what a trial's plan or data lack for an estimate or a simulation
-    ├── NotDelivered             operator's move: an alert could not be sent by a channel
-    ├── DepositError             a researcher's move: an export may not, or could not, be deposited; what is there stays
-    ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
+    ├── NotDelivered             operator's move: an alert could not be sent
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      study author's or participant's move: 400, bad options, a text too long; never retry
@@ -98,14 +84,11 @@ class UserUnknown(ParleyError):
 
 
 class UserFailed(ParleyError):
-    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply.
+    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply."""
 
-    `unreached` is what the connection to a model's server failed with; empty where it was anything else.
-    """
 
-    def __init__(self, message: str, unreached: str = "") -> None:
-        self.unreached = unreached
-        super().__init__(message)
+class ModelUnreached(ParleyError):
+    """No connection to the server of a model that simulated sessions need."""
 
 
 class VisitFailed(ParleyError):

@@ -26,11 +26,8 @@ NEVER = 10**9
 
 @dataclass(frozen=True, slots=True)
 class StoppedSession:
-    """A session that could not go on: why, and what a connection failed with if it was that."""
-
     stream: str
     why: str
-    unreached: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def settings_for(settings: Settings) -> Settings:
 async def run_simulations(
     runtime: SessionService, clocks: PerTaskClock, crowd: SimulationRun
 ) -> AsyncGenerator[SimulatedSession | StoppedSession, None]:
-    """Each session as it ends or stops. Raises what ails more than one of them, such as a spent budget."""
+    """Each session as it ends or stops. Raises what ails more than one: a spent budget, a server that is away."""
     waiting = arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast)
     ended: asyncio.Queue[SimulatedSession | StoppedSession | ParleyError | None] = asyncio.Queue()
 
@@ -95,7 +92,7 @@ async def _one(
     try:
         return await simulate_session(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
     except UserFailed as failed:
-        return StoppedSession(stream_of(label), str(failed), failed.unreached)
+        return StoppedSession(stream_of(label), str(failed))
     except Refused as refused:
         if refused.reason == "closed":
             raise

@@ -16,7 +16,7 @@ from app.bots.tendencies import Tendencies
 from app.bots.user_config import RANDOM, SimulatedUserConfig
 from app.bots.users.base import UnusableReply
 from app.clock import VirtualClock
-from app.errors import UserFailed
+from app.errors import ModelUnreached, UserFailed
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused, StudyError, ValidationIssue
@@ -81,8 +81,8 @@ class UserModel:
         }
         attempt = await self.runtime.ask_separately(self.live, self.study, PendingTask("reply", path, data, slot=USER))
         if (error := attempt.result.error) is not None:
-            unreached = str(error) if error.reason in UNREACHED else ""
-            raise UserFailed(f"{self.model} gave no reply at {path}: {error}", unreached)
+            kind = ModelUnreached if error.reason in UNREACHED else UserFailed
+            raise kind(f"{self.model} gave no reply at {path}: {error}")
         return attempt.result.text
 
 
@@ -152,7 +152,8 @@ async def simulate_session(
 ) -> SimulatedSession:
     """One session from enrolment to its end, in none of the cells that are `shut`; resumed where it stopped.
 
-    Raises UserFailed where its user cannot go on; what was done until then is kept.
+    Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what was done until then
+    is kept.
     """
     live = await _start_or_resume(runtime, clock, study, label, shut, cast=cast)
     user = cast.user(study, f"{label}:{live.state.seq}")
@@ -171,7 +172,7 @@ async def simulate_session(
             cause, unreached = _failure(live.state)
             if retries > (MOST_UNREACHED if unreached else MOST_RETRIES):
                 said = f"at {screen.path} the study's model gave no reply in {retries} attempts{cause and f': {cause}'}"
-                raise UserFailed(said, cause if unreached else "")
+                raise ModelUnreached(said) if unreached else UserFailed(said)
         values = dict(action.values)
         if action.by_chance and action.kind == "submit":
             chance = uniform(f"{label}:{live.state.seq}", "knows")

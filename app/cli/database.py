@@ -22,7 +22,7 @@ from storage.db.backup import BackupCheck, OnProgress, back_up, must_be_unused, 
 from storage.db.backup import restore as put_back
 from storage.db.engine import open_database
 from storage.log.projections import differences, rebuild
-from storage.migrations.migrate import migrate, migration_status
+from storage.migrations.migrate import migrate
 
 commands = group("db")
 
@@ -127,22 +127,6 @@ def accept_secret() -> None:
     database = open_database(settings.database_url)
     adopt_secret(database, load_secret(settings), SystemClock().now_us)
     echo("This database now accepts the present secret. Keep it.")
-
-
-@commands.command("status")
-def status() -> None:
-    """Show the revision of the tables; exits with 1 if they need to be migrated or rebuilt."""
-    found = migration_status(settings_in_use().database_url)
-    if found.revision is None:
-        echo("The database is empty. The first start creates its tables.")
-        return
-    echo(f"Revision {found.revision}.")
-    if found.waiting:
-        warn(f"Needs migration to {', '.join(found.waiting)}: parley db migrate")
-    for name in found.outdated:
-        warn(f"The table {name} is of an older version: parley db rebuild")
-    if found.waiting or found.outdated:
-        raise typer.Exit(1)
 
 
 @commands.command("rebuild")

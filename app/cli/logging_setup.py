@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +29,10 @@ _THROTTLED = ThrottledFilter()
 class LineFormatter(logging.Formatter):
     """A record as one line, whatever stands in it: each of its parts is bounded, and has no control characters."""
 
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
+
     def format(self, record: logging.LogRecord) -> str:
         parts = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -38,28 +42,15 @@ class LineFormatter(logging.Formatter):
         }
         if record.exc_info:
             parts["raised"] = _bounded("; because of ".join(_links(record.exc_info[1])))
-        return self.line(parts)
-
-    def line(self, parts: Mapping[str, str]) -> str:
-        raise NotImplementedError
-
-
-class TextFormatter(LineFormatter):
-    def line(self, parts: Mapping[str, str]) -> str:
+        if self._as_json:
+            return json.dumps(parts, ensure_ascii=False)
         raised = f" Traceback: {parts['raised']}" if "raised" in parts else ""
         return f"{parts['time']} {parts['level']} {parts['logger']}: {parts['message']}{raised}"
 
 
-class JsonFormatter(LineFormatter):
-    """For programs: an object with `time`, `level`, `logger`, `message`, and `raised` where something was."""
-
-    def line(self, parts: Mapping[str, str]) -> str:
-        return json.dumps(parts, ensure_ascii=False)
-
-
 def set_up(settings: Settings) -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
+    handler.setFormatter(LineFormatter(as_json=settings.log_format == "json"))
     logging.basicConfig(level=settings.log_level, handlers=[handler])
     logging.captureWarnings(True)
     for name in FLOODED:

@@ -277,32 +277,15 @@ def versions_(study: StudyName, as_json: AsJson = False) -> None:
 @shown("diff")
 def diff(
     study: Annotated[str, argument("STUDY", "The study's name, or a file to compare with the published version.")],
-    before: Annotated[str | None, option("--before HASH", "The older version.")] = None,
-    after: Annotated[str | None, option("--after HASH", "The newer version.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """For a name: what its current version changed. For a file: what it would change if published."""
-    database = existing_database()
-    name = name_of(study)
-    if name != study and after is None:
-        new, old = load_study(study), _version(database, name, before) or current(database, name)
-    else:
-        new = _version(database, name, after) or current(database, name)
-        old = _version(database, name, before) or _version_before(database, new)
+    database, name = existing_database(), name_of(study)
+    new = load_study(study) if name != study else current(database, name)
+    old = current(database, name) if name != study else _version_before(database, new)
     found = difference(old, new)
     data = {"study": new.name, "before": old.hash, "after": new.hash, "diff": found}
     show(data if as_json else found or "No difference.", as_json)
-
-
-def _version(database: Database, name: str, start: str | None) -> Study | None:
-    """The version whose hash starts so; None without a start; raises SettingsError for no version or several."""
-    if start is None:
-        return None
-    found = [one.hash for one in versions(database, name) if one.hash.startswith(start)]
-    if len(found) != 1:
-        what = "no version of" if not found else "more than one version of"
-        raise SettingsError(f"The hash {start!r} matches {what} {name}. `parley show versions {name}` lists them.")
-    return Studies(database).get(found[0])
 
 
 def _version_before(database: Database, study: Study) -> Study:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -21,6 +20,7 @@ from app.cli.printing import echo, progress_bar, warn
 from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.settings import Settings
+from app.errors import ModelUnreached
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.datasets.describe.markdown import count as how_many
@@ -32,8 +32,6 @@ from storage.registers.publication_metadata import record_dataset_info
 
 AT_ONCE = 16
 MOST_TOLD = 5
-FIRST = 3
-"""If so many sessions stop first, all for one fault of a connection, the others would wait for it just as long."""
 
 
 UserModel = Annotated[
@@ -82,15 +80,14 @@ def simulate(
         confirm_cost(found, left, confirmed=yes)
     try:
         asyncio.run(_play(database, settings_for(settings), crowd, done))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ModelUnreached):
         _print_stopped(done, study)
         raise
     finally:
         database.dispose()
     _print_stopped(done, study)
-    if not done.unreached:
-        complete = f"{how_many(count - len(done.stopped), 'complete session')} ({how_many(done.clicks, 'click')})"
-        echo(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
+    complete = f"{how_many(count - len(done.stopped), 'complete session')} ({how_many(done.clicks, 'click')})"
+    echo(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
     if called:
         echo(f"What the models took: parley show costs {found.name}")
     if done.stopped:
@@ -99,10 +96,8 @@ def simulate(
 
 @dataclass
 class _Done:
-    ended: int = 0
     clicks: int = 0
     stopped: list[StoppedSession] = field(default_factory=list)
-    unreached: str = ""
 
 
 async def _play(database: Database, settings: Settings, crowd: SimulationRun, done: _Done) -> None:
@@ -123,12 +118,7 @@ async def _play(database: Database, settings: Settings, crowd: SimulationRun, do
                         bar.update(task, description=f"{crowd.study.name}: {len(done.stopped)} stopped")
                     else:
                         done.clicks += one.clicks
-                        done.ended += 1
                     bar.advance(task)
-                    faults = [stopped.unreached for stopped in done.stopped]
-                    if not done.ended and len(faults) == FIRST and len({*faults}) == 1 and faults[0]:
-                        done.unreached = faults[0]
-                        break
     finally:
         await runtime.close()
 
@@ -148,7 +138,3 @@ def _print_stopped(done: _Done, study: str) -> None:
         echo(f"  {one.stream}: {one.why}")
     if len(done.stopped) > MOST_TOLD:
         echo(f"  and {len(done.stopped) - MOST_TOLD} more; `parley show calls` shows the calls")
-    if done.unreached:
-        echo("The first sessions all stopped for this, so no others were begun.")
-    if any(one.unreached for one in done.stopped):
-        echo(f"Test the models: parley models {quote(study)}")

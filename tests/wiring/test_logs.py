@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from app.cli.logging_setup import JsonFormatter, TextFormatter
+from app.cli.logging_setup import LineFormatter
 from storage.db.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
@@ -55,22 +55,25 @@ HUGE = {
 
 @given(st.text())
 def test_a_record_is_one_line(message: str) -> None:
-    for form in (JsonFormatter(), TextFormatter()):
+    for form in (LineFormatter(as_json=True), LineFormatter(as_json=False)):
         told = form.format(record(message, StorageError(message)))
         assert len(told.splitlines()) == 1
         assert told.isprintable() or not {"\x1b", "\r", "\0"} & {*told}
-    assert json.loads(JsonFormatter().format(record("it failed", StorageError(message))))["message"] == "it failed"
+    assert (
+        json.loads(LineFormatter(as_json=True).format(record("it failed", StorageError(message))))["message"]
+        == "it failed"
+    )
 
 
-@pytest.mark.parametrize("form", [JsonFormatter, TextFormatter])
+@pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("kind", HUGE)
-def test_a_line_is_short_whatever_is_in_it(form: type[logging.Formatter], kind: str) -> None:
+def test_a_line_is_short_whatever_is_in_it(as_json: bool, kind: str) -> None:
     given = record(HUGE[kind], StorageError(HUGE[kind]))
     given.name = HUGE[kind]
-    told = form().format(given)
+    told = LineFormatter(as_json=as_json).format(given)
     assert len(told.splitlines()) == 1
     assert len(told.encode()) < MOST_BYTES
-    where = json.loads(told)["raised"] if form is JsonFormatter else told
+    where = json.loads(told)["raised"] if as_json else told
     assert where.endswith(" record"), "it still says where it was raised"
 
 

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import certifi
 import httpx2
-from aiohttp.abc import ResolveResult
 from aiohttp.http_exceptions import ContentEncodingError
 
 from app.backends.wire.error_mapping import connect_failed, connection_lost, refused, timeout, too_long, unpackable
@@ -128,7 +126,7 @@ class Transport(httpx2.AsyncBaseTransport):
             trace = aiohttp.TraceConfig()
             trace.on_connection_reuseconn.append(_note_kept)
             self._sessions[keep] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls, resolver=_Resolver(), **kept),
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls, **kept),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # Who asks limits what a reply may take.
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_s),
@@ -148,22 +146,6 @@ class Transport(httpx2.AsyncBaseTransport):
         mapped = refused(answer.status, answer.headers, content[:MAX_REFUSAL_BYTES])
         mapped.raw = words_of(content[:MAX_REFUSAL_BYTES])
         return mapped
-
-
-class _Resolver(aiohttp.ThreadedResolver):
-    """The system's, but `localhost` is 127.0.0.1 and ::1 (RFC 6761, 6.3), whatever the system names: a model server may
-    listen at one of them only. Both are tried."""
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await super().resolve(host, port, family)
-        if host.rstrip(".").lower() != "localhost" or not found:
-            return found
-        first, known = found[0], {one["host"] for one in found}
-        more = {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}
-        added = [{**first, "host": at, "family": kind} for at, kind in more.items() if at not in known]
-        return [*found, *(cast(ResolveResult, one) for one in added)]
 
 
 class _Body(httpx2.AsyncByteStream):

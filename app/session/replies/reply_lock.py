@@ -12,8 +12,9 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
+from app.session.transitions import LoadedSession
 from experiments.events import PendingTask
 from experiments.session.engine import pending_tasks
 from experiments.study.location import State
@@ -28,13 +29,6 @@ LOOK_S = 1.0
 """How often the process that fetches a reply checks whether the participant has stopped it through another one."""
 Key: TypeAlias = tuple[str, str, str]
 """The session's stream, the step's path, and the reply's slot."""
-
-
-class LoadedState(Protocol):
-    @property
-    def study(self) -> Study: ...
-    @property
-    def state(self) -> State: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ async def no_lock(key: Key, known: PendingReply) -> AsyncIterator[PendingReply |
 class ReplyLocks:
     """The locks of one of several processes. `reload` reloads a session and requests its pending replies."""
 
-    def __init__(self, claims: AdvisoryLocks, reload: Callable[[str], Awaitable[LoadedState | None]]) -> None:
+    def __init__(self, claims: AdvisoryLocks, reload: Callable[[str], Awaitable[LoadedSession | None]]) -> None:
         self._claims, self._reload = claims, reload
         self._away = False
 

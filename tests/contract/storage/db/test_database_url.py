@@ -65,7 +65,7 @@ def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_q
     ],
 )
 def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: str, why: str) -> None:
-    for command in (("db", "status"), ("simulate", "demo", "-n", "1")):
+    for command in (("db", "verify"), ("simulate", "demo", "-n", "1")):
         done = parley(*command, folder=tmp_path, PARLEY_DATABASE_URL=url)
         assert (done.returncode, why in done.stderr) == (2, True), done.stderr
         assert SECRET not in done.stdout + done.stderr

@@ -386,24 +386,3 @@ def test_thoughts_in_a_stream_are_no_part_of_the_reply(known_by):
         return said(await collect(backend, asking(way)))
 
     assert with_raw(Raw(http(body)), read, way) == "Twelve."
-
-
-@pytest.mark.parametrize("listens", ["127.0.0.1", "::1"])
-def test_localhost_is_a_server_of_either_family(listens):
-    way = WAYS["openai"]
-
-    async def once():
-        raw = Raw(STREAM)
-        try:
-            server = await asyncio.start_server(raw, listens, 0)
-        except OSError:
-            pytest.skip(f"this machine has no {listens}")
-        async with server:
-            port = server.sockets[0].getsockname()[1]
-            backend = create(settings_at(f"http://localhost:{port}/v1"), way)
-            try:
-                return said(await collect(backend, asking(way)))
-            finally:
-                await backend.close()
-
-    assert asyncio.run(once()) == "Hi"
