@@ -77,7 +77,7 @@ def save_annotations(database: Database, study: str, plan: AnnotationPlan) -> No
     save_cells(database, study, (_stored_cell(number, cell) for number, cell in enumerate(plan.cells)))
 
 
-def forget_unparsable(database: Database, study: str, plan: AnnotationPlan) -> None:
+def forget_withdrawn(database: Database, study: str, plan: AnnotationPlan) -> None:
     """Delete replies about participants who withdrew during the call."""
     forget_erased(database, study, [_stored_cell(number, cell) for number, cell in enumerate(plan.cells)])
 

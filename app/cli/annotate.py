@@ -16,7 +16,7 @@ from app.annotation.run import (
     Wanted,
     collect_results,
     describe_plan,
-    forget_unparsable,
+    forget_withdrawn,
     plan_annotations,
     save_annotations,
 )
@@ -131,7 +131,7 @@ def run_(
         run_name = ended.run
     found = collect_results(database, plan, run_name)
     done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
-    forget_unparsable(database, name, plan)
+    forget_withdrawn(database, name, plan)
     unparsed = sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]
     counts = {"new": done.new, "stored_before": done.known, "of_withdrawn_participants": done.gone}
     counts |= {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}

@@ -41,7 +41,6 @@ from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import read_statuses
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.formats import FORMATS
-from storage.datasets.exports.personal_data import MODES
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import export_options
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder, write_recruiter_ids
@@ -160,9 +159,9 @@ PartOption = Annotated[
 ]
 UserOption = Annotated[str, option("--user KIND", "Only simulated users of this kind, such as `two_step`.")]
 ScreenOption = Annotated[
-    str,
+    Literal["mark", "mask"] | None,
     option(
-        f"--screen {'|'.join(MODES)}",
+        "--screen mark|mask",
         "Screen free text for personal data, such as addresses and phone numbers: `mark` lists the rows, `mask` "
         "replaces what is found. README.md counts it.",
     ),
@@ -206,7 +205,7 @@ def export_(
     with_excluded: WithExcludedOption = False,
     part: PartOption = "",
     user: UserOption = "",
-    screen: ScreenOption = "",
+    screen: ScreenOption = None,
     without: WithoutOption = None,
     rounded: RoundedOption = None,
     ids: IdsOption = None,
@@ -221,7 +220,7 @@ def export_(
         selection=SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user),
         part=part,
         formats=tuple(formats or ()),
-        screen=_mode(screen),
+        screen=screen or "",
         without=tuple(without or ()),
         rounded=_widths(rounded or ()),
     )
@@ -298,13 +297,6 @@ def _record_peek(database: Database, request: ExportRequest) -> None:
             "The report states it.",
             style="yellow",
         )
-
-
-def _mode(screen: str) -> Literal["", "mark", "mask"]:
-    known: dict[str, Literal["", "mark", "mask"]] = {"": "", **{mode: mode for mode in MODES}}
-    if screen not in known:
-        raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
-    return known[screen]
 
 
 def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -139,7 +139,6 @@ def _masked(kind: str, check: Callable[[str], bool], found: Counter[str], match:
 
 
 Mode = Literal["mark", "mask"]
-MODES: tuple[Mode, ...] = ("mark", "mask")
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import tempfile
@@ -16,14 +15,11 @@ from typing import Any
 import httpx2
 import pytest
 from sqlalchemy import inspect
-from starlette.types import ASGIApp, Message
 
-from app.cli import up
 from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
 from tests.fakes.commanding import Done, parley
-from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.let_go import let_go
 from tests.fakes.model_list import KEY, Listing, model_list
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
@@ -177,43 +173,6 @@ def test_a_draft_that_cannot_be_written_is_found(
     found = examine()
     assert found.about("disk", "problem", str(tmp_path / "studies" / "mine"))
     assert found.errors == 1
-
-
-async def begun_and_ended(server: ASGIApp) -> None:
-    """A server starts and stops, and nobody comes."""
-    messages = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
-
-    async def receive() -> Message:
-        return next(messages)
-
-    async def send(message: Message) -> None:
-        assert message["type"].endswith(".complete")
-
-    await server({"type": "lifespan"}, receive, send)
-
-
-def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    drafts = tmp_path / "studies"
-    Drafts(drafts).create("mine", "demo")
-    settings, served = settings_for(tmp_path, studies_dir=drafts), []
-
-    def listen(server: ASGIApp, *_: object) -> None:
-        served.append(server)
-        asyncio.run(begun_and_ended(server))
-
-    monkeypatch.setattr(up, "listen", listen)
-    database = open_database(settings.database_url)
-    for unwritable in ((), (drafts,), (drafts / "mine",)):
-        caplog.clear()
-        with monkeypatch.context() as patch:
-            refusing(patch, *unwritable)
-            with on_kept_page(lambda: up.serve_console(settings, database)):
-                told = [folder for folder in (drafts, drafts / "mine") if f"{folder} cannot be written" in caplog.text]
-        assert (*told,) == unwritable
-    assert len(served) == 3
-    let_go(database)
 
 
 def test_a_model_server_is_asked_for_its_models_and_for_nothing_else(
