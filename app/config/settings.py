@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -38,9 +38,6 @@ from experiments.errors import plain_message
 from problems.errors import did_you_mean
 from problems.text import NotText, checked, decoded, encoding_of
 from storage.db.database_url import redact_password
-
-if TYPE_CHECKING:
-    from app.config.saved_servers import SavedServers
 
 PREFIX = "PARLEY_"
 ENV_FILE = ".env"
@@ -114,6 +111,16 @@ def _encrypted(value: str) -> str:
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 RepositoryAddress = Annotated[ServerAddress, AfterValidator(_encrypted)]
 LogLevel = Annotated[str, AfterValidator(_level)]
+
+
+class ServerLookup(Protocol):
+    """More model servers than those of the settings."""
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all."""
+
+    def find(self, name: str) -> Server | None:
+        """The server of this name; None if there is none. Raises SettingsError if it cannot be used."""
 
 
 class Settings(BaseSettings):
@@ -259,7 +266,7 @@ class Settings(BaseSettings):
         "token of its own.",
     )
 
-    _more: "SavedServers | None" = PrivateAttr(None)
+    _more: ServerLookup | None = PrivateAttr(None)
 
     @classmethod
     def settings_customise_sources(
@@ -292,13 +299,13 @@ class Settings(BaseSettings):
         """The path below which researchers find the console, such as `/console`; empty at the root of a host name."""
         return urlsplit(self.console_address).path
 
-    def with_lookup(self, more: "SavedServers") -> Self:
+    def with_lookup(self, more: ServerLookup) -> Self:
         """A copy with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
         copy = self.model_copy()
         copy.look_up_in(more)
         return copy
 
-    def look_up_in(self, more: "SavedServers") -> None:
+    def look_up_in(self, more: ServerLookup) -> None:
         """Let a copy that nobody else has yet find more model servers; see `with_lookup`."""
         self._more = more
 
