@@ -238,3 +238,29 @@ async def test_what_is_typed_there_and_what_it_tells_of_itself_is_dropped(served
     assert kept(served)[0] == stood[0]
     assert PRIVATE not in repr(kept(served))
     assert kept(served)[2] == stood[2]
+
+
+async def test_another_study_takes_no_tab_from_the_first(served: Served) -> None:
+    """The tab is told so and led back; what was typed there is a draft of the first, and nothing of the other moves."""
+    async with HttpBot(served.url, "first") as first, HttpBot(served.url, "other") as other:
+        await first.arrive("short")
+        await first.until(path="with_ai")
+        act, own = first.intend("say", {"text": PRIVATE}), first.stream
+        other.client.cookies = first.client.cookies
+        await other.arrive("talk")
+        first.client.cookies = other.client.cookies
+        before = logs_of(served.database)
+        reply = {"view": "page", "whose": act.whose}
+        for told in (
+            await first.send("POST", "/api/act", act.body),
+            await first.send("POST", "/api/look", {"whose": act.whose}),
+            await first.client.get("/api/reply", params=reply),
+        ):
+            assert (told.status_code, told.json()["link"]) == (409, "s/short")
+        typed = {"path": act.path, "whose": act.whose, "values": {"text": PRIVATE}}
+        assert (await first.send("POST", "/api/draft", typed)).json() == {"saved": True}
+        assert logs_of(served.database) == before
+        assert PRIVATE not in (await other.send("POST", "/api/look", {})).text
+        await first.arrive("short")
+        assert first.stream == own
+        assert PRIVATE in (await first.send("POST", "/api/look", {})).text

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.i18n.catalogues import catalogue
+from app.i18n.catalogues import Catalogue, catalogue
 from app.i18n.negotiation import from_accept_language
 from app.rendering import markdown
 from app.session.service import SessionService
@@ -59,6 +59,7 @@ NOBODY = "Please open your study link again."
 ANOTHERS = (
     "The study was restarted in another tab of this browser. Nothing was sent from this tab. Here is the current page."
 )
+LEFT = "Nothing of “{title}” is lost: what you sent and what you typed there is saved, and you can continue."
 OUT_OF_TURN = ("stale", "not_offered", "ended")
 """Reasons of refusals that are logged: the action is not on the current screen, as after a click in a second tab or
 in forged requests."""
@@ -73,7 +74,8 @@ Values = Annotated[
 
 Whose = Annotated[str, Field(max_length=40)] | None
 """The tag of the session that the page shows, from the last response. A request from a tab that shows another session
-than that of the browser's cookie is refused. Without a tag nothing is compared."""
+than that of the browser's cookie is refused; with status 409 and the way back, if that session is of another study and
+still this browser's. Without a tag nothing is compared."""
 
 
 class RequestBody(BaseModel):
@@ -88,6 +90,8 @@ class RequestBody(BaseModel):
 
 class GetScreen(RequestBody):
     """Request the current screen."""
+
+    whose: Whose = None
 
 
 class PerformAction(RequestBody):
@@ -144,6 +148,7 @@ class StreamReply(BaseModel):
     """The form of the next screen in the event `done`. Without it `done` has no screen."""
     shown: Annotated[str, Field(max_length=500)] | None = None
     """What the page already shows: `shown` of the last response."""
+    whose: Whose = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +179,28 @@ class Endpoint:
         return self.asks.model_validate_json(clean_json(await request.body()))
 
 
+@dataclass(frozen=True, slots=True)
+class LeftSession:
+    """The session of a tab whose browser has opened another study since, and the name of its cookie."""
+
+    name: str
+    live: LoadedSession
+
+    def response(self) -> Response:
+        """Status 409, with what the tab says in place of its screen."""
+        study, say = self.live.study, catalogue(self.live.language)
+        title = study.translate(study.file.title, self.live.language)
+        told = {
+            "heading": say("Another study was opened in this browser"),
+            "note": say(LEFT, title=title),
+            **_spoken(say),
+        }
+        if "." in self.name:  # a trial's, which only its own link continues
+            return JSONResponse(told | {"note": f"{told['note']} {say(NOBODY)}"}, status_code=409)
+        way = {"link": f"s/{study.name}", "button": say("Continue where I left off")}
+        return JSONResponse(told | way, status_code=409)
+
+
 class ParticipantApi:
     """The routes under /api. The cookie identifies the session."""
 
@@ -199,15 +226,18 @@ class ParticipantApi:
         """Respond with the current screen."""
         stream = self._cookies.read(request)
         live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
-        return (
-            _nobody(request) if live is None else _json(await self._screen_response(request, live, body, typed=typed))
-        )
+        if live is None:
+            return _nobody(request)
+        left = await self._left(request, body.whose, live)
+        return left.response() if left else _json(await self._screen_response(request, live, body, typed=typed))
 
     async def act(self, body: PerformAction, request: Request) -> Response:
         """Respond with the screen after the action; if it is refused, with a note and the current screen."""
         live = await self._session_of(request)
         if live is None:
             return _nobody(request)
+        if left := await self._left(request, body.whose, live):
+            return left.response()
         try:
             if _is_anothers(body.whose, live):
                 body = body.model_copy(update={"shown": None})  # all of the page is replaced
@@ -228,10 +258,13 @@ class ParticipantApi:
         return _json(response)
 
     async def draft(self, body: SaveDraft, request: Request) -> Response:
-        """Save the values that belong to the current screen; respond whether all of them were saved."""
+        """Save the values that belong to the current screen, also of a study that was left for another; respond whether
+        all of them were saved."""
         live = await self._session_of(request)
         if live is None:
             return _nobody(request)
+        if left := await self._left(request, body.whose, live):
+            live = left.live
         if body.path != live.screen.path or _is_anothers(body.whose, live):
             return JSONResponse({"saved": False})
         kept = typed(live.screen, body.values)
@@ -260,7 +293,10 @@ class ParticipantApi:
         """Respond with events `delta` (text, and the offset after it; 0 if the reply starts over), then `done` (the
         screen)."""
         live = await self._session_of(request)
-        return _nobody(request) if live is None else self._events(request, live, query)
+        if live is None:
+            return _nobody(request)
+        left = await self._left(request, query.whose, live)
+        return left.response() if left else self._events(request, live, query)
 
     def _events(
         self, request: Request, live: LoadedSession, query: StreamReply, first: bytes | None = None
@@ -280,6 +316,15 @@ class ParticipantApi:
     async def _session_of(self, request: Request) -> LoadedSession | None:
         stream = self._cookies.read(request)
         return await self._runtime.get(stream) if stream else None
+
+    async def _left(self, request: Request, whose: str | None, live: LoadedSession) -> LeftSession | None:
+        """The session that the tab shows, if this browser has opened another study since."""
+        if not _is_anothers(whose, live):
+            return None
+        found = {session_tag(stream): (name, stream) for name, stream in self._cookies.sessions(request).items()}
+        name, stream = found.get(whose or "", ("", ""))
+        own = await self._runtime.get(stream) if stream else None
+        return LeftSession(name, own) if own and own.study.name != live.study.name else None
 
     async def _screen_response(
         self,
@@ -363,8 +408,12 @@ def _is_anothers(said: str | None, live: LoadedSession) -> bool:
 def _nobody(request: Request) -> Response:
     """The response to a request without a session: status 401 and a note in the browser's language."""
     say = from_accept_language(request)
-    content = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
-    return JSONResponse(content, status_code=401)
+    return JSONResponse({"note": say(NOBODY), **_spoken(say)}, status_code=401)
+
+
+def _spoken(say: Catalogue) -> dict[str, Any]:
+    """A language and the page's words in it, for a page that was told no screen."""
+    return {"words": page_words(say), "lang": say.tag, "dir": say.direction}
 
 
 HIDDEN = ("plain", "plain_options")

@@ -70,6 +70,13 @@ class SessionCookie:
         """The session of a request that only loads something: that of `read`, or of the cookie of frames."""
         return self.read(request) or self.read(request, framed=True)
 
+    def sessions(self, request: Request) -> dict[str, str]:
+        """The browser's last session of each study, by the study's name; a trial has a name of its own, with a dot."""
+        start = f"{self.name}-"
+        named = {name.removeprefix(start): one for name, one in request.cookies.items() if name.startswith(start)}
+        read = {name: self.session(signed, framed=False) for name, signed in named.items()}
+        return {name: stream for name, stream in read.items() if stream}
+
     def session(self, signed: str, *, framed: bool) -> str | None:
         """The session in a cookie, or in the cookie or token of a frame; None if the signature is not valid."""
         return (self._known if len(signed) <= MOST_CHARS else self._checked)(signed, framed)

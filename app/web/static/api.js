@@ -34,9 +34,10 @@ export async function post(path, body, slow = null) {
       response = null; // the connection broke
     }
     const status = response?.status ?? 0;
-    if (status === 401) {
-      speak(await response.json()); // nobody is known here, so this is the browser's language
-      throw failure(WORDS.link, status);
+    if (status === 401 || status === 409) {
+      const told = await response.json();
+      speak(told); // where nobody is known, in the browser's language
+      throw Object.assign(failure(WORDS.link, status), { left: status === 409 ? told : null });
     }
     if (status === 413) throw failure(WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);

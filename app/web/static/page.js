@@ -21,7 +21,7 @@ const DRAFT_MS = 2000; // after the last key; most screens are answered before, 
 const LAST_MS = 600;
 const MOST_UNSAVED_MS = 10_000; // after the first key that is not saved
 // The server's last response.
-let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
+let now = { path: null, seen: null, whose: history.state?.whose ?? null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
 let unsavedSince = null; // when the first of what is not saved yet was typed
@@ -68,6 +68,7 @@ async function show(painting, asked = false) {
   if (same && painting.seen < now.seen) return painting.rest?.return(); // of two that were asked for, the older one
   const before = now;
   now = painting;
+  if (!same) history.replaceState({ whose: now.whose }, ""); // for the page when it is loaded again
   const moved = before.marks.left !== now.marks.left;
   const inBox = document.activeElement === box();
   const spills = moved && !asked && before.path !== null && before.path === ranOut; // what is being typed is of the screen before
@@ -146,21 +147,25 @@ function slow(words) {
   note(words, tryNow);
 }
 
-// The note when the server could not be reached, or does not know this session.
+// The note when the server could not be reached; the page when it does not know this session, or another study was opened
+// in this browser.
 function failed(error, again) {
   ready();
   const ours = error.status === undefined; // a fault of this page: its words are for the browser's console
   if (ours) reportError(error);
-  if (error.status !== 401) return note(ours ? WORDS.broken : error.message, again);
+  if (![401, 409].includes(error.status)) return note(ours ? WORDS.broken : error.message, again);
+  if (error.left) saveAtOnce();
   now = { ...now, path: "", actions: [], slots: [], ended: true };
   document.documentElement.dataset.layout = "page";
-  const panel = `<h1 id="heading" tabindex="-1">${escaped(WORDS.reopen)}</h1><p>${escaped(WORDS.link)}</p>`;
+  const { heading, note: text, link, button } = error.left ?? { heading: WORDS.reopen, note: WORDS.link };
+  const way = link ? `<p><a class="button primary" href="${escaped(link)}">${escaped(button)}</a></p>` : "";
+  const panel = `<h1 id="heading" tabindex="-1">${escaped(heading)}</h1><p>${escaped(text)}</p>${way}`;
   paint({ left: { value: `<div class="panel">${panel}</div>` }, note: { value: "" } });
 }
 
 async function look(asked = null) {
   try {
-    await show((await asked) ?? await post("api/look", { shown: now.shown }, slow));
+    await show((await asked) ?? await post("api/look", { shown: now.shown, whose: now.whose }, slow));
   } catch (error) {
     failed(error, () => look());
   }
@@ -216,11 +221,11 @@ const placeOf = (slot) => (slot ? $(`#talk .round:last-child [data-slot="${slot}
 async function follow(slot) {
   if (following.has(slot)) return;
   following.add(slot);
-  const { path, said, shown } = now;
+  const { path, said, shown, whose } = now;
   let { rest } = now; // of the answer to the click, if it goes on to the reply
   now.rest = null;
   const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
-  const reply = { slot, shown, text: "", blocks: "", rest: "", offset: 0, done: false };
+  const reply = { slot, shown, whose, text: "", blocks: "", rest: "", offset: 0, done: false };
   const paintReply = () => atEnd(() => write(reply));
   paintReply();
   waitFor(slot);
@@ -231,6 +236,7 @@ async function follow(slot) {
       await read(reply, () => { if (same()) { if (attempt > 1) note(""); paintReply(); } }, rest);
     } catch (error) {
       if (error.status === 401) failed(error);
+      if (error.status === 409) await look();
     }
     rest = null;
     if (reply.offset > before) attempt = 0; // dropped after some words: read again at once
@@ -447,6 +453,6 @@ async function begin() {
   look(first);
 }
 
-const first = post("api/look", { shown: now.shown }).catch(() => null); // its answer is here before Gradio is
+const first = post("api/look", { shown: now.shown, whose: now.whose }).catch(() => null); // its answer is here before Gradio is
 window.parley = { begin, updates, paint, atEnd };
 if (window.parleyBus) begin();

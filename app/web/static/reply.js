@@ -34,8 +34,8 @@ export async function read(reply, painted, rest) {
   }
 }
 
-async function asked({ slot, shown }) {
-  const query = new URLSearchParams({ view: "page", slot, ...(shown && { shown }) });
+async function asked({ slot, shown, whose }) {
+  const query = new URLSearchParams({ view: "page", slot, ...(whose && { whose }), ...(shown && { shown }) });
   const response = await fetch(`api/reply?${query}`, { headers: identity });
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   return events(response);
