@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.errors import MissingExtension
@@ -35,7 +36,8 @@ class Extension:
 
     `commands` are by the heading of the help under which they stand. `shown` are the words of `parley show`, which its
     commands' modules register. `tabs` are classes of console tabs, by the tab behind which each stands; `routes`
-    functions that make a route of the console from its context. `checks` are functions that yield the faults of a
+    functions that make a route of the console from its context; `templates` is the folder of their Jinja templates.
+    `checks` are functions that yield the faults of a
     study. `hooks` are functions that another extension asks for by the name of the hook.
     """
 
@@ -44,6 +46,7 @@ class Extension:
     shown: Mapping[str, CommandEntry] = field(default_factory=dict)
     tabs: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     routes: tuple[Place, ...] = ()
+    templates: Path | None = None
     checks: tuple[Place, ...] = ()
     hooks: Mapping[str, Place] = field(default_factory=dict)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.analysis.report.wording import family
-from app.analysis.results import figure_names
+from app.extensions.analysis.report.wording import family
+from app.extensions.analysis.results import figure_names
 
 VARIANTS = (
     ", by condition",

@@ -63,6 +63,7 @@ from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import current, difference, versions
+from storage.reports.blinding import blinding
 from storage.reports.costs import Cost, costs, is_simulated, spending
 from storage.reports.model_calls import attempts
 from storage.reports.monitoring.models import used
@@ -428,3 +429,17 @@ def settings_(as_json: AsJson = False) -> None:
     names = ("variable", "value", "default", "description")
     rows = configuration.settings_table(settings_in_use())
     show([dict(zip(names, row, strict=True)) for row in rows], as_json)
+
+
+@shown("blinding")
+def blinding_(
+    study: StudyName,
+    origin: OriginOption = None,
+    by: Annotated[
+        list[str] | None,
+        option("--by FACTOR", "Group by this factor. Can be repeated. Default: every factor."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the words by which replies named their model, and counts the answers to the step `guess`."""
+    show(blinding(existing_database(), name_of(study), origin, by or None).as_json(), as_json)

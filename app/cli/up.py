@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import signal
 import sys
 import threading
+import time
+from contextlib import suppress
 from typing import Annotated
 
 from app.cli.accounts import invite_first
@@ -21,6 +24,9 @@ from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 
 log = logging.getLogger(__name__)
+FIRST_PAUSE_S, LONGEST_PAUSE_S, LOOK_S = 1, 60, 0.5
+SETTLED_S = 5
+"""For how long it is waited whether a process ended because everything is being stopped, as by Ctrl-C."""
 
 
 @command("up")
@@ -45,15 +51,43 @@ def up(
     page = invite_first(settings, opened) or settings.console_address
     opened.dispose()
     # a process of its own, at a lower priority, so that no export or report slows participants down
-    console = multiprocessing.get_context("spawn").Process(target=_console, args=(settings,), daemon=True)
-    console.start()
+    stopped = threading.Event()
+    keeper = threading.Thread(target=_keep_console, args=(settings, stopped), name="parley-console", daemon=True)
+    keeper.start()
     if browser and sys.stdout.isatty():
         threading.Thread(target=open_when_up, args=(page, settings, settings.console_port), daemon=True).start()
     try:
         serve_studies(settings, files)
     finally:
-        console.terminate()
-        console.join()
+        stopped.set()
+        keeper.join()
+
+
+def _keep_console(settings: Settings, stopped: threading.Event) -> None:
+    """Run the console in a process, and start it again where it ends, ever more rarely, until it is to be stopped."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        process = multiprocessing.get_context("spawn").Process(target=_console, args=(settings,), daemon=True)
+        process.start()
+        begun = time.monotonic()
+        while process.is_alive() and not stopped.is_set():
+            process.join(LOOK_S)
+        if stopped.wait(SETTLED_S):
+            process.terminate()
+            process.join()
+            return
+        pause_s = FIRST_PAUSE_S if time.monotonic() - begun > LONGEST_PAUSE_S else min(2 * pause_s, LONGEST_PAUSE_S)
+        how = _how_it_ended(process.exitcode or 0)
+        log.error("the console has ended (%s); it is started again in %d s", how, pause_s)
+        echo(f"The console has ended ({how}). It is started again in {pause_s} s.")
+        if stopped.wait(pause_s):
+            return
+
+
+def _how_it_ended(code: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return f"signal {-code}"
 
 
 def _console(settings: Settings) -> None:

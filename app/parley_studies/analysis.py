@@ -9,13 +9,12 @@ ChatBench's paper printed.
 
 from types import ModuleType
 
-from app import analysis
-from app.analysis import *  # noqa: F403
-from app.analysis.chatbench.published import TABLE as CHATBENCH_TABLE
-from app.analysis.tidy_frames import open_existing_database as open_database
-from app.analysis.tidy_frames import open_settings_database
-from app.analysis.trial.results import trial_findings
+from app.extensions.analysis import public
+from app.extensions.analysis.chatbench.published import TABLE as CHATBENCH_TABLE
+from app.extensions.analysis.public import *  # noqa: F403
+from app.extensions.analysis.tidy_frames import open_existing_database as open_database
+from app.extensions.analysis.tidy_frames import open_settings_database
 from storage.registers.studies import Studies
 
-__all__ = ["CHATBENCH_TABLE", "Studies", "open_database", "open_settings_database", "trial_findings"]
-__all__ += [name for name, one in vars(analysis).items() if name[0] != "_" and not isinstance(one, ModuleType)]
+__all__ = ["CHATBENCH_TABLE", "Studies", "open_database", "open_settings_database"]
+__all__ += [name for name, one in vars(public).items() if name[0] != "_" and not isinstance(one, ModuleType)]

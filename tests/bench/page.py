@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-from app.privacy.screens import chromium
+from app.extensions.publishing.screens import chromium
 from app.web.security import FOREVER
 from tests.bench import bars, servers
 from tests.browser.waiting import until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from app.privacy.screens import chromium
+from app.extensions.publishing.screens import chromium
 
 __all__ = ["chromium", "firefox"]
 

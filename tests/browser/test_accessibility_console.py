@@ -8,7 +8,7 @@ import pytest
 from jinja2 import Environment, FileSystemLoader
 from playwright.sync_api import BrowserContext, expect
 
-from app.analysis.report import html
+from app.extensions.analysis.report import html
 from app.web.console.auth import TEMPLATES
 from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY
@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 ROOMS = {
+    "integrity": (STUDY, "Integrity", "", "#integrity-rates table"),
     "studies": (STUDY, "Studies", "", "#bench"),
     "preview": (STUDY, "Studies", "Preview", "#walk-go"),
     "versions": (STUDY, "Studies", "Versions", "#version-shown pre"),

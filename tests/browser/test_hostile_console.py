@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from app.analysis.intervals import Interval
-from app.analysis.report import html
+from app.extensions.analysis.intervals import Interval
+from app.extensions.analysis.report import html
 from app.web.security import CSP
 from problems.text import UNFIT
 from storage.db.engine import open_database

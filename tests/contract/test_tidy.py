@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 from sqlalchemy import select, update
 
-from app.analysis import load
 from app.clock import VirtualClock
 from app.config.settings import Settings
+from app.extensions.analysis.public import load
 from app.session.service import Sessions, SessionService
 from experiments.session.conversation import messages_of
 from storage import tables

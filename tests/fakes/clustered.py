@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.analysis.intervals import Codes, Values
+from app.extensions.analysis.intervals import Codes, Values
 
 
 def by_definition(value: Values, d: Values, people: Codes, others: Values) -> tuple[float, float, float]:

@@ -8,8 +8,8 @@ from shutil import copytree
 
 import pytest
 
-from app.deposit import deposit
-from storage.datasets.deposits import examine, open_export
+from app.extensions.publishing.deposit import deposit
+from app.extensions.publishing.export_folders import examine, open_export
 from tests.fakes.repositories.deposited import FAKES, download, repository
 from tests.readers.conftest import ExportOf, RunReader
 

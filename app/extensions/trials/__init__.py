@@ -1,19 +1,27 @@
 """Trials: plans, power, preregistration, looks, and evidence on how texts came about."""
 
+from pathlib import Path
+
 from app.extension import CommandEntry, Extension, register
 
-TRIAL = CommandEntry("app.cli.trial", "Plan a trial: power, preregistration, looks, reasons.")
+HERE = __name__
+TRIAL = CommandEntry(f"{HERE}.trial_commands", "Plan a trial: power, preregistration, looks, reasons.")
+DEVIATIONS = CommandEntry(f"{HERE}.show_trial", "Deviations from a preregistered plan, with reasons.")
+INTEGRITY = CommandEntry(f"{HERE}.show_trial", "Evidence on how texts came about.")
 
 register(
     Extension(
         "trials",
         commands={"Make a study": {"trial": TRIAL}},
+        shown={"deviations": DEVIATIONS, "integrity": INTEGRITY},
+        tabs={"sessions": (f"{HERE}.integrity_tab:IntegrityTab",)},
+        templates=Path(__file__).parent / "templates",
         hooks={
-            "confirmatory_part": "app.analysis.trial.report_part:confirmatory_part",
-            "deviations": "app.analysis.trial.deviations:deviations",
-            "figure_names": "app.analysis.trial.results:NAMES",
-            "plan_history": "app.extensions.trials.plan_history:plan_history",
-            "take_look": "app.analysis.trial.looks:look",
+            "confirmatory_part": f"{HERE}.report_part:confirmatory_part",
+            "deviations": f"{HERE}.deviations:deviations",
+            "figure_names": f"{HERE}.results:NAMES",
+            "plan_history": f"{HERE}.plan_history:plan_history",
+            "take_look": f"{HERE}.looks:look",
         },
     )
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.analysis.trial.deviations import deviations
+from app.extensions.trials.deviations import deviations
 from app.web.console.context import ConsoleContext
 from storage.registers.plan_events import plan_events
 

@@ -1,4 +1,4 @@
-"""The charts of the console's page; those of findings are in app/analysis/report/charts.py."""
+"""The charts of the console's page; those of findings are in app/extensions/analysis/report/charts.py."""
 
 from __future__ import annotations
 

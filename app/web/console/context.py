@@ -21,6 +21,7 @@ from app.clock import Clock
 from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.errors import NotAllowed
+from app.extension import extensions
 from app.rendering import markdown
 from app.session.service import Sessions
 from app.studies.drafts import Drafts
@@ -159,7 +160,7 @@ def _line(text: str) -> Markup:
 
 
 _TEMPLATES = Environment(
-    loader=FileSystemLoader(TEMPLATES),
+    loader=FileSystemLoader([TEMPLATES, *(one.templates for one in extensions() if one.templates)]),
     auto_reload=False,
     autoescape=True,
     undefined=StrictUndefined,

@@ -19,7 +19,7 @@ from app.config.settings import Settings
 from app.extension import extensions, imported
 from app.studies.draft_files import sweep_uploads
 from app.web import pictures
-from app.web.console import page, picture_uploads, report_page
+from app.web.console import page, picture_uploads
 from app.web.console.auth import Authentication
 from app.web.console.context import ConsoleContext
 from app.web.console.security import ConsoleSecurity, is_route
@@ -58,7 +58,6 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
         routes=[
             *login,
             Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
-            report_page.route(desk),
             *(imported(place)(desk) for extension in extensions() for place in extension.routes),
             pictures.researchers_route(desk.studies),
             picture_uploads.route(desk),

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 
 import httpx2
 
-from app.deposit import HuggingFace, Repository, Zenodo
+from app.extensions.publishing.deposit import HuggingFace, Repository, Zenodo
+from app.extensions.publishing.export_folders import ExportFolder, open_export
 from experiments.study.sections.dataset_info import Author, DatasetInfo
-from storage.datasets.deposits import ExportFolder, open_export
 from storage.datasets.describe import describe
 from tests.fakes.exported import exported
 from tests.fakes.repositories.hub import HubFake

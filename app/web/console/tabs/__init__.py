@@ -11,7 +11,6 @@ from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.monitor import MonitorTab
 from app.web.console.tabs.payments import PaymentsTab
-from app.web.console.tabs.results import ResultsTab
 from app.web.console.tabs.servers import ServersTab
 from app.web.console.tabs.sessions import SessionsTab
 from app.web.console.tabs.studies import StudiesTab
@@ -30,7 +29,6 @@ CORE: tuple[TabKind, ...] = (
     MonitorTab,
     SessionsTab,
     ExportTab,
-    ResultsTab,
     PaymentsTab,
     ServersTab,
     AccountsTab,

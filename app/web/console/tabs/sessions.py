@@ -27,7 +27,7 @@ from app.web.console.session_filters import (
     parse_filters,
 )
 from app.web.console.session_replay import SessionReplay
-from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part
+from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown, html_part
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
 from experiments.session.remarks import Kind
@@ -60,12 +60,6 @@ NOTED: Mapping[Kind, str] = {
     "excluded": "Session {number} is excluded.",
     "included": "Session {number} is included again.",
 }
-PICKS = (
-    "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
-    " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
-    " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
-)
-"""For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
 PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
 

@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 from sqlalchemy import insert, select, update
 
-import app.analysis as notebook
-from app.analysis import frame, instrument_frame, results, screen_times, survey_frame
-from app.analysis.data_frames import SESSION
-from app.analysis.estimates import Finding
-from app.analysis.report import build_report, markdown
-from app.analysis.report.charts import forest_chart
-from app.analysis.results import figure_names
+import app.extensions.analysis as notebook
 from app.clock import VirtualClock
+from app.extensions.analysis.data_frames import SESSION
+from app.extensions.analysis.estimates import Finding
+from app.extensions.analysis.public import frame, instrument_frame, results, screen_times, survey_frame
+from app.extensions.analysis.report import build_report, markdown
+from app.extensions.analysis.report.charts import forest_chart
+from app.extensions.analysis.results import figure_names
 from app.session.service import Sessions
 from storage import tables
 from storage.datasets.imports.importer import import_files

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis import alpha, counts_of
 from app.bots.simulate import found_answers
 from app.bots.tendencies import CARE, Tendencies
+from app.extensions.analysis.public import alpha, counts_of
 from experiments.instruments.dices_safety import columns
 from experiments.session.state import current_location
 from experiments.study.step import Step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import time
@@ -40,6 +41,14 @@ def until(port: int, path: str, wanted: int) -> None:
         time.sleep(0.2)
 
 
+def console_of(pid: int) -> int:
+    """The process of the console that `parley up` has started."""
+    children = Path(f"/proc/{pid}/task").glob("*/children")
+    found = [int(child) for file in children for child in file.read_text().split()]
+    (console,) = [one for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return console
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_participants_and_the_console_are_served_until_the_command_ends(how: int, tmp_path: Path) -> None:
     study = studies.chat(tmp_path)
@@ -53,6 +62,10 @@ def test_participants_and_the_console_are_served_until_the_command_ends(how: int
         parley("publish", "arena", folder=tmp_path)
         parley("recruit", "open", "arena", folder=tmp_path)
         until(port, "/s/arena", 200)
+        if how == signal.SIGINT:
+            os.kill(console_of(running.pid), signal.SIGSEGV)
+            until(console_port, "/login", 0)
+            until(console_port, "/login", 200)
         running.tell(how)
         running.wait(60)
         until(console_port, "/login", 0)
@@ -60,6 +73,7 @@ def test_participants_and_the_console_are_served_until_the_command_ends(how: int
     finally:
         running.kill()
     printed = running.said()
+    assert ("SIGSEGV" in printed) == (how == signal.SIGINT), "it is said that the console ended"
     assert f"http://127.0.0.1:{port}/s/{study.stem}\n" in printed
     for trial in ("preview", "pilot"):
         assert f"http://127.0.0.1:{port}/s/{study.stem}?parley_{trial}=" in printed

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.report import build_report
-from app.analysis.report.build import flow_stages
-from app.analysis.report.data_formats import contents
+from app.extensions.analysis.report import build_report
+from app.extensions.analysis.report.build import flow_stages
+from app.extensions.analysis.report.data_formats import contents
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import deviations, import_files

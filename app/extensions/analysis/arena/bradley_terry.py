@@ -1,0 +1,190 @@
+"""Bradley-Terry strengths of models from the arena's votes, also on the Elo scale.
+
+Unlike win rates, they do not depend on which other models a model was compared with. Of maximum likelihood (Bradley and
+Terry 1952), in log-odds:
+
+    P(i beats j) = 1 / (1 + exp(s_j - s_i)),  sum of all s = 0
+
+The likelihood is concave. Newton steps are limited so that the difference between two compared models changes by at
+most 1 per step; then each step increases the likelihood (Bach 2010, Electronic Journal of Statistics 4:384), and the
+search finds its only maximum. A maximum exists if and only if, for every split of the models into two sets, a model of
+each set beat a model of the other (Ford 1957; Hunter 2004, Annals of Statistics 32:384). Otherwise some strengths would
+be infinite, such as that of a model that never lost: strengths are then estimated for the largest set of models that
+meets the condition, and are NaN for the others.
+
+    Elo = 1000 + s * 400 / ln 10:  400 points more are odds of 10 to 1
+
+Intervals are a percentile bootstrap over participants, as votes share them. (Zheng et al., NeurIPS 2023; Chiang et
+al.: Chatbot Arena. ICML 2024.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.extensions.analysis.arena.votes import HALF, compared
+from app.extensions.analysis.estimates import NUMBER, Finding, estimate, slug
+from app.extensions.analysis.intervals import (
+    DRAWN,
+    SAMPLES,
+    SEED,
+    Codes,
+    Interval,
+    Values,
+    codes,
+    draws,
+    middle,
+    number_of,
+)
+
+MEAN, POINTS = 1000.0, 400 / log(10)
+METHOD = (
+    "Bradley-Terry strengths by maximum likelihood: the log-odds that a model beats a model of mean strength (0). "
+    f"{HALF} The 95 % interval is {DRAWN}, because one participant gives several votes."
+)
+ELO = f"{METHOD} On the arena's scale, 400 points are odds of 10 to 1, and the mean of the models is 1000."
+STEPS = 200
+SMALL = 1e-10
+"""Steps shorter than this end the search; they shrink quadratically."""
+NONE = "Strengths cannot be estimated: no two models beat each other, directly or through other models."
+
+
+@dataclass(frozen=True, slots=True)
+class FittedModel:
+    """The models' strengths with those of the samples (a row each), NaN for models that have none."""
+
+    models: tuple[str, ...]
+    wins: Values
+    values: Values
+    samples: Values
+
+
+def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> FittedModel:
+    """The strengths of the models in some votes, and in samples of as many participants."""
+    met = compared(votes)
+    labels = pd.Index(sorted({*met["one"], *met["other"]}))
+    size = len(labels)
+    one, other = labels.get_indexer(met["one"]), labels.get_indexer(met["other"])
+    people = codes(met["participant"])
+    won = met["won"].to_numpy(dtype="float64")
+    cells = np.concatenate([one * size + other, other * size + one])
+    shares, clusters = np.concatenate([won, 1 - won]), np.concatenate([people, people])
+    cells, shares, clusters = cells[shares > 0], shares[shares > 0], clusters[shares > 0]
+
+    def counted(times: Codes) -> Values:
+        found = np.bincount(cells, weights=shares * times[clusters], minlength=size * size)
+        return np.asarray(found.reshape(size, size), dtype=np.float64)
+
+    count = number_of(people)
+    wins = counted(np.ones(count, dtype=np.int64))
+    values = strengths(wins)
+    has = ~np.isnan(values)
+    drawn = np.full((samples, size), np.nan)
+    if has.any():
+        for number, times in enumerate(draws(count, samples, seed)):
+            own = counted(times)[np.ix_(has, has)]
+            if joined(own).all():
+                drawn[number, has] = strengths(own, values[has])
+    return FittedModel(tuple(labels), wins, values, drawn)
+
+
+def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
+    """The strength of each model, as log-odds and on the arena's scale; the note has the models without one, and why.
+
+    `votes` has the columns of arena_votes. Empty if no two models were compared.
+    """
+    met, found = compared(votes), fitted(votes)
+    if not found.models:
+        return ()
+    far = max(1.0, float(np.ceil(np.nanmax(np.abs(found.values), initial=0))))
+    sides = [met[["vote", "participant", side]].rename(columns={side: "model"}) for side in ("one", "other")]
+    sizes = pd.concat(sides).groupby("model")[["vote", "participant"]].nunique()
+    strength, rating = (
+        "{model} had a strength of {} (log-odds against a model of mean strength)",
+        "{model} had a rating of {} (400 points are odds of 10 to 1, the mean is 1000)",
+    )
+    log_odds, elo = (0.0, 1.0, far), (MEAN, POINTS, far)
+    return (
+        _strengths(found, sizes, "bradley_terry", "Strength (Bradley-Terry)", METHOD, log_odds, strength),
+        _strengths(found, sizes, "elo", "Strength on the arena's scale", ELO, elo, rating),
+    )
+
+
+def _strengths(
+    found: FittedModel, sizes: pd.DataFrame, name: str, title: str, method: str, scale: tuple[float, float, float],
+    said: str,
+) -> Finding:  # fmt: skip
+    """`sizes` has, by model, the votes that compare it with another and their participants; `scale` is the mean
+    strength, the size of a log-odd, and how far the axis reaches in log-odds."""
+    anchor, size, far = scale
+    everybody, estimates = int(sizes["participant"].max()), []
+    for place in np.argsort(-found.values, kind="stable"):
+        if not np.isnan(found.values[place]):
+            model = found.models[place]
+            n, people = map(int, sizes.loc[model])
+            one = middle(float(found.values[place]), found.samples[:, place], everybody)
+            low, high = (None if end is None else anchor + size * end for end in (one.low, one.high))
+            known = (f"arena.{name}.{slug(model)}", model, {"model": model}, (n, people))
+            interval = Interval(anchor + size * one.value, low, high, one.why)
+            estimates.append(estimate(*known, interval, said.replace("{model}", model), NUMBER, "votes"))
+    axis = (anchor - size * far, anchor + size * far)
+    note = _left(found)
+    return Finding(f"arena.{name}", title, "votes", NUMBER, axis, tuple(estimates), method, reference=anchor, note=note)
+
+
+def _left(found: FittedModel) -> str:
+    out = np.isnan(found.values)
+    if out.all():
+        return NONE
+    won, lost = found.wins.sum(axis=1), found.wins.sum(axis=0)
+    why = np.where(
+        lost == 0, "never lost", np.where(won == 0, "never won", "not connected to the others by wins and losses")
+    )
+    left_out = "; ".join(f"{found.models[place]} ({why[place]})" for place in np.flatnonzero(out))
+    return f"Left out because their strengths are unbounded: {left_out}." if left_out else ""
+
+
+def strengths(wins: Values, start: Values | None = None) -> Values:
+    """The strength of each model from how often it (row) beat each other model (column); NaN for those without one.
+
+    P(i beats j) = 1/(1 + exp(s_j - s_i)), in log-odds, their mean 0, of maximum likelihood. Bradley and Terry 1952.
+    """
+    found = np.full(len(wins), np.nan)
+    chosen = joined(wins)
+    if chosen.sum() > 1:
+        own = wins[np.ix_(chosen, chosen)]
+        found[chosen] = _maximum(own, np.zeros(len(own)) if start is None else start[chosen])
+    return found
+
+
+def joined(wins: Values) -> npt.NDArray[np.bool_]:
+    """Which models are in the largest set in which every model beat every other, directly or through others."""
+    reach = (wins > 0) | np.eye(len(wins), dtype=bool)
+    for _ in range(max(1, len(wins)).bit_length()):
+        reach = (reach.astype(float) @ reach.astype(float)) > 0
+    both = reach & reach.T
+    votes = both @ (wins.sum(axis=0) + wins.sum(axis=1))  # of parts as large, that with most votes
+    best = max(range(len(wins)), key=lambda model: (both[model].sum(), votes[model]), default=None)
+    return np.zeros(0, dtype=bool) if best is None else both[best]
+
+
+def _maximum(wins: Values, found: Values) -> Values:
+    """The most likely strengths of models of which each has one; NaN should the search not end."""
+    games = wins + wins.T
+    np.fill_diagonal(games, 0)
+    met = games > 0
+    for _ in range(STEPS):
+        chance = (1 + np.tanh((found[:, None] - found[None, :]) / 2)) / 2  # as above, and never too large for a number
+        gain = (np.where(met, wins, 0) - games * chance).sum(axis=1)
+        weight = games * chance * (1 - chance)
+        step = np.linalg.solve(np.diag(weight.sum(axis=1)) - weight + weight.max(), gain)
+        apart = np.abs(step[:, None] - step[None, :])[met].max()
+        found = found + step / max(1.0, apart)
+        if apart < SMALL:
+            return np.asarray(found - found.mean())
+    return np.full(len(wins), np.nan)

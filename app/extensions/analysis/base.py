@@ -1,0 +1,81 @@
+"""The steps of an analysis, each of which computes findings from released tables.
+
+Each schema's folder has `PARTS`, in the order of the report, and `NAMES`: patterns of its estimates' names, with their
+descriptions. Steps marked `quick` are also shown in the console, and recomputed while participants take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias
+
+import pandas as pd
+
+from app.extensions.analysis.estimates import Finding
+
+P = ParamSpec("P")
+Tables: TypeAlias = Mapping[str, pd.DataFrame]
+"""Released tables by name, with the columns that a step needs; empty if a study has no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCall:
+    """A value computed from tables, each with the columns it needs, and the code that computes it in a notebook."""
+
+    tables: Mapping[str, tuple[str, ...]]
+    value: Callable[[Tables], Any]
+    code: str
+
+
+def table(name: str, columns: tuple[str, ...], code: str = "") -> TableCall:
+    return TableCall({name: columns}, lambda tables: tables[name], code or f'frame(database, study, "{name}", origin)')
+
+
+def call(function: Callable[..., Any], *arguments: TableCall | str | tuple[str, ...]) -> TableCall:
+    tables: dict[str, tuple[str, ...]] = {}
+    for one in arguments:
+        for name, columns in one.tables.items() if isinstance(one, TableCall) else ():
+            tables[name] = tuple(dict.fromkeys((*tables.get(name, ()), *columns)))
+
+    def value(given: Tables) -> Any:
+        return function(*(one.value(given) if isinstance(one, TableCall) else one for one in arguments))
+
+    return TableCall(tables, value, f"{function.__name__}({', '.join(map(_code, arguments))})")
+
+
+def _code(argument: TableCall | str | tuple[str, ...]) -> str:
+    if isinstance(argument, TableCall):
+        return argument.code
+    return f'"{argument}"' if isinstance(argument, str) else repr(argument)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisStep:
+    title: str
+    """The text of the progress display."""
+    call: TableCall
+    quick: bool = False
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        return self.call.tables
+
+    def analyse(self, tables: Tables) -> tuple[Finding, ...]:
+        return tuple(replace(finding, code=self.call.code) for finding in self.call.value(tables))
+
+
+def analysis(function: Callable[P, Iterator[Finding]]) -> Callable[P, tuple[Finding, ...]]:
+    """Make a generator of findings return those that have estimates."""
+
+    @wraps(function)
+    def collected(*args: P.args, **kwargs: P.kwargs) -> tuple[Finding, ...]:
+        return tuple(finding for finding in function(*args, **kwargs) if finding.estimates)
+
+    return collected
+
+
+def each(rows: pd.DataFrame) -> Iterator[Any]:
+    """Iterate over the rows of a table, with its columns as attributes; typed Any, because columns differ."""
+    yield from rows.itertuples()

@@ -1,0 +1,126 @@
+"""Accuracy in ChatBench's `user_answers`: by condition and moment, and what the chatbot changed.
+
+A moment is when a participant answered: `alone` (the question is answered only once, without the chatbot), `before`
+(alone, and later again with the chatbot: answer-first) or `with_AI`. The attention check is left out, as in the paper,
+and so are questions without an answer key. Chang, Anderson, Hofman: ChatBench. ACL 2025.
+
+All intervals account for answers that share participants and questions (intervals.py). The mean is over answers; the
+paper's mean is over questions, which is equal if each question is answered equally often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from app.extensions.analysis.base import analysis
+from app.extensions.analysis.estimates import (
+    POINTS,
+    Estimate,
+    Finding,
+    mean_estimate,
+    share_estimate,
+    share_finding,
+    slug,
+)
+
+TABLE = "user_answers"
+COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
+ATTENTION = "attention_check"
+ALL = "all models"
+MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
+BEFORE = "“before” is alone, before answering the same question with the chatbot."
+ANSWER_FIRST = "Only answer-first, where the same participant gives both answers."
+METHOD = (
+    "Accuracy is the share of correct answers among all answers of a group, in per cent. Its 95 % interval is Wilson's "
+    "for the effective number of independent answers, because answers share participants and questions. The "
+    "variance is that of the two-way cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023; "
+    "Cameron, Gelbach and Miller 2011); Student's t has one degree of freedom less than there are participants, or "
+    "questions if they are fewer."
+)
+CHANGE = (
+    "The change is the mean difference in accuracy, in percentage points, between a participant's answer with the "
+    "chatbot and their answer to the same question before it. Its 95 % interval is mean ± t standard errors by the "
+    "two-way cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023)."
+)
+
+
+def prepared(answers: pd.DataFrame) -> pd.DataFrame:
+    """The answers included in the analysis, each with its `moment` and with `acc` as a number.
+
+    `answers` has the columns of ChatBench's user_answers.
+    """
+    counted = answers[(answers["dataset"] != ATTENTION) & answers["acc"].notna()].copy()
+    counted["acc"] = counted["acc"].astype("float64")
+    with_ai = counted["answer_type"] == "user-AI"
+    asked = pd.MultiIndex.from_frame(counted[["worker_id", "question_id"]])
+    again = asked.isin(asked[with_ai])
+    counted["moment"] = np.select([with_ai, again], ["with_AI", "before"], "alone")
+    return counted.fillna({"condition": "all", "model": ALL})
+
+
+@analysis
+def accuracy(answers: pd.DataFrame) -> Iterator[Finding]:
+    """Accuracy by condition and moment, accuracy with the chatbot by model, and the change by model.
+
+    `answers` has the columns of ChatBench's user_answers.
+    """
+    known = prepared(answers)
+    checks = int((answers["dataset"] == ATTENTION).sum())
+    note = (
+        f"{checks:,} answers to attention checks are left out; participants who failed one are not." if checks else ""
+    )
+    title = "Accuracy by condition"
+    yield share_finding(
+        "chatbench.accuracy_by_condition", title, "answers", _by_condition(known), METHOD,
+        note=f"{BEFORE} {note}".strip(), columns=("moment",),
+    )  # fmt: skip
+    by_model = (
+        _share(f"chatbench.accuracy_by_model.{slug(model)}", str(model), {"model": str(model), "moment": "with_AI"},
+               f"{with_model(model)}, participants answered {{}} of questions correctly", rows)
+        for model, rows in known[known["moment"] == "with_AI"].groupby("model", sort=True)
+    )  # fmt: skip
+    title = "Accuracy with the chatbot, by model"
+    yield share_finding("chatbench.accuracy_by_model", title, "answers", by_model, METHOD, note=note)
+    yield Finding(
+        "chatbench.change", "Change of accuracy with the chatbot", "pairs of answers", POINTS, (-1, 1),
+        tuple(_changes(known)), CHANGE, reference=0.0, note=ANSWER_FIRST,
+    )  # fmt: skip
+
+
+def _by_condition(known: pd.DataFrame) -> Iterator[Estimate]:
+    for condition, of_condition in known.groupby("condition", sort=True):
+        where = "" if condition == "all" else f" in {condition}"
+        for moment, words in MOMENTS.items():
+            rows = of_condition[of_condition["moment"] == moment]
+            if not rows.empty:
+                name = f"chatbench.accuracy_by_condition.{slug(condition)}.{moment}"
+                groups = {"condition": str(condition), "moment": moment}
+                said = f"Participants{where} answered {{}} of questions correctly {words}"
+                yield _share(name, f"{condition}: {words}", groups, said, rows)
+
+
+def _share(name: str, label: str, groups: dict[str, str], said: str, rows: pd.DataFrame) -> Estimate:
+    clusters = rows["worker_id"], rows["question_id"]
+    return share_estimate(name, label, groups, said, rows["acc"], *clusters, counts="answers")
+
+
+def _changes(known: pd.DataFrame) -> Iterator[Estimate]:
+    """By model, and over all models where there are several."""
+    key = ["worker_id", "question_id", "model"]
+    before, after = (known[known["moment"] == moment] for moment in ("before", "with_AI"))
+    pairs = before[[*key, "acc"]].merge(after[[*key, "acc"]], on=key, suffixes=("_before", "_after"))
+    pairs["change"] = pairs["acc_after"] - pairs["acc_before"]
+    by_model = {str(model): rows for model, rows in pairs.groupby("model", sort=True)}
+    every = {ALL: pairs} if len(by_model) > 1 else {}
+    for model, rows in (every | by_model).items():
+        said = f"{with_model(model)}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
+        figure = (f"chatbench.change.{slug(model)}", model, {"model": model}, said, rows["change"])
+        clusters = rows["worker_id"], rows["question_id"]
+        yield mean_estimate(*figure, *clusters, counts="pairs of answers", unit=POINTS, scale=(-1, 1))
+
+
+def with_model(model: object) -> str:
+    return "Over all models" if model == ALL else f"With {model}"

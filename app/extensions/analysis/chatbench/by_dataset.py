@@ -1,0 +1,121 @@
+"""Accuracy by dataset, model, answer type and condition, as in the paper's Tables A1 and A2.
+
+An accuracy is the mean over questions of each question's accuracy (over_questions.py). Together they form a plain table
+with one row per cell, which gaps.py builds on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from app.extensions.analysis.base import analysis
+from app.extensions.analysis.chatbench.over_questions import OverQuestions, of_models, of_people
+from app.extensions.analysis.chatbench.preregistered_filter import SAME
+from app.extensions.analysis.estimates import SHARE, Estimate, Finding, estimate, share_finding, slug
+from app.extensions.analysis.intervals import codes, number_of
+
+WITH_AI = "user-AI"
+USER_ALONE = "user-alone"
+METHODS = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
+ALONE_COLUMNS = (
+    "model",
+    "dataset",
+    "question_id",
+    *(f"{name}_{what}" for name in METHODS for what in ("count", "acc")),
+)
+"""The required columns of ai_alone_answers; other methods are recognised by their columns."""
+CELL = ("dataset", "model", "answer_type")
+TABLE = (*CELL, "accuracy", "low", "high", "standard_error", "n", "participants", "questions")
+"""The columns of a table of accuracies; gaps need only the first four and `standard_error`."""
+METHOD = (
+    "Accuracy is the unweighted mean over questions of each question's share of correct answers, among the answers "
+    "that ChatBench's filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
+    "jackknife of this mean (leaving out participants, and questions), which treats questions and participants as "
+    "random samples; Student's t has one degree of freedom less than there are questions, or participants if they are "
+    "fewer. For models alone the variance is that of the questions' accuracies."
+)
+Found = tuple[tuple[str, str, str], OverQuestions, int, int]
+"""A cell with its mean, its number of answers and of participants."""
+
+
+@analysis
+def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
+    """Accuracy by dataset, model and answer type (a method of models alone); with the chatbot also by condition.
+
+    `answers` are those that `counted` returns, `alone` has the columns of ai_alone_answers. The standard errors of the
+    paper and of its code are in `further`.
+    """
+    estimates = (_estimate(*one) for one in _cells(answers, alone))
+    title, columns = "Accuracy by dataset and model, over questions", ("answer_type", "condition")
+    yield share_finding("chatbench.accuracy", title, "answers", estimates, METHOD, columns=columns)
+
+
+def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:
+    """The accuracies of `accuracy_by_dataset` as a plain table with the columns of TABLE.
+
+    accuracy = (1/Q) * sum over questions of (right answers)/(answers), a share from 0 to 1; `standard_error` is the
+    corrected one, the root of the two-way cluster jackknife's variance, or NaN. ChatBench, ACL 2025, Tables A1 and A2.
+    """
+    rows = [
+        (
+            *cell, found.interval.value, found.interval.low, found.interval.high, found.further.get("standard_error"),
+            n, people, int(found.further["questions"]),
+        )
+        for cell, found, n, people in _cells(answers, alone)
+    ]  # fmt: skip
+    kinds = dict.fromkeys(("accuracy", "low", "high", "standard_error"), "float64")
+    return pd.DataFrame(rows, columns=list(TABLE)).astype(kinds)
+
+
+def _cells(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Found]:
+    yield from sorted((*_of_models(alone), *_of_people(answers)), key=lambda one: _place(one[0]))
+
+
+def _place(cell: tuple[str, str, str]) -> tuple[str, str, int, str]:
+    """Models alone come first, in the paper's order, then people."""
+    dataset, model, kind = cell
+    order = (*METHODS, USER_ALONE, WITH_AI)
+    return dataset, model, order.index(kind) if kind in order else len(order), kind
+
+
+def _of_people(answers: pd.DataFrame) -> Iterator[Found]:
+    with_ai = answers[answers["answer_type"] == WITH_AI]
+    by_condition = with_ai.assign(answer_type=WITH_AI + "." + with_ai["condition"].astype(str))
+    for rows in (answers, by_condition):
+        for (dataset, model, kind), some in rows.groupby(list(CELL), sort=True):
+            people = codes(some["worker_id"])
+            found = of_people(some["acc"].to_numpy(), people, codes(some["question_id"]))
+            yield (str(dataset), str(model), str(kind)), found, len(some), number_of(people)
+
+
+def _of_models(alone: pd.DataFrame) -> Iterator[Found]:
+    for method, rows in alone_by_method(alone):
+        for (dataset, model), some in rows.groupby(["dataset", "model"], sort=True):
+            found = of_models(some["acc"].to_numpy(), some["n"].to_numpy())
+            yield (str(dataset), str(model), method), found, int(some["n"].sum()), 0
+
+
+def alone_by_method(alone: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each method with its accuracies: `dataset`, `model`, `question_id`, `acc` and the number of answers, `n`."""
+    for column in [name for name in alone.columns if name.endswith("_acc")]:
+        method = column.removesuffix("_acc")
+        rows = alone[["dataset", "model", "question_id"]].copy()
+        rows["dataset"] = rows["dataset"].replace(SAME)
+        rows["acc"] = alone[column].astype("float64")
+        rows["n"] = alone[f"{method}_count"].astype("float64").fillna(0)
+        yield method, rows[rows["acc"].notna()]
+
+
+def _estimate(cell: tuple[str, str, str], found: OverQuestions, n: int, participants: int) -> Estimate:
+    dataset, model, kind = cell
+    way, _, condition = kind.partition(".")
+    name = ".".join(["chatbench.accuracy", *map(slug, (dataset, model, way, *([condition] if condition else [])))])
+    groups = {"dataset": dataset, "model": model, "answer_type": way} | ({"condition": condition} if condition else {})
+    where = f" ({condition})" if condition else ""
+    who = f"Participants with {model}" if participants else f"{model} alone ({way})"
+    how = {USER_ALONE: ", answering alone,", WITH_AI: f", answering with the chatbot{where},"}.get(way, "")
+    said = f"{who}{how} gave {{}} correct answers to a question of {dataset} on average"
+    figure = (name, f"{dataset}, {model}: {kind.replace('.', ', ')}", groups, (n, participants), found.interval)
+    return estimate(*figure, said, SHARE, "answers", further=found.further)

@@ -1,0 +1,220 @@
+"""Raters' answers: the share of each value, by conversation, against the experts, by group, and single reasons.
+
+If several answers are equally common, the one given first in the order of rater ids counts. The experts' answer is
+`safety_gold` of DICES-350, where Yes means unsafe, as in all columns. A group of raters is a value of a column of their
+profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from app.extensions.analysis.base import analysis
+from app.extensions.analysis.dices.agreement import BOTH, ORDER, marked
+from app.extensions.analysis.dices.cohesion import order, peaks
+from app.extensions.analysis.dices.coincidence_matrix import Sums
+from app.extensions.analysis.dices.jackknife import of_mean
+from app.extensions.analysis.dices.rater_pool import PROFILE
+from app.extensions.analysis.estimates import (
+    NUMBER,
+    SHARE,
+    Estimate,
+    Finding,
+    estimate,
+    share_estimate,
+    share_finding,
+    slug,
+)
+from app.extensions.analysis.intervals import share_of
+from experiments.instruments.dices_safety import REASONS
+from problems.dices import DOMAINS
+
+COLUMN = "Q_overall"
+GOLD = "safety_gold"
+WILSON = (
+    "The 95 % interval is Wilson's for the effective number of independent ratings, because ratings share raters and "
+    "conversations (two-way cluster jackknife; MacKinnon, Nielsen and Webb 2023)."
+)
+EACH = "The 95 % interval counts conversations alone as a sample; the raters are treated as given."
+MOST = (
+    "If several answers to a conversation are equally common, the one given first in the order of rater ids counts as "
+    "its most common answer."
+)
+DEGREE, TYPE = "degree_of_harm", "harm_type"
+HARM_COLUMNS = (DEGREE, TYPE)
+UNSAFE = f"The share of ratings of {COLUMN} that are Yes (unsafe). {WILSON}"
+EACH_REASON = f"The share of ratings in which the reason is answered with Yes. {WILSON}"
+WHOSE = {
+    DEGREE: "of conversations with the degree of harm",
+    TYPE: "of conversations with the type of harm",
+    "rater_locale": "by raters in",
+    "rater_education": "by raters with the education",
+}
+ORDERS = {
+    DEGREE: DOMAINS[DEGREE],
+    "rater_age": ("gen z", "millenial", "gen x+"),
+    "rater_education": ("High school or below", "College degree or higher", "Other"),
+}
+"""The order of values that have one; ages are spelled as in the release."""
+
+
+@analysis
+def answered(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
+    """The answers to `Q_overall`: by rating, by conversation (its most common answer), and how unanimous raters are
+    about a conversation."""
+    given = ratings[ratings[COLUMN].isin(ORDER)]
+    if given.empty:
+        return
+    most, raters = majority(given), given["rater_id"].nunique()
+    ties = int(most["tied"].sum())
+    shares = (
+        share_estimate(f"dices.answers.{value}", value, {"answer": value}, f"{{}} of ratings were {value}",
+                       given[COLUMN] == value, given["rater_id"], given["item_id"], counts="ratings", counted=True)
+        for value in ORDER
+    )  # fmt: skip
+    title = f"Answers to {COLUMN} ({edition})"
+    yield share_finding("dices.answers", title, "ratings", shares, f"Shares are of all ratings. {WILSON}")
+    common = (
+        _of_conversations(f"dices.majority.{value}", value, {"answer": value}, most["answer"] == value, raters,
+                          f"For {{}} of conversations, the most common answer is {value}")
+        for value in ORDER
+    )  # fmt: skip
+    note = f"Conversations in which two answers were equally common: {ties:,}." if ties else ""
+    title = f"Most common answers ({edition})"
+    yield share_finding("dices.majority", title, "conversations", common, f"{MOST} {EACH}", note=note)
+    yield Finding(
+        "dices.one_answer", f"Unanimity of raters by conversation ({edition})", "conversations", NUMBER, (0, 1.1),
+        tuple(_unanimity(given)),
+        "Plurality size is the mean over conversations of the share of the most common answer, negentropy that of "
+        f"ln 3 − H in nats, H being the entropy of the answers. {BOTH}",
+    )  # fmt: skip
+
+
+@analysis
+def experts(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
+    """Agreement of raters' most common answer with the experts' `safety_gold`, and the share of raters who said Yes."""
+    given = ratings[ratings[COLUMN].isin(ORDER) & ratings[GOLD].isin(("Yes", "No"))]
+    if given.empty:
+        return
+    by_item = majority(given).join(given.groupby("item_id")[GOLD].first())
+    raters = given["rater_id"].nunique()
+    agreed, unsafe = [], []
+    for value in ("all", "Yes", "No"):
+        rows = by_item if value == "all" else by_item[by_item[GOLD] == value]
+        if rows.empty:
+            continue
+        label, groups = f"experts: {value}", {"gold": value}
+        which = "conversations" if value == "all" else f"conversations that experts answer with {value}"
+        said = f"For {{}} of {which}, the most common answer is that of the experts"
+        figure = (f"dices.gold_agreement.{value}", label, groups, rows["answer"] == rows[GOLD])
+        agreed.append(_of_conversations(*figure, raters, said))
+        if value != "all":
+            said = f"For {which}, on average {{}} of raters said Yes (unsafe)"
+            found = of_mean(marked(given[given[GOLD] == value], COLUMN), _yes, (0.0, 1.0))
+            known = (f"dices.said_unsafe.{value}", label, groups, (len(rows), raters), found)
+            unsafe.append(estimate(*known, said, SHARE, "conversations"))
+    method = f"{MOST} Experts never answer Unsure. {EACH}"
+    title = f"Agreement with the experts ({edition})"
+    yield share_finding("dices.gold_agreement", title, "conversations", agreed, method)
+    method = f"Means over conversations of the share of their ratings that are Yes (unsafe). {BOTH}"
+    title = f"Share of raters who said unsafe, by the experts' answer ({edition})"
+    yield share_finding("dices.said_unsafe", title, "conversations", unsafe, method)
+
+
+def majority(ratings: pd.DataFrame, column: str = COLUMN) -> pd.DataFrame:
+    """By conversation: the most common `answer`, its number of `votes`, and whether another was as common (`tied`).
+
+    If several answers are equally common, the one given first in the order of rater ids counts.
+    """
+    given = ratings[ratings[column].isin(ORDER)]
+    ids = given["rater_id"].astype(str)
+    ranked = given.assign(_place=pd.factorize(ids, sort=True)[0])
+    each = ranked.groupby(["item_id", column]).agg(votes=("_place", "size"), first=("_place", "min")).reset_index()
+    each = each.sort_values(["item_id", "votes", "first"], ascending=[True, False, True], kind="stable")
+    most = each.groupby("item_id")["votes"].transform("max")
+    tied = (each["votes"] == most).groupby(each["item_id"]).sum() > 1
+    found = each.drop_duplicates("item_id").set_index("item_id").rename(columns={column: "answer"})
+    return found[["answer", "votes"]].assign(tied=tied)
+
+
+def _of_conversations(
+    name: str, label: str, groups: dict[str, str], hits: pd.Series, raters: int, said: str
+) -> Estimate:
+    found = share_of(hits.to_numpy().astype(np.float64), np.arange(hits.size))
+    found = replace(found, why=found.why.replace("participants", "conversations"))
+    size, further = (hits.size, raters), {"count": float(hits.sum())}
+    return estimate(name, label, groups, size, found, said, SHARE, "conversations", further=further)
+
+
+def _unanimity(given: pd.DataFrame) -> Iterator[Estimate]:
+    marks = marked(given, COLUMN)
+    counts = marks.sum(axis=1, dtype=np.float64)
+    size = (counts.shape[-1], given["rater_id"].nunique())
+    bits = (np.log(len(ORDER)) - order(counts)[0]) / np.log(2)
+    spread = {"least_entropy_bits": float(bits.min()), "most_entropy_bits": float(bits.max())}
+    for name, each, top, words, further in (
+        ("plurality", peaks, 1.0, "plurality size", {}),
+        ("negentropy", order, np.log(len(ORDER)), "negentropy (nats)", spread),
+    ):
+        figure = (f"dices.{name}.all", words, {"column": COLUMN}, size, of_mean(marks, each, (0.0, top)))
+        said = f"Conversations had a mean {words} of {{}}"
+        yield estimate(*figure, said, NUMBER, "conversations", further=further)
+
+
+def _yes(counts: Sums) -> Sums:
+    """For each conversation: the share of Yes, and whether it has answers."""
+    sizes = counts.sum(axis=0)
+    return np.stack([np.divide(counts[-1], sizes, out=np.zeros_like(sizes), where=sizes > 0), sizes > 0])
+
+
+@analysis
+def unsafe(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
+    """The share of ratings that are Yes by group of raters, degree of harm and type of harm, with the shares of No and
+    Unsure in `further`. A conversation counts for each of its types of harm, which the release joins by commas."""
+    given = ratings[ratings[COLUMN].isin(ORDER)]
+    typed = given.assign(**{TYPE: given[TYPE].fillna("").str.split(",")}).explode(TYPE)
+    typed = typed.assign(**{TYPE: typed[TYPE].str.strip()})
+    parts = (
+        ("dices.yes", "Said unsafe, by group of raters", given, [name for name in PROFILE if name in given], ""),
+        ("dices.yes_by_degree", "Said unsafe, by degree of harm", given, [DEGREE], ""),
+        ("dices.yes_by_type", "Said unsafe, by type of harm", typed, [TYPE], "A conversation may have several types."),
+    )
+    for name, title, rows, columns, note in parts:
+        shares = (one for column in columns for one in _said_yes(rows, column))
+        yield share_finding(name, f"{title} ({edition})", "ratings", shares, UNSAFE, note=note)
+
+
+def _said_yes(ratings: pd.DataFrame, column: str) -> Iterator[Estimate]:
+    known = ratings[ratings[column].notna() & (ratings[column] != "")]
+    axis = column.removeprefix("rater_")
+    for value in values_of(known, column):
+        rows = known[known[column] == value]
+        others = {answer: float((rows[COLUMN] == answer).mean()) for answer in ORDER if answer != "Yes"}
+        said = f"Of ratings {WHOSE.get(column, 'by raters who are')} {value}, {{}} were Yes (unsafe)"
+        figure = (f"dices.yes.{axis}.{slug(value)}", value, {"axis": axis, "group": value}, said, rows[COLUMN] == "Yes")
+        yield share_estimate(*figure, rows["rater_id"], rows["item_id"], counts="ratings", further=others)
+
+
+@analysis
+def reasons(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
+    shares = []
+    for question, asked in REASONS[edition].items():
+        for column, words in asked.items():
+            rows = ratings[ratings[column].isin(ORDER)]
+            if len(rows):
+                said, groups = f"{{}} of ratings gave the reason “{words}”", {"column": column, "question": question}
+                figure = (f"dices.reason.{column}", words, groups, said, rows[column] == "Yes")
+                found = share_estimate(*figure, rows["rater_id"], rows["item_id"], counts="ratings", counted=True)
+                shares.append(found)
+    yield share_finding("dices.reason", f"Reasons to say unsafe ({edition})", "ratings", shares, EACH_REASON)
+
+
+def values_of(known: pd.DataFrame, column: str) -> tuple[str, ...]:
+    """The values of a column that occur: in the order of the release, if it has one, else by name."""
+    there = set(known[column].astype(str))
+    declared = ORDERS.get(column, ())
+    return (*(value for value in declared if value in there), *sorted(there - {*declared}))

@@ -1,0 +1,227 @@
+"""The results of an analysis: estimates, each with its interval and a sentence for a paper.
+
+An estimate's name is stable, so programs can rely on it. Without data there is no estimate; an estimate without an
+interval gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from app.extensions.analysis.intervals import LEVEL, NO_SCALE, Interval, codes, mean_of, number_of, share_of
+
+Unit = Literal["share", "points", "number", "count"]
+"""A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points."""
+SHARE: Final = "share"
+POINTS: Final = "points"
+NUMBER: Final = "number"
+COUNT: Final = "count"
+UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
+
+RANDOM = "random_groups"
+"""The name in `further` of the value of random groups, with which p compares."""
+NO_INTERVAL = "A count."
+LARGE = 100
+"""Numbers from this size are written without decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure of a group, based on `n` answers (ratings, votes) of `participants`."""
+
+    name: str
+    """Stable, with dots: `chatbench.accuracy_by_condition.direct-to-AI.with_AI`."""
+    label: str
+    """The group in words."""
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    participants: int
+    groups: Mapping[str, str]
+    """The group as columns with their values."""
+    sentence: str
+    why: str = ""
+    """Why there is no interval."""
+    further: Mapping[str, float] = field(default_factory=dict)
+    """Related numbers by name, such as `p` or `standard_error_paper`; `sides` is 1 where p is one-sided."""
+    level: float = LEVEL
+    """The level of the interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """A point of a scatter plot, which stands for `n` answers (pairs of ratings)."""
+
+    x: float
+    y: float
+    n: int
+    label: str
+    series: str = ""
+    """What the point's mark distinguishes, such as the model."""
+    panel: str = ""
+    """The panel in which it is drawn, such as the condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """A scatter plot; both axes have the same scale and the unit of the finding."""
+
+    x: str
+    y: str
+    axis: tuple[float, float]
+    points: tuple[ScatterPoint, ...]
+    margins: bool = False
+    """Whether the distributions of both are drawn beside it, and marks grow with `n`: for values that repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Estimates that are shown in one figure and one table."""
+
+    name: str
+    title: str
+    counts: str
+    """What n counts: answers, ratings, votes."""
+    unit: Unit
+    axis: tuple[float, float]
+    estimates: tuple[Estimate, ...]
+    method: str
+    """How the estimates and intervals are computed, for a methods section."""
+    code: str = ""
+    """The call that computes them in a notebook."""
+    reference: float | None = None
+    """A value to compare with: chance, no difference."""
+    note: str = ""
+    """A note, for example about data that were left out."""
+    columns: tuple[str, ...] = ()
+    """The groups whose values are the columns of a table, with a row for each value of the others; without any, there
+    is a row for each estimate."""
+    scatter: Scatter | None = None
+    """Points to draw besides."""
+
+    @property
+    def level(self) -> str:
+        """The level of the intervals in words: `95 %`."""
+        return format_level(next((one.level for one in self.estimates if one.low is not None), LEVEL))
+
+
+def share_finding(
+    name: str, title: str, counts: str, estimates: Iterable[Estimate], method: str, *, reference: float | None = None,
+    note: str = "", columns: tuple[str, ...] = (), scatter: Scatter | None = None,
+) -> Finding:  # fmt: skip
+    return Finding(
+        name, title, counts, SHARE, (0, 1), tuple(estimates), method, reference=reference, note=note, columns=columns,
+        scatter=scatter,
+    )  # fmt: skip
+
+
+def share_estimate(
+    name: str, label: str, groups: Mapping[str, str], said: str, hits: npt.ArrayLike, people: npt.ArrayLike,
+    questions: npt.ArrayLike | None = None, *, counts: str, counted: bool = False,
+    further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """The share of ones among the zeros and ones of `people`, who may share `questions`, as `share_of` has it.
+
+    If `counted`, the number of ones is `count` in `further`, and stands for `{count}` in the sentence.
+    """
+    ones, clusters = np.asarray(hits, dtype=np.float64), codes(people)
+    found = share_of(ones, clusters, None if questions is None else codes(questions))
+    if counted:
+        said, further = said.replace("{count}", f"{int(ones.sum()):,}"), {"count": float(ones.sum())}
+    size = (ones.size, number_of(clusters))
+    return estimate(name, label, groups, size, found, said, SHARE, counts, further=further)
+
+
+def mean_estimate(
+    name: str, label: str, groups: Mapping[str, str], said: str, values: npt.ArrayLike, people: npt.ArrayLike,
+    questions: npt.ArrayLike | None = None, *, counts: str, unit: Unit = NUMBER,
+    scale: tuple[float, float] = NO_SCALE, further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """The mean of values of `people`, who may share `questions`, as `mean_of` has it."""
+    known, clusters = np.asarray(values, dtype=np.float64), codes(people)
+    found = mean_of(known, clusters, None if questions is None else codes(questions), scale)
+    size = (known.size, number_of(clusters))
+    return estimate(name, label, groups, size, found, said, unit, counts, further=further)
+
+
+def estimate(
+    name: str, label: str, groups: Mapping[str, str], size: tuple[int, int], found: Interval, said: str, unit: Unit,
+    counts: str, *, further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """An estimate with its sentence; `said` is the sentence without its full stop, with `{}` for the value.
+
+    `size` is n and the number of participants: 0 of models alone, whose sentences do not mention any.
+    """
+    n, participants = size
+    sure = ""
+    if found.low is not None:
+        sure = f"{format_level(found.level)} interval {format_interval(found.low, found.high, unit)}; "
+    of = f" of {participants:,} {'participant' if participants == 1 else 'participants'}" if participants else ""
+    first, *rest = counts.split(" ")
+    what = " ".join([first.removesuffix("s"), *rest]) if n == 1 else counts
+    sized = f"n = {n:,}{'' if counts == 'participants' else f' {what}{of}'}"
+    tested = f"; {format_p(further, words=True)}" if further and "p" in further else ""
+    if further and RANDOM in further:
+        tested += f", against {format_value(further[RANDOM], unit)} in random groups"
+    sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{sized}{tested})."
+    values = (found.value, found.low, found.high, n, participants)
+    return Estimate(name, label, *values, groups, sentence, found.why, further or {}, found.level)
+
+
+def count_estimate(
+    name: str, label: str, groups: Mapping[str, str], n: int, participants: int, sentence: str,
+    further: Mapping[str, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """A number of answers (ratings, participants), which has no interval."""
+    return Estimate(name, label, float(n), None, None, n, participants, groups, sentence, NO_INTERVAL, further or {})
+
+
+def format_p(further: Mapping[str, float], *, words: bool = False) -> str:
+    """The p among an estimate's further numbers, with the adjusted p in brackets; empty if it has none."""
+    if "p" not in further:
+        return ""
+    p = format_p_value(further["p"])
+    side = "one-sided " if further.get("sides") == 1 else ""
+    said = f"{side}p {p}" if p.startswith("<") else f"{side}p = {p}"
+    if "p_adjusted" in further:
+        adjusted = format_p_value(further["p_adjusted"])
+        return f"{said}, adjusted {adjusted}" if words else f"{p} ({adjusted})"
+    return said if words else p
+
+
+def format_p_value(p: float, sides: float | None = 2) -> str:
+    """Format a p value, and say if it is one-sided: `0.037, one-sided`."""
+    return ("< 0.001" if p < 0.001 else f"{p:.3f}") + (", one-sided" if sides == 1 else "")
+
+
+def format_level(level: float) -> str:
+    return f"{100 * level:.4g} %"
+
+
+def format_value(value: float | None, unit: Unit) -> str:
+    if value is None:
+        return "–"
+    return _number(value, unit) + UNITS[unit]
+
+
+def _number(value: float, unit: Unit) -> str:
+    if unit == COUNT or (unit == NUMBER and abs(value) >= LARGE):
+        return f"{value:,.0f}".replace("-", "−")
+    return (f"{value:.2f}" if unit == NUMBER else f"{100 * value:.1f}").replace("-", "−")
+
+
+def format_interval(low: float | None, high: float | None, unit: Unit) -> str:
+    if low is None or high is None:
+        return "–"
+    return f"{_number(low, unit)} to {_number(high, unit)}{UNITS[unit]}"
+
+
+def slug(text: object) -> str:
+    """A value as a part of a name: dots, blanks and unprintable characters become `_`."""
+    return "".join(sign if sign.isprintable() and sign not in ". " else "_" for sign in str(text)) or "none"

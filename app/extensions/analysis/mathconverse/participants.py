@@ -1,0 +1,110 @@
+"""MathConverse's participants (experience with mathematics and with AI, chosen topic), and how long they talk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+import numpy as np
+import orjson
+import pandas as pd
+
+from app.extensions.analysis.base import analysis
+from app.extensions.analysis.estimates import (
+    NUMBER,
+    Finding,
+    estimate,
+    mean_estimate,
+    share_estimate,
+    share_finding,
+    slug,
+)
+from app.extensions.analysis.intervals import DRAWN, Interval, codes, draws, middle, number_of
+from storage.schemas.mathconverse import EXPERIENCE, EXPERTISE, MISSING, TOPICS
+
+BACKGROUND_COLUMNS = ("uid", "mth_bkgrd", "ai_play_bkgrd", "selected_topic")
+LENGTH_COLUMNS = ("model", "uid", "helpfulness_ratings")
+ASKED = {
+    "expertise": ("mth_bkgrd", EXPERTISE, "experience with mathematics"),
+    "ai_experience": ("ai_play_bkgrd", EXPERIENCE, "experience with AI"),
+    "topic": ("selected_topic", TOPICS, "topic"),
+}
+"""The questions to a participant: column, options and label."""
+SHORT = dict(zip(EXPERTISE, ("undergraduate", "degree", "masters", "phd", "professor", "never"), strict=True))
+"""Experience with mathematics, in estimates' names."""
+BACKGROUNDS = (
+    "Each participant counts once. The 95 % interval is Wilson's with Student's t, for the share in the population "
+    "from which participants come."
+)
+TURNS = (
+    "A turn is a message with its reply; a conversation that was opened and left without a message has 0 turns. The "
+    "95 % interval of a mean is mean ± t standard errors, by leaving out one participant at a time (cluster "
+    f"jackknife); that of the median is {DRAWN}; the longest has no interval."
+)
+STOPPED = (
+    "The share of all conversations. The 95 % interval is Wilson's for the effective number of independent "
+    "conversations, because conversations share participants (cluster jackknife)."
+)
+
+
+@analysis
+def backgrounds(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """The share of participants with each background that occurs; MISSING means no answer."""
+    people = interactions.drop_duplicates("uid")
+    for question, (column, options, words) in ASKED.items():
+        shares = []
+        for option in (*options, MISSING):
+            if (hits := people[column] == option).any():
+                name = f"mathconverse.participants.{question}.{slug(SHORT.get(option, option))}"
+                label = "not said" if option == MISSING else option
+                said = f"{{}} of participants ({{count}}) had the {words} “{label}”"
+                known = (name, label, {column: option}, said, hits, people["uid"])
+                shares.append(share_estimate(*known, counts="answers", counted=True))
+        yield share_finding(
+            f"mathconverse.participants.{question}", f"Participants by {words}", "answers", shares, BACKGROUNDS
+        )
+
+
+@analysis
+def conversation_lengths(interactions: pd.DataFrame) -> Iterator[Finding]:
+    """The number of turns in a conversation: mean, median and longest, means by model, and the share of each number."""
+    talks = interactions[["model", "uid"]].reset_index(drop=True)
+    talks["turns"] = [
+        float(len(orjson.loads(cell.replace("None", "null")))) for cell in interactions[LENGTH_COLUMNS[2]]
+    ]
+    if talks.empty:
+        return
+    axis, counts = (0, max(1, float(talks["turns"].max()))), "conversations"
+    people, turns = codes(talks["uid"]), talks["turns"].to_numpy()
+    size = number_of(people)
+    known = ("mathconverse.turns.mean", "mean", {"statistic": "mean"}, "Conversations had a mean of {} turns")
+    mean = mean_estimate(*known, turns, people, counts=counts, scale=(0, inf))
+    medians = [np.median(np.repeat(turns, times[people])) for times in draws(size)] if size > 1 else []
+    rest = (
+        ("median", "median", middle(float(np.median(turns)), np.asarray(medians), size),
+         "Conversations had a median of {} turns"),
+        ("max", "longest", Interval(float(turns.max()), why="The longest conversation of a sample has no interval."),
+         "The longest conversation had {} turns"),
+    )  # fmt: skip
+    others = (
+        estimate(
+            f"mathconverse.turns.{name}", word, {"statistic": name}, (len(talks), size), found, said, NUMBER, counts
+        )
+        for name, word, found, said in rest
+    )
+    yield Finding("mathconverse.turns", "Turns of a conversation", counts, NUMBER, axis, (mean, *others), TURNS)
+    by_model = (
+        mean_estimate(f"mathconverse.turns_by_model.{slug(model)}", str(model), {"model": str(model)},
+                      f"Conversations with {model} had a mean of {{}} turns", rows["turns"], rows["uid"], counts=counts,
+                      scale=(0, inf))
+        for model, rows in talks.groupby("model", sort=True)
+    )  # fmt: skip
+    title = "Turns of a conversation by model"
+    yield Finding("mathconverse.turns_by_model", title, counts, NUMBER, axis, tuple(by_model), TURNS)
+    stopped = (
+        share_estimate(f"mathconverse.stopped_after.{n:.0f}", f"{n:.0f}", {"turns": f"{n:.0f}"},
+                       f"{{}} of conversations ({{count}}) had {n:.0f} turn{'' if n == 1 else 's'}", turns == n, people,
+                       counts=counts, counted=True)
+        for n in sorted(talks["turns"].unique())
+    )  # fmt: skip
+    yield share_finding("mathconverse.stopped_after", "Number of turns", counts, stopped, STOPPED)

@@ -1,0 +1,61 @@
+# mypy: implicit-reexport
+# ruff: noqa: F401
+"""Analyses of a study: plain functions on data frames with the released schemas' columns, also for notebooks.
+
+    from parley_studies.analysis import accuracy, frame
+    for finding in accuracy(frame(database, "chatbench", "user_answers", "person")): ...
+
+Each function returns findings: estimates with intervals, and sentences for the methods section of a paper.
+What is imported here is public, as parley_studies.analysis.
+"""
+
+from app.extensions.analysis.advice.calibration import calibration, calibration_error, partition
+from app.extensions.analysis.advice.followed import advice_reliance, weight_of_advice
+from app.extensions.analysis.advice.judgements import judgements
+from app.extensions.analysis.arena.bradley_terry import bradley_terry, strengths
+from app.extensions.analysis.arena.votes import as_votes, pairwise, positions, win_matrix, wins
+from app.extensions.analysis.chatbench.accuracy import accuracy
+from app.extensions.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
+from app.extensions.analysis.chatbench.correlations import correlations, questions
+from app.extensions.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
+from app.extensions.analysis.chatbench.mixed_model import mixed_model, odds
+from app.extensions.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
+from app.extensions.analysis.chatbench.reliance import advised, reliance, transitions
+from app.extensions.analysis.chatbench.workers import durations, quality_of_work, worker_table
+from app.extensions.analysis.data_frames import frame, instrument_frame, screen_times, survey_frame
+from app.extensions.analysis.dices.agreement import agreement, alpha, counts_of, dichotomy
+from app.extensions.analysis.dices.answer_shares import answered, experts, majority, reasons, unsafe
+from app.extensions.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
+from app.extensions.analysis.dices.grasp import groups, kept_groups
+from app.extensions.analysis.dices.grasp_measures import family, p_value
+from app.extensions.analysis.dices.rater_pool import axes, axis, pool
+from app.extensions.analysis.dices.raters import filtered, rater_profiles, raters, without
+from app.extensions.analysis.estimates import Estimate, Finding
+from app.extensions.analysis.instruments.reliability import cronbach_alpha, omega_total, reliabilities
+from app.extensions.analysis.instruments.scores import instrument_scores
+from app.extensions.analysis.mathconverse.correlation import correlation, rating_correlations, rating_trend
+from app.extensions.analysis.mathconverse.participants import backgrounds, conversation_lengths
+from app.extensions.analysis.mathconverse.preference import (
+    best_alone,
+    complete_ranks,
+    preference_predicted,
+    preferred,
+    ranks,
+)
+from app.extensions.analysis.mathconverse.queries import query_labels, query_types
+from app.extensions.analysis.mathconverse.ratings import (
+    distribution,
+    divergence,
+    ratings,
+    ratings_by_confidence,
+    ratings_by_expertise,
+    ratings_by_turn,
+    ratings_overall,
+    turns,
+)
+from app.extensions.analysis.p_values import benjamini_hochberg, holm
+from app.extensions.analysis.results import Results, results
+from app.extensions.analysis.simulator_quality import SimulatorQuality, quality
+from app.extensions.analysis.survey import survey_results
+from app.extensions.analysis.tidy_frames import TidyData, load
+from storage.datasets.exports.session_filter import SessionFilter

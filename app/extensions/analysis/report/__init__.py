@@ -1,0 +1,19 @@
+"""The report of a study: all its results on one page that needs no network, or as Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from app.extensions.analysis.report.build import FactorArm, Report, VersionUsed, build_report
+from app.extensions.analysis.report.data_formats import as_csv, as_json
+from app.extensions.analysis.report.document import markdown
+from app.extensions.analysis.report.html_page import html
+
+FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
+    {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
+)
+"""How a report is written, by the ending of its file."""
+
+
+__all__ = ["FORMATS", "FactorArm", "Report", "VersionUsed", "as_csv", "as_json", "build_report", "html", "markdown"]

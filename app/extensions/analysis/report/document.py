@@ -1,0 +1,236 @@
+"""A report as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.extensions.analysis.estimates import COUNT, Estimate, Finding, format_interval, format_p, format_value
+from app.extensions.analysis.report import wording
+from app.extensions.analysis.report.arrangement import Grid, grid, sections
+from app.extensions.analysis.report.blocks import (
+    Block,
+    BulletList,
+    CodeLine,
+    Contents,
+    ContentsEntry,
+    Heading,
+    Paragraph,
+    TextTable,
+    as_markdown,
+)
+from app.extensions.analysis.report.build import Report, flow_stages
+from app.extensions.analysis.report.quality_and_costs import money
+
+WIDTH = 62
+"""The number of characters of a table's numbers that fit the width of a page."""
+MANY = 14
+"""Sentences are left out of a figure with more estimates than this."""
+LEVEL_P = 0.05
+STARS = ("* p < 0.05.", "* p < 0.05; ** also adjusted for several tests.")
+
+
+def markdown(report: Report) -> str:
+    return as_markdown(blocks(report))
+
+
+def blocks(report: Report) -> Iterator[Block]:
+    yield Heading(1, report.title)
+    if report.warning:
+        yield Paragraph(report.warning, loud=True)
+    versions = (("version", f"{version.number}, {version.hash}") for version in report.versions)
+    known = (("study", report.study), ("data of", f"{report.whose} ({report.origin})"), *versions)
+    records = ", ".join(report.results.schemas) or "none that Parley has an analysis for"
+    made = f"{wording.when(report.made_us)}, by Parley {report.parley}"
+    yield BulletList(
+        tuple((f"{name}: {value}", "") for name, value in (*known, ("recorded schemas", records), ("created", made)))
+    )
+    if report.trial:
+        yield from _contents(report)
+        for part in report.trial.blocks:
+            yield from _figure(part) if isinstance(part, Finding) else (part,)
+        yield Heading(2, wording.EXPLORATORY, "exploratory")
+        yield Paragraph(wording.EXPLORED)
+        yield from _main(report)
+    else:
+        yield from _main(report)
+        yield from _contents(report)
+    yield from _participants(report)
+    yield from _results(report)
+    yield from _compared(report)
+    yield from _conduct(report)
+    if report.trial:
+        yield Heading(2, "Checklists", "checklists")
+        for table in report.trial.checklists:
+            yield Heading(3, table.title)
+            yield table
+
+
+def _main(report: Report) -> Iterator[Block]:
+    """The main results in sentences."""
+    found = [section for section in sections(report.results.findings) if section.main]
+    if found:
+        yield Heading(2, wording.MAIN)
+        yield BulletList(tuple((f"{section.title}: {line}", "") for section in found for line in section.main))
+
+
+def _contents(report: Report) -> Iterator[Block]:
+    """The headings of the sections and their findings, with links."""
+    found = tuple(sections(report.results.findings))
+    entries = tuple(
+        entry
+        for section in found
+        for entry in (
+            ContentsEntry(1, section.title, section.anchor),
+            *(ContentsEntry(2, finding.title, finding.name) for finding in section.findings),
+        )
+    )
+    if report.trial:
+        planned = (
+            ContentsEntry(1, wording.CONFIRMATORY, "confirmatory"),
+            ContentsEntry(1, wording.EXPLORATORY, "exploratory"),
+        )
+        entries = (*planned, *entries, ContentsEntry(1, "Checklists", "checklists"))
+    if entries:
+        yield Heading(2, wording.CONTENTS)
+        yield Contents(entries)
+
+
+def _participants(report: Report) -> Iterator[Block]:
+    yield Heading(2, "Participants")
+    sentences = []
+    for stage in flow_stages(report):
+        if stage.out:
+            why = "; ".join(f"{reason}: {number:,}" for number, reason in stage.out.items)
+            sentences.append(f"{stage.out.number:,} {stage.out.words}" + (f" ({why})" if why else ""))
+        sentences.append(f"{stage.number:,} {stage.words}" + (f" ({stage.note})" if stage.note else ""))
+    yield BulletList(tuple((one, "") for one in sentences))
+    if report.arms:
+        rows = (
+            (a.factor, a.value, f"{a.arrived:,}", f"{a.complete:,}", wording.share(a.share), wording.share(a.target))
+            for a in report.arms
+        )
+        head = ("Factor", "Value", "Started", "Completed", "Share", "Target")
+        yield TextTable("Conditions against their targets", head, tuple(rows), 2)
+        yield Paragraph(wording.ARMS)
+
+
+def _results(report: Report) -> Iterator[Block]:
+    if not report.results.findings:
+        yield Heading(2, "Results")
+        yield Paragraph("There is nothing to estimate yet.")
+    method = ""
+    for section in sections(report.results.findings):
+        yield Heading(2, section.title, section.anchor)
+        for finding in section.findings:
+            yield from _figure(finding)
+            yield Paragraph("Same method as above." if finding.method == method else finding.method)
+            method = finding.method
+            yield CodeLine(finding.code)
+
+
+def _figure(finding: Finding) -> Iterator[Block]:
+    """The tables of a finding; with few estimates, their sentences and names too."""
+    yield Heading(3, finding.title, finding.name)
+    table = grid(finding)
+    yield from _grid(finding, table) if table else _table(finding)
+    if finding.note:
+        yield Paragraph(finding.note)
+    if len(finding.estimates) > MANY:
+        number = f"{len(finding.estimates):,}"
+        yield Paragraph(f"The names of these {number} figures, and a sentence for each, are in the JSON report.")
+    elif finding.estimates:
+        yield BulletList(tuple((wording.sentence(finding, one), one.name) for one in finding.estimates))
+    if (why := wording.reason(finding)) and finding.unit != COUNT:
+        yield Paragraph(f"No interval: {why}")
+
+
+def _table(finding: Finding) -> Iterator[Block]:
+    head = ("Group", "Estimate", f"{finding.level} interval", f"n ({finding.counts})", "Participants")
+    tested = wording.tested(finding)
+    figures = (
+        (
+            one.label,
+            format_value(one.value, finding.unit),
+            format_interval(one.low, one.high, finding.unit),
+            f"{one.n:,}",
+            f"{one.participants:,}" if one.participants else "–",
+            *([format_p(one.further) or "–"] if tested else []),
+        )
+        for one in finding.estimates
+    )
+    if finding.estimates:
+        yield TextTable(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
+
+
+def _grid(finding: Finding, table: Grid) -> Iterator[Block]:
+    """The table in parts that fit the width of a page."""
+    size = (f"n ({table.counts})", "Participants") if table.counts else ()
+    cells = [[_cell(finding, one, sized=bool(size)) for one in row.cells] for row in table.rows]
+    longest = max(len(text) for row in cells for text in row)
+    most = max(1, (WIDTH - sum(map(len, size))) // longest)
+    parts = range(0, len(table.heads), most)
+    for number, first in enumerate(parts, start=1):
+        heads = table.heads[first : first + most]
+        rows = (
+            (
+                row.label,
+                *texts[first : first + most],
+                *((f"{row.size[0]:,}", f"{row.size[1]:,}" if row.size[1] else "–") if row.size else ()),
+            )
+            for row, texts in zip(table.rows, cells, strict=True)
+        )
+        which = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        yield TextTable(
+            f"{finding.title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows)
+        )
+    tests = [one.further for one in finding.estimates if "p" in one.further]
+    if tests:
+        yield Paragraph(STARS[1] if any("p_adjusted" in further for further in tests) else STARS[0])
+
+
+def _cell(finding: Finding, one: Estimate | None, *, sized: bool) -> str:
+    if one is None:
+        return "–"
+    stars = "*" * ((one.further.get("p", 1) < LEVEL_P) + (one.further.get("p_adjusted", 1) < LEVEL_P))
+    interval = f" ({format_interval(one.low, one.high, finding.unit)})" if one.low is not None else ""
+    return f"{format_value(one.value, finding.unit)}{stars}{interval}" + ("" if sized else f", n {one.n:,}")
+
+
+def _compared(report: Report) -> Iterator[Block]:
+    if report.against is None:
+        return
+    yield Heading(2, "Comparison with published figures")
+    rows = (
+        (
+            one.estimate.name,
+            one.published.source,
+            format_value(one.estimate.value, one.finding.unit),
+            format_value(one.published.value, one.finding.unit),
+            one.error_text,
+            one.difference_text,
+        )
+        for one in report.compared
+    )
+    if report.compared:
+        head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
+        yield TextTable(f"Comparison with {report.against.title}", head, tuple(rows), 2)
+    yield Paragraph(report.comparison_summary)
+
+
+def _conduct(report: Report) -> Iterator[Block]:
+    if report.quality is not None:
+        yield Heading(2, "Data quality")
+        odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.issues(report.flow))
+        if odd:
+            yield TextTable("Data quality", ("Issue", "Count", "Of"), odd)
+        yield Paragraph(wording.FLAGGED if odd else wording.UNTOLD)
+    if report.costs is not None:
+        yield Heading(2, "Cost")
+        rows = tuple(
+            (name, *(f"{n:,}" for n in (c.attempts, c.failed, c.prompt_tokens, c.completion_tokens)), money(c))
+            for name, c in report.costs.by_model
+        )
+        if rows:
+            head = ("Model", "Calls", "Failed", "Input tokens", "Output tokens", f"Cost ({report.costs.currency})")
+            yield TextTable("Cost", head, rows)
+        yield Paragraph(report.costs.note)

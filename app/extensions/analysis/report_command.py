@@ -1,0 +1,167 @@
+"""The command that writes a study's report: the numbers and figures of a paper.
+
+The analysis is imported where it is needed, as that takes as long as all other imports.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.commands import command
+from app.cli.common import (
+    INTERRUPTED,
+    STDOUT,
+    StudyName,
+    existing_database,
+    name_of,
+    option,
+    require_folder,
+    settings_in_use,
+)
+from app.cli.printing import echo, err, progress_bar, warn
+from app.clock import SystemClock
+from app.errors import FormatUnknown, PublishedUnknown, TrialError
+from experiments.errors import suggestion
+from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.markdown import count as how_many
+from storage.db.engine import Database
+from storage.db.private_files import writing
+from storage.registers.origins import ORIGINS, Origin
+from storage.reports.analysis_data import origins_of
+
+if TYPE_CHECKING:
+    from app.extensions.analysis.base import AnalysisStep
+    from app.extensions.analysis.report import Report
+    from app.extensions.analysis.results import Steps
+
+FORMS = ("html", "md", "csv", "json")
+PAPERS = ("chatbench",)
+"""Those of the analysis, repeated so that the help does not import it."""
+HTML = "html"
+ENDINGS = {"htm": HTML, "markdown": "md"}
+
+OriginChoice = Annotated[
+    str | None,
+    option(
+        "--origin ORIGIN",
+        "Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
+    ),
+]
+Part = Annotated[
+    str,
+    option(
+        "--part PART", "Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first."
+    ),
+]
+PeekReason = Annotated[
+    str,
+    option(
+        "--peek REASON",
+        "Look at the outcomes of a preregistered study before its end; this is recorded, and the report states it.",
+    ),
+]
+
+
+@command("report")
+def report_(
+    study: StudyName,
+    to: Annotated[
+        Path | None,
+        option("-o --out FILE", "The file to write; `-` for standard output. Default: STUDY-report.html."),
+    ] = None,
+    form: Annotated[str, option("--format FORMAT", f"One of {', '.join(FORMS)}. Default: by the file's ending.")] = "",
+    origin: OriginChoice = None,
+    part: Part = "",
+    unfinished: Annotated[bool, option("--unfinished", "Also analyse sessions that were not completed.")] = False,
+    against: Annotated[
+        str, option("--compare-with PAPER", f"Add the figures published in a paper: {', '.join(PAPERS)}.")
+    ] = "",
+    called: Annotated[
+        list[str] | None,
+        option(
+            "--match-model MINE=THEIRS",
+            "With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
+        ),
+    ] = None,
+    reason: PeekReason = "",
+) -> None:
+    """The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON."""
+    from app.extensions.analysis.report import FORMATS, build_report
+    from app.extensions.analysis.report.published_comparison import published_paper
+    from app.use_cases.outcome_lock import locked_for, peek
+
+    chosen = _format(form, to)
+    require_folder(to)
+    if called and not against:
+        raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
+    papers = published_paper(against, called or ()) if against else None
+    database, name = existing_database(settings_in_use()), name_of(study)
+    shown_origin = origin or _first(database, name)
+    now_us = SystemClock().now_us()
+    if why := locked_for(database, name, shown_origin, "", now_us):
+        if not reason.strip():
+            raise TrialError(f"{why} To look now: --peek REASON")
+        peek(database, name, TERMINAL, "report", reason.strip(), now_us)
+    try:
+        with _stepping() as steps:
+            about = (database, name, shown_origin, now_us)
+            made = build_report(*about, steps=steps, against=papers, part=part, unfinished=unfinished)
+        content = FORMATS[chosen](made).encode()
+        path = to or Path(f"{name}-report.{chosen}")
+        if path == STDOUT:
+            sys.stdout.buffer.write(content)
+            return
+        with writing(path) as file:
+            file.write(content)
+    except KeyboardInterrupt:
+        err.print("Stopped. No report was written.")
+        raise typer.Exit(INTERRUPTED) from None
+    _print_summary(path, made)
+
+
+def _format(wanted: str, to: Path | None) -> str:
+    """The format; raises FormatUnknown."""
+    ending = to.suffix.removeprefix(".").lower() if to is not None else ""
+    found = wanted or ENDINGS.get(ending, ending) or HTML
+    if found not in FORMS:
+        where = "--format" if wanted else f"the ending of {to}"
+        raise FormatUnknown(f"{where}: {found!r} is not a format of reports{suggestion(found, FORMS)}")
+    return found
+
+
+def _first(database: Database, study: str) -> str:
+    found = origins_of(database, study)
+    return next((origin for origin in ORIGINS if origin in found and origin != Origin.REHEARSAL), ORIGINS[0])
+
+
+@contextmanager
+def _stepping() -> Iterator[Steps]:
+    with progress_bar() as bar:
+        task = bar.add_task("Reading", total=None)
+
+        def steps(parts: list[AnalysisStep]) -> Iterable[AnalysisStep]:
+            bar.update(task, total=len(parts))
+            for part in parts:
+                bar.update(task, description=part.title)
+                yield part
+                bar.advance(task)
+
+        yield steps
+
+
+def _print_summary(path: Path, made: Report) -> None:
+    number = sum(len(finding.estimates) for finding in made.results.findings)
+    people = how_many(made.results.analysed, "participant")
+    if made.origin == Origin.IMPORT and not made.flow.arrived:
+        people = "rows that belong to no participant"
+    echo(f"{path}: {how_many(number, 'figure')} of {people} ({made.whose})")
+    if made.warning:
+        warn(made.warning)
+    if made.against is not None:
+        echo(made.comparison_summary, "dim")

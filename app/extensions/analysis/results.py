@@ -1,0 +1,205 @@
+"""All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, and
+its surveys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from types import MappingProxyType
+
+import pandas as pd
+
+from app.extension import hooked
+from app.extensions.analysis import advice, arena, chatbench, dices, instruments, mathconverse, survey
+from app.extensions.analysis.base import AnalysisStep
+from app.extensions.analysis.data_frames import (
+    INSTRUMENTS,
+    SCREENS,
+    SESSION,
+    SURVEYS,
+    frame,
+    instrument_frame,
+    screen_times,
+    survey_frame,
+)
+from app.extensions.analysis.estimates import Finding
+from app.extensions.analysis.figure_names import unique_names
+from app.extensions.analysis.tidy_frames import load
+from app.extensions.analysis.value_order import declared_order, in_order
+from experiments.study.problem_answer import AnsweringStep
+from experiments.study.study import Study
+from storage.datasets.exports.session_filter import SessionFilter
+from storage.db.engine import Database
+from storage.registers.imported_rows import streams_of_nobody
+from storage.registers.origins import Origin
+from storage.registers.studies import Studies
+from storage.reports.analysis_data import recorded, require_origin
+from storage.reports.session_views import survey_questions
+from storage.schemas.registry import released
+
+INSTRUMENT = "instrument"
+"""What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
+ADVICE = "advice"
+"""Figures of advice and confidence."""
+SURVEY = "survey"
+"""Figures of the questions of surveys and checks."""
+PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
+    {
+        "chatbench": chatbench.PARTS,
+        "mathconverse": mathconverse.PARTS,
+        "taxonomy": mathconverse.TAXONOMY,
+        "arena": arena.PARTS,
+        "dices-350": dices.parts("dices-350"),
+        "dices-990": dices.parts("dices-990"),
+        INSTRUMENT: instruments.PARTS,
+        ADVICE: advice.PARTS,
+        SURVEY: survey.PARTS,
+    }
+)
+"""The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
+schema."""
+NAMES: Mapping[str, str] = MappingProxyType(
+    dict(
+        sorted(
+            (
+                advice.NAMES  # type: ignore[operator]
+                | arena.NAMES
+                | chatbench.NAMES
+                | dices.NAMES
+                | instruments.NAMES
+                | mathconverse.NAMES
+                | survey.NAMES
+            ).items()
+        )
+    )
+)
+"""Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`."""
+NAMES_HOOK = "figure_names"
+
+
+@cache
+def figure_names() -> Mapping[str, str]:
+    """Patterns of all estimates' names, with their descriptions, sorted."""
+    added = [pair for names in hooked(NAMES_HOOK) for pair in names.items()]
+    return dict(sorted([*NAMES.items(), *added]))
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The findings about a study's sessions of one origin; `analysed` is the number of participants with any rows."""
+
+    study: str
+    origin: str
+    schemas: tuple[str, ...]
+    analysed: int
+    findings: tuple[Finding, ...]
+
+
+BY_EVENT = {SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame}
+"""The tables that are read from events."""
+Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
+"""Iterates over the steps, perhaps with a progress display."""
+
+
+def results(
+    database: Database,
+    study: str,
+    origin: str,
+    *,
+    whole: bool = False,
+    steps: Steps = iter,
+    part: str = "",
+    unfinished: bool = False,
+) -> Results:
+    """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
+
+    Sessions that were not completed count only if `unfinished` is true; imports do not record it. Only the quick steps
+    are run, unless `whole` is true. `part` is a part of an imported release, by default the first one that it has.
+    Estimates are in the order of values that the study declares, then in that of the papers (value_order.py). Raises
+    StorageError if the study has nothing of that origin.
+    """
+    require_origin(database, study, origin)
+    versions = Studies(database).with_sessions(study, origin)
+    schemas = tuple(name for name in recorded(database, study) if name in PARTS)
+    scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
+    judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
+    surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
+    fills = (*schemas, *scored, *judged, *surveyed)
+    owners, parts = _parts(fills, whole=whole)
+    source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
+    read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}
+    found: list[tuple[str, Finding]] = []
+    for owner, step in zip(owners, steps(parts), strict=True):
+        made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
+        found += [(owner, finding) for finding in made]
+    analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
+    if not analysed and advice.TABLE in read:
+        analysed = {*read[advice.TABLE][SESSION]}
+    order = declared_order(versions[-1] if versions else None)
+    ordered = (in_order(finding, order) for finding in _told_apart(found))
+    figures = tuple(replace(one, code=source.code(one.code)) for one in ordered)
+    people = analysed.difference(streams_of_nobody(study))
+    return Results(study, origin, schemas, len(people), figures)
+
+
+def _asks_for_judgements(study: Study) -> bool:
+    """Whether participants give their confidence in points or see recommendations."""
+    asking = (step for _, step in study.steps if isinstance(step, AnsweringStep))
+    return any(step.ask_confidence or getattr(step, "advice", "") for step in asking)
+
+
+def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[AnalysisStep]]:
+    """The schemas and the steps to run, in parallel lists."""
+    found = [(name, part) for name in fills for part in PARTS[name] if whole or part.quick]
+    return [name for name, _ in found], [part for _, part in found]
+
+
+def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
+    titles = unique_names([(owner, finding.name) for owner, finding in found])
+    names = unique_names([(owner, one.name) for owner, finding in found for one in finding.estimates])
+    for (_, finding), title in zip(found, titles, strict=True):
+        estimates = tuple(replace(one, name=next(names)) for one in finding.estimates)
+        yield replace(finding, name=title, estimates=estimates)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the tables of a study are read."""
+
+    database: Database
+    study: str
+    origin: str
+    part: str
+    complete: bool
+
+    def read(self, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
+        about = (self.database, self.study, self.origin)
+        if table in BY_EVENT:
+            return BY_EVENT[table](*about, complete=self.complete)
+        if table == advice.TABLE:
+            selection = SessionFilter(complete=self.complete)
+            answers = load(self.study, self.origin, selection=selection, database=self.database).answers
+            return answers[[*columns]].assign(**{SESSION: answers["session"]})
+        rows = partial(frame, self.database, self.study, table, self.origin)
+        return rows(columns=columns, part=self.part, complete=self.complete)
+
+    def code(self, code: str) -> str:
+        """The code by which a finding can be computed again from the same sessions."""
+        which = (", part=part" if self.part else "") + (", complete=True" if self.complete else "")
+        chosen = ", selection=SessionFilter(complete=True)" if self.complete else ""
+        return code.replace(", origin)", f", origin{which})").replace("=database)", f"=database{chosen})")
+
+
+def _of_study(table: str) -> bool:
+    """Whether a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
+    without any answer have too; or it is the tidy table of answers, which names sessions otherwise."""
+    return table in (SCREENS, advice.TABLE) or (table not in BY_EVENT and released(table).of_study)
+
+
+def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:
+    needed: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for table, columns in part.tables.items():
+            needed[table] = tuple(dict.fromkeys((*needed.get(table, ()), *columns)))
+    return needed

@@ -1,0 +1,396 @@
+"""`parley trial`: preregister, look, explain, and the power of a trial by simulating it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.bots.dry_run import DryRunResult, estimate_by_simulation
+from app.bots.preview_session import offline
+from app.bots.simulate import START_US, simulate
+from app.cli.commands import group
+from app.cli.common import (
+    INTERRUPTED,
+    AsJson,
+    StudyName,
+    argument,
+    existing_database,
+    name_of,
+    option,
+    require_folder,
+    settings_in_use,
+)
+from app.cli.printing import echo, err, progress_bar, show
+from app.clock import SystemClock, VirtualClock
+from app.config.secret import secret_for
+from app.config.settings import Settings
+from app.errors import TrialError
+from app.session.service import SessionService
+from app.studies.loader import load_study
+from experiments.errors import suggestion
+from experiments.study.study import Study
+from problems.errors import DISTRIBUTION
+from storage.accounts.roles import TERMINAL
+from storage.db.engine import Database, open_database
+from storage.db.private_files import writing
+from storage.registers.origins import ORIGINS, Origin
+from storage.registers.plan_events import record_preregistration, record_reason
+from storage.registers.study_versions import current, readable
+from storage.reports.analysis_data import flow
+
+if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
+    from app.extensions.trials.outcomes import TrialData
+    from app.extensions.trials.power_plan import HypothesisPower, Pilot
+    from experiments.study.sections.plan import Hypothesis, Plan
+
+LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "sides", "boundary", "crossed", "participants")
+TRIED, REPLY_TOKENS = 20, 300
+SHARES = ("icc_participant", "icc_question", "covariate_r2", "dropout")
+ASSUMED = ("baseline", "sd", *SHARES)
+commands = group("trial")
+REPORT, ANALYSIS, FROZEN = "simulated-report.md", "analysis.py", "study.json"
+
+
+@commands.command("preregister")
+def preregister(
+    study: StudyName,
+    to: Annotated[
+        Path | None, option("-o --out FOLDER", "The folder for the files. Default: STUDY-preregistration.")
+    ] = None,
+    simulated: Annotated[
+        int, option("--simulated N", "Simulated participants for the simulated report; 0 for none.", min=0)
+    ] = 60,
+    record: Annotated[
+        bool, option("--record", "Record that this version is preregistered now, with the files' SHA-256.")
+    ] = False,
+) -> None:
+    """Write the preregistration of a trial, and record it.
+
+    The answers to OSF's form and AsPredicted's questions, the published study, the analysis code, and a report of
+    simulated data. Send the texts to a registry, then run the command again with `--record`, which keeps what you
+    changed in the folder. From then on changes, exclusions, an early end and looks at an outcome are recorded.
+    """
+    database = existing_database()
+    found = current(database, name_of(study))
+    folder = to or Path(f"{found.name}-preregistration")
+    if not (folder / FROZEN).exists():
+        made = _files(database, found, simulated)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            with writing(folder / name) as file:
+                file.write(text.encode())
+    elif not record:
+        raise TrialError(f"{folder} is there already, and you may have changed its texts. Delete it, or choose --out.")
+    elif (folder / FROZEN).read_text(encoding="utf-8") != f"{found.document}\n":
+        raise TrialError(f"{folder} is of another version than the published one. Write it anew: delete it first.")
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    echo(f"{folder}: {', '.join(file.name for file in files)}")
+    if not record:
+        echo("Nothing was recorded. Once the texts are at a registry: the same command with --record.")
+        return
+    digests = {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
+    now_us = SystemClock().now_us()
+    record_preregistration(database, found.name, found.hash, found.file.version, digests, at_us=now_us)
+    echo(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.")
+
+
+def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:
+    """The files by name. Raises TrialError if the study has no plan."""
+    from app.extensions.trials.power_plan import plan_of
+    from app.extensions.trials.preregistration import CODE, ExistingData, aspredicted, markdown, osf
+
+    plan_of(study)
+    people, pilots = (flow(database, study.name, origin).arrived for origin in (Origin.PERSON, Origin.PILOT))
+    names = ["study.yaml", FROZEN, ANALYSIS, *([REPORT] if simulated else [])]
+    data = ExistingData(people, pilots)
+    code = CODE.format(name=study.name, file=ANALYSIS, hash=study.hash, parley=version(DISTRIBUTION))
+    return {
+        "osf.md": markdown(study.file.title, osf(study, data, names)),
+        "aspredicted.md": markdown(study.file.title, aspredicted(study, data, names)),
+        "study.yaml": f"{readable(study)}\n",
+        FROZEN: f"{study.document}\n",
+        ANALYSIS: code,
+        **({REPORT: asyncio.run(_simulated_report(study, simulated))} if simulated else {}),
+    }
+
+
+async def _simulated_report(study: Study, count: int) -> str:
+    """The report of simulated participants, whose answers mean nothing, with the scripted model for every other."""
+    from app.extensions.analysis.report import FORMATS, build_report
+
+    free = offline(study)
+    with TemporaryDirectory() as folder:
+        clock = VirtualClock(START_US)
+        database = open_database(f"sqlite:///{folder}/simulated.db")
+        runtime = SessionService(database, Settings(), clock)
+        try:
+            runtime.studies.register(free)
+            async for _ in simulate(runtime, clock, free, count, "preregister"):
+                pass
+            return FORMATS["md"](build_report(database, study.name, Origin.BOT, START_US))
+        finally:
+            await runtime.close()
+            database.dispose()
+
+
+@commands.command("look")
+def look_(
+    study: StudyName,
+    unblind: Annotated[bool, option("--unblind", "Name the groups before the last look; this is recorded.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take the next look of the preregistered plan, once enough participants have completed. It is recorded.
+
+    Groups are called A and B until the last look. A crossed boundary advises to stop; you decide (`parley recruit
+    close`).
+    """
+    from app.extensions.trials.looks import look
+
+    settings = settings_in_use()
+    database = existing_database(settings)
+    name = current(database, name_of(study)).name
+    secret = secret_for(settings, database)
+    taken, found = look(database, name, TERMINAL, SystemClock().now_us(), secret=secret, unblind=unblind)
+    groups = "A minus B" if taken.result["blinded"] else "treatment minus control"
+    results = [{field: getattr(one, field) for field in LOOKED} for one in found]
+    show({"look": taken.number, "complete": taken.complete, "effect": groups, "hypotheses": results}, as_json)
+
+
+@commands.command("explain")
+def explain(
+    study: StudyName,
+    deviation: Annotated[str, argument("NAME", "A deviation, as `parley show deviations` names it.")],
+    reason: Annotated[str, argument("REASON", "The reason, in a sentence.")],
+) -> None:
+    """Give the reason of a deviation from the preregistered plan; the report states it."""
+    from app.extensions.trials.deviations import deviations
+
+    database = existing_database()
+    name = current(database, name_of(study)).name
+    names = [one.name for one in deviations(database, name)]
+    if deviation not in names:
+        raise TrialError(f"{name} has no deviation {deviation!r}{suggestion(deviation, names)}")
+    if not reason.strip():
+        raise TrialError("The reason is missing: why the study deviates from its plan, in a sentence.")
+    record_reason(database, name, deviation, reason.strip(), at_us=SystemClock().now_us())
+
+
+Hypotheses = Annotated[
+    list[str] | None,
+    option("--hypothesis ID", "Only this hypothesis. Can be repeated. Default: all primary."),
+]
+Source = Annotated[
+    str,
+    option(
+        "--from DATA",
+        "Take the assumptions from this study's sessions in the database (`pilot`, `person`, `bot`), or from an "
+        "imported ChatBench release by the name of its study, such as `chatbench`.",
+    ),
+]
+Assumptions = Annotated[
+    list[str] | None,
+    option(
+        "--assume NAME=VALUE",
+        "Assume this value, as in `sd=1.5`; can be repeated. baseline: the control's mean, or its share; sd: the "
+        "standard deviation of numeric answers; icc_participant and icc_question: the share of the variance between "
+        "participants and between questions; covariate_r2: the share that the plan's covariates explain; dropout: the "
+        "share of participants who drop out.",
+    ),
+]
+Answers = Annotated[int | None, option("--answers N", "Answers of a participant. Default: as the study asks.", min=1)]
+Questions = Annotated[
+    int | None, option("--questions N", "Number of questions. Default: as simulated people get.", min=1)
+]
+Sizes = Annotated[list[int] | None, option("-n --participants N", "A number of participants. Can be repeated.", min=4)]
+Effects = Annotated[
+    list[float] | None, option("--effect EFFECT", "A true effect, in the outcome's unit. Can be repeated.")
+]
+Reward = Annotated[float | None, option("--reward AMOUNT", "What a participant is paid, for the cost.", min=0)]
+
+
+@commands.command("power")
+def power(
+    study: Annotated[str, argument("STUDY", "A study file with a `plan:`, or the name of a study of Parley's.")],
+    hypotheses: Hypotheses = None,
+    source: Source = "",
+    assume: Assumptions = None,
+    answers: Answers = None,
+    questions: Questions = None,
+    sizes: Sizes = None,
+    effects: Effects = None,
+    runs: Annotated[int, option("--runs N", "Simulated trials a point.", min=20, max=1_000_000)] = 1000,
+    seed: Annotated[int, option("--seed SEED", "The same seed gives the same numbers.", min=0)] = 1,
+    workers: Annotated[
+        int | None, option("--workers N", "Processes. Default: one for each core.", min=1, max=256)
+    ] = None,
+    resume: Annotated[bool, option("--resume", "Keep the finished points of an earlier run.")] = False,
+    reward: Reward = None,
+    to: Annotated[Path | None, option("-o --out FILE", "Also write a figure, as SVG.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute the power of a trial: trials of the study's design are simulated and analysed as the report does, for a
+    grid of sizes and effects.
+
+    Looks and their early ends are simulated too. Finished points are kept in STUDY-power.jsonl; after Ctrl-C, the same
+    command with `--resume` goes on from there. Figures are shares of simulated trials, with Monte Carlo intervals.
+    """
+    from app.extensions.analysis.report.charts import require_charts
+    from app.extensions.trials.power_plan import PowerOptions, chosen_hypotheses, plan_of, plan_power
+
+    require_folder(to)
+    if to is not None:
+        require_charts()
+    found = load_study(study)
+    plan = plan_of(found)
+    assumed = _assumed(assume or ())
+    chosen = chosen_hypotheses(plan, hypotheses or ())
+    _one_outcome(chosen, assumed)
+    trial, tried = _try_out(found, plan)
+    pilot = _pilot(found, plan, source)
+    options = PowerOptions(assumed, answers, questions, tuple(sizes or ()), tuple(effects or ()), runs, seed)
+    planned = [plan_power(found, plan, one, tried, pilot, options) for one in chosen]
+    results = _run(planned, workers or os.cpu_count() or 1, Path(f"{found.name}-power.jsonl"), resume)
+    minutes = pilot.minutes or trial.typical_minutes
+    hypotheses_ = [_hypothesis_data(one, lambda n: _costs(n, trial, minutes, reward)) for one in results]
+    if to is not None:
+        _write_figure(results, to)
+    whole = {"study": found.name, "hash": found.hash, "runs": options.runs, "seed": options.seed}
+    whole |= {"currency": found.file.currency, "without_price": trial.unpriced}
+    if as_json:
+        show({**whole, "hypotheses": hypotheses_}, as_json)
+        return
+    show(whole, as_json)
+    for one in hypotheses_:
+        show(_tables(one), as_json)
+
+
+def _assumed(told: Sequence[str]) -> dict[str, float]:
+    """The assumptions of `sd=1.5`; raises TrialError."""
+    found = {}
+    for text in told:
+        name, _, value = text.partition("=")
+        if name not in ASSUMED:
+            raise TrialError(f"--assume {text}: {name!r} is no assumption{suggestion(name, ASSUMED)}")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise TrialError(f"--assume {text}: give a number, as in --assume {name}=0.5") from None
+        if name in SHARES and not 0 <= found[name] <= 1:
+            raise TrialError(f"--assume {text}: a share is from 0 to 1")
+    return found
+
+
+def _one_outcome(chosen: Sequence[Hypothesis], assumed: Mapping[str, float]) -> None:
+    """Raise TrialError where a baseline or deviation is given for several outcomes."""
+    if len({one.outcome for one in chosen}) > 1 and assumed.keys() & {"baseline", "sd"}:
+        raise TrialError(
+            "A baseline and an sd hold for one outcome, and these hypotheses have several. Name one with --hypothesis: "
+            f"{', '.join(one.id for one in chosen)}."
+        )
+
+
+def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
+    from app.extensions.trials.outcomes import read_trial
+
+    read: list[TrialData] = []
+
+    def keep(database: Database) -> None:
+        read.append(read_trial(database, study.name, Origin.BOT, _complete_cases(plan)))
+
+    return asyncio.run(estimate_by_simulation(study, TRIED, REPLY_TOKENS, keep)), read[0]
+
+
+def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
+    from app.extensions.trials.outcomes import read_trial
+    from app.extensions.trials.power_plan import Pilot, release
+    from app.use_cases.outcome_lock import locked_for
+
+    if not source:
+        return Pilot()
+    database = existing_database()
+    if why := locked_for(database, study.name, source, "", SystemClock().now_us()):
+        raise TrialError(f"--from {source}: {why} Take the assumptions from a pilot: --from pilot")
+    if source in ORIGINS:
+        return Pilot(sessions=read_trial(database, study.name, source, _complete_cases(plan)))
+    return Pilot(release=release(database, source))
+
+
+def _complete_cases(plan: Plan) -> Plan:
+    """The plan with each answer as a row."""
+    return plan.model_copy(update={"missing": "complete-cases"})
+
+
+def _run(planned: Sequence[HypothesisPower], workers: int, store: Path, resume: bool) -> list[HypothesisPower]:
+    from app.extensions.trials.power import run_grid
+
+    if not resume:
+        store.unlink(missing_ok=True)
+    points = [point for one in planned for point in one.grid]
+    try:
+        with progress_bar() as bar:
+            task = bar.add_task("Simulating", total=len(points))
+            results = iter(run_grid(points, workers=workers, store=store, progress=lambda _: bar.advance(task)))
+    except KeyboardInterrupt:
+        err.print(f"Stopped. Finished points are in {store}; the same command with --resume goes on from there.")
+        raise typer.Exit(INTERRUPTED) from None
+    return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in planned]
+
+
+def _costs(participants: int, trial: DryRunResult, minutes: float, reward: float | None) -> dict[str, Any]:
+    """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
+    return {
+        "model_cost": participants * fmean(trial.costs),
+        "hours": participants * minutes / 60,
+        "rewards": None if reward is None else participants * reward,
+    }
+
+
+def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
+    from app.extensions.analysis.report.charts import svg
+    from app.extensions.trials.power_chart import power_chart
+
+    panels = {one.hypothesis.id: one.points for one in results}
+    with writing(to) as file:
+        file.write(svg(power_chart(panels, {one.hypothesis.id: one.effects[0] for one in results})).encode())
+
+
+def _hypothesis_data(one: HypothesisPower, costs: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+    looks = one.design.looks and one.design.looks.model_dump(mode="json")
+    points = [
+        asdict(point) | {"power": point.power, "low": point.interval[0], "high": point.interval[1]}
+        for point in one.points
+    ]
+    needed = [
+        {"effect": effect, "power": power, **asdict(need)}
+        | (costs(need.participants) if need.participants is not None else {})
+        for effect, power, need in one.needed()
+    ]
+    return {
+        "id": one.hypothesis.id,
+        "claim": one.hypothesis.claim,
+        "assumptions": asdict(one.assumed),
+        "design": asdict(one.design) | {"looks": looks},
+        "null_effect": one.effects[0],
+        "points": points,
+        "needed": needed,
+    }
+
+
+def _tables(hypothesis: Mapping[str, Any]) -> dict[str, Any]:
+    """A hypothesis for people: its powers with their intervals in per cent, by size and effect."""
+    by_size: dict[int, dict[str, Any]] = {}
+    for one in hypothesis["points"]:
+        row = by_size.setdefault(one["participants"], {"participants": one["participants"]})
+        low, high = 100 * one["low"], 100 * one["high"]
+        row[f"effect {one['effect']:g}"] = f"{100 * one['power']:.1f} % ({low:.1f} to {high:.1f})"
+    return {**hypothesis, "points": [by_size[size] for size in sorted(by_size)]}

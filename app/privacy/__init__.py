@@ -1,1 +1,0 @@
-"""The data-protection document of a study, with a picture of every screen."""

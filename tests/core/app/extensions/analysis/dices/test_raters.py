@@ -1,0 +1,83 @@
+"""How DICES's raters answered, whether experts say the same, and raters who may not have tried: counted by hand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.extensions.analysis.dices import NAMES, parts
+from app.extensions.analysis.dices.raters import REMOVED
+from app.extensions.analysis.public import Estimate, Finding, answered, experts
+from storage.schemas.registry import released
+from tests.fakes.examples import examples
+
+EDITIONS = ("dices-350", "dices-990")
+
+
+def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
+    return {one.name: one for finding in findings for one in finding.estimates}
+
+
+def published(shared: Path) -> pd.DataFrame:
+    wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str)
+    return wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
+
+
+def test_published_answers_are_those_counted_by_loops(shared: Path) -> None:
+    rows = published(shared)
+    found = named((*answered(rows, "dices-350"), *experts(rows, "dices-350")))
+    every = Counter(rows["Q_overall"])
+    by_item: dict[str, list[str]] = {}
+    for item, _, answer in sorted(zip(rows["item_id"], rows["rater_id"], rows["Q_overall"], strict=True)):
+        by_item.setdefault(item, []).append(answer)
+    gold = dict(zip(rows["item_id"], rows["safety_gold"], strict=True))
+    most = {item: Counter(said).most_common(1)[0][0] for item, said in by_item.items()}
+    for value in ("No", "Unsure", "Yes"):
+        assert found[f"dices.answers.{value}"].further["count"] == every[value]
+        assert found[f"dices.majority.{value}"].further["count"] == sum(each == value for each in most.values())
+    agreed = [most[item] == gold[item] for item in gold]
+    assert found["dices.gold_agreement.all"].value == pytest.approx(np.mean(agreed), abs=1e-9)
+    unsafe = [said.count("Yes") / len(said) for item, said in by_item.items() if gold[item] == "Yes"]
+    assert found["dices.said_unsafe.Yes"].value == pytest.approx(np.mean(unsafe), abs=1e-9)
+
+
+profile = st.tuples(
+    st.sampled_from(["a", "b", "c", "d", "e", sorted(REMOVED["dices-350"])[0], sorted(REMOVED["dices-990"])[0]]),
+    st.sampled_from(["1", "2", "3"]), st.sampled_from(["No", "Yes", "Unsure", None]),
+    st.sampled_from(["Man", "Woman", None]), st.sampled_from(["White", "Asian/Asian subcontinent", None]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@examples(3)  # each is a thousand permutations
+@given(rows=st.lists(profile, max_size=14, unique_by=lambda row: row[:2]))
+def test_every_name_is_told_of_once_and_every_part_bears_any_rows(
+    edition: str, rows: list[tuple[str | None, ...]]
+) -> None:
+    columns = ["rater_id", "item_id", "Q_overall", "rater_gender", "rater_race"]
+    given_ = pd.DataFrame(rows, columns=columns, dtype="object")
+    found: list[str] = []
+    for part in parts(edition):
+        ((name, needed),) = part.tables.items()
+        assert {*needed} <= {column.name for column in released(name).columns}
+        if "Groups" not in part.title or len(rows) > 8:
+            blank = {column: None for column in needed if column not in columns}
+            asked = given_.assign(**blank)[list(needed)]
+            for column in needed:
+                if column.endswith("_overall"):
+                    asked[column] = given_["Q_overall"]
+            if "answer_time_ms" in needed:
+                asked["answer_time_ms"] = asked["answer_time_ms"].astype("Int64")
+            found += [one.name for finding in part.analyse({name: asked}) for one in finding.estimates]
+    assert len(found) == len(set(found))
+    patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(name)) for name in NAMES]
+    for one in found:
+        assert sum(re.fullmatch(pattern, one) is not None for pattern in patterns) == 1, one

@@ -1,0 +1,136 @@
+"""The report's other forms: each says what the page says, and shows what people wrote as text and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from base64 import b64decode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import PublishedUnknown
+from app.extensions.analysis.figure_names import about, patterns, unique_names
+from app.extensions.analysis.intervals import Interval
+from app.extensions.analysis.report import FORMATS, as_csv, as_json, html, markdown
+from app.extensions.analysis.report.published_comparison import PublishedPaper, published_paper
+from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding, hostile
+from tests.fakes.reports import report as made_up
+
+PAPER = PublishedPaper(
+    "paper",
+    "A paper",
+    {"chatbench.accuracy.physics.one.user-AI": Printed(0.55, 0.02, "Table 5"), "x.y": Printed(1, None, "Table 6")},
+)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_form_has_the_figure_its_interval_its_size_and_its_name(form: str) -> None:
+    text = FORMATS[form](made_up(accuracy()))
+    numbers = {"csv": ("0.5,0.4,0.6", "1200"), "json": ('"value": 0.5', '"n": 1200')}
+    for part in (*numbers.get(form, ("40.0 to 60.0", "1,200")), "95 % interval"):
+        assert part in text
+    assert "user-AI" in text
+    assert "By hand." in text or form == "csv"
+
+
+def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
+    known = json.loads(as_json(made_up(hostile(), origin="pilot")))
+    one = known["figures"]["arena.win_rate.x"]
+    assert (one["value"], one["low"], one["high"], one["level"]) == (1 / 3, 0.25, 0.5, 0.95)
+    assert (one["n"], one["counts"], one["participants"], one["unit"]) == (1200, "answers", 30, "share")
+    assert one["groups"] == {"model": NASTY}
+    assert one["about"]
+    assert (known["pilot"], known["simulated"]) == (True, False)
+    assert known["flow"]["outcomes"] == {"complete": 6, "no_consent": 1, "": 2}
+    assert known["findings"][0]["figures"] == ["arena.win_rate.x"]
+    assert known["cost"]["models"][NASTY]["prompt_tokens"] == 1000
+    assert "\n  " in as_json(made_up())
+
+
+def test_the_csv_has_a_row_for_each_figure_and_nothing_that_a_spreadsheet_runs() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(made_up(hostile(), accuracy(), against=PAPER)))))
+    assert [row["name"] for row in rows] == ["arena.win_rate.x", *(one.name for one in accuracy().estimates)]
+    assert float(rows[0]["value"]) == 1 / 3
+    assert rows[0]["label"] == f"'{NASTY}"
+    assert json.loads(rows[0]["groups"]) == {"model": NASTY}
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert sorted(row["published_value"] for row in rows)[-1] == "0.55"
+
+
+def test_markdown_shows_what_people_wrote_as_text() -> None:
+    text = markdown(made_up(hostile(), crossed([NASTY, "one"])))
+    assert "<script" not in text
+    assert "\n# d" not in text
+    assert "](javascript" not in text.replace("\\]", "")
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 5, 6, 7}
+
+
+def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
+    cell = figure("chatbench.accuracy.d.m.user-AI", NASTY, Interval(0.5), dataset=NASTY, model=NASTY)
+    drawings = (finding("chatbench.accuracy", [cell]), by_turn(), crossed([NASTY, "one"]))
+    page = html(made_up(hostile(), *drawings, against=PAPER))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    images = [b64decode(found) for found in re.findall(r"base64,([^\"]+)", page)]
+    assert len(images) == 5
+    assert not [one for one in images if b"<script" in one]
+
+
+def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:
+    plain = published_paper("chatbench").figures
+    paper = published_paper("chatbench", ["zoe=gpt-4o", "v1.5=llama-3_1-8b"])
+    assert len(paper.figures) == len(plain)
+    for way, sign in (("accuracy.moral_scenarios.{}.free_text", 1), ("model_gap.{}.{}.free_text", -1)):
+        ours, theirs = ("zoe", "v1_5"), ("gpt-4o", "llama-3_1-8b")
+        own = f"chatbench.{way}".format(*(reversed(ours) if sign < 0 else ours))
+        assert paper.figures[own].value == sign * plain[f"chatbench.{way}".format(*theirs)].value
+    names = [f"chatbench.accuracy.moral_scenarios.{model}.free_text" for model in ("zoe", "v1_5", "other_1")]
+    found = finding("chatbench.accuracy", [
+        figure(name, "g", Interval(0.5, 0.4, 0.6), model=model)
+        for name, model in zip(names, ("zoe", "v1.5", "other.1"), strict=True)
+    ])  # fmt: skip
+    report = made_up(found, against=paper)
+    assert [one.estimate.name for one in report.compared] == names[:2]
+    assert "v1.5 is compared with the paper's llama-3.1-8b." in report.comparison_summary
+    assert (
+        "without a counterpart: other.1; the paper's models are gpt-4o and llama-3.1-8b (--match-model MINE"
+        in report.comparison_summary
+    )
+    assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
+    single = made_up(finding("chatbench.accuracy", [figure("x.y", "g", Interval(0.5), model="all models")]))
+    assert published_paper("chatbench").alone(single.results.findings) == ("all models",), "which can be named, too"
+    with pytest.raises(PublishedUnknown, match=r"no model 'zoe'; allowed: all models"):
+        paper.check(single.results.findings)
+
+
+NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by group", "dices.pearson.a_b": "r"}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("dices.alpha.Q_overall", "alpha"),
+        ("dices-990.alpha.Q_overall", "alpha"),
+        ("dices.alpha.Q.x-y", "by group"),
+        ("dices.pearson.a_b", "r"),
+        ("dices.pearson.axb", ""),
+        ("dices.alpha", ""),
+    ],
+)
+def test_a_name_follows_its_pattern(name: str, wanted: str) -> None:
+    assert about(name, NAMES) == wanted
+    assert len(patterns(name, NAMES)) == bool(wanted)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["s", "t"]), st.sampled_from(["s.a", "s.a_2", "s.b", "t.a"]))))
+def test_no_two_names_are_alike_however_they_come(pairs: list[tuple[str, str]]) -> None:
+    found = list(unique_names(pairs))
+    assert len(set(found)) == len(found) == len(pairs)
+    for pair, name in zip(pairs, found, strict=True):
+        if [other for other in pairs if other[1] == pair[1]] == [pair]:
+            assert name == pair[1], "whoever is alone keeps its name"

@@ -1,0 +1,130 @@
+"""The trial's estimator and tests: equal to statsmodels and scipy, and to cases that one can compute by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_ind
+
+from app.errors import TrialError
+from app.extensions.analysis.p_values import benjamini_hochberg, holm
+from app.extensions.trials.estimator import difference, paired
+from app.extensions.trials.hypothesis_tests import equivalence, evaluate, non_inferiority, shown, superiority
+from experiments.study.sections.plan import Direction
+from tests.fakes.clustered import by_definition
+
+
+def trial(seed: int, people: int = 30, answers: int = 4) -> pd.DataFrame:
+    """Answers to questions drawn unequally often, with a covariate of people and one of answers."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), rng.integers(1, answers + 1, people))
+    ability, age = rng.normal(size=people), rng.normal(40, 10, people)
+    arm = rng.permutation(np.arange(people) % 2)
+    question = rng.integers(0, 5, person.size)
+    value = arm[person] * 0.4 + ability[person] + question * 0.3 + 0.02 * age[person] + rng.normal(size=person.size)
+    return pd.DataFrame({
+        "participant": [f"p{one}" for one in person],
+        "arm": np.where(arm[person] == 1, "treatment", "control"),
+        "value": value,
+        "question": [f"q{one}" for one in question],
+        "age": age[person],
+        "device": rng.choice(["desk", "phone", "tablet"], person.size),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("terms", "covariates"), [("", ()), ("+ C(question)", ()), ("+ C(question) + age + C(device)", ("age", "device"))]
+)
+def test_it_is_statsmodels_least_squares_with_an_error_for_few_clusters(
+    seed: int, terms: str, covariates: tuple[str, ...]
+) -> None:
+    rows = trial(seed)
+    used = rows if "question" in terms else rows.drop(columns="question")
+    found = difference(used, covariates=covariates)
+    model, name = OLS.from_formula(f"value ~ C(arm) {terms}", rows), "C(arm)[T.treatment]"
+    at, people = model.exog_names.index(name), pd.factorize(rows["participant"])[0]
+    _, variance, df = by_definition(model.endog, model.exog[:, at], people, np.delete(model.exog, at, axis=1))
+    assert found.estimate == pytest.approx(model.fit().params[name], abs=1e-9)
+    assert (found.standard_error**2, found.df) == pytest.approx((variance, df), rel=1e-10)
+    t = found.estimate / found.standard_error
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(t), found.df), abs=1e-9)
+    assert found.p_above() == pytest.approx(stats.t.sf(t, found.df), abs=1e-9)
+    assert found.p_below(0.5) == pytest.approx(
+        stats.t.cdf((found.estimate - 0.5) / found.standard_error, found.df), abs=1e-9
+    )
+
+
+def test_one_row_for_each_of_equally_many_is_the_t_test() -> None:
+    values = {"treatment": [3.0, 5.0, 4.0, 8.0], "control": [1.0, 2.0, 6.0, 3.0]}  # means 5 and 3
+    rows = pd.DataFrame([(f"{arm}{n}", arm, v) for arm, of in values.items() for n, v in enumerate(of)])
+    found = difference(rows.set_axis(["participant", "arm", "value"], axis=1))
+    theirs = stats.ttest_ind(values["treatment"], values["control"])
+    assert (found.n, found.participants) == (8, {"treatment": 4, "control": 4})
+    assert found.estimate == pytest.approx(2.0)
+    assert found.standard_error == pytest.approx(((14 / 3 + 14 / 3) / 4) ** 0.5)  # variances 14/3 and 14/3 of four each
+    assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert found.interval() == pytest.approx(tuple(theirs.confidence_interval()), abs=1e-9)
+    assert found.raw == (5.0, 3.0)
+
+
+def test_a_change_is_the_paired_t_test() -> None:
+    before, after = [1.0, 2.0, 4.0, 3.0], [2.0, 4.0, 4.0, 6.0]
+    wide = pd.DataFrame({"participant": list("abcd"), "before": before, "after": after})
+    found = paired(wide.melt("participant", var_name="moment"))
+    theirs = stats.ttest_rel(after, before)
+    assert (found.estimate, found.participants) == (1.5, {"all": 4})
+    assert found.df == pytest.approx(3)
+    assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"), [({"arm": "a"}, "treatment"), ({"arm": "control"}, "treatment"), ({"value": 1.0}, "equal")]
+)
+def test_what_cannot_be_estimated_is_refused(change: dict[str, object], part: str) -> None:
+    with pytest.raises(TrialError, match=part):
+        difference(trial(2).assign(**change))
+
+
+def test_equivalence_and_non_inferiority_are_the_two_one_sided_tests() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.1, 1, 50), rng.normal(0, 1, 50)
+    rows = pd.DataFrame({
+        "participant": range(100), "arm": ["treatment"] * 50 + ["control"] * 50, "value": [*a, *b],
+    })  # fmt: skip
+    found = difference(rows)
+    p, (_, p1, _), (_, p2, _) = ttost_ind(a, b, -0.5, 0.5)
+    tost = equivalence(found, 0.5)
+    assert tost.p == pytest.approx(p, abs=1e-9)
+    assert (tost.p <= tost.alpha) == (tost.low > -0.5 and tost.high < 0.5)
+    assert tost.level == pytest.approx(0.9)
+    assert non_inferiority(found, 0.5).p == pytest.approx(p1, abs=1e-9)
+    assert max(p1, p2) == p
+    assert superiority(found).p == pytest.approx(found.p, abs=1e-12)
+    greater = stats.ttest_ind(a - 0.2, b, alternative="greater").pvalue
+    assert superiority(found, "greater", null=0.2).p == pytest.approx(greater, abs=1e-9)
+    with pytest.raises(TrialError, match="margin"):
+        equivalence(found, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_corrections_are_those_of_statsmodels(seed: int) -> None:
+    p = np.random.default_rng(seed).uniform(0, 0.2, 7).round(2)
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-9)
+    assert benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["greater", "less", "different", "equivalent", "not_worse"])
+def test_an_interval_of_the_tests_level_shows_what_the_test_shows(direction: Direction) -> None:
+    ends, rows = set(), trial(4, 60)
+    for shift in np.linspace(-2, 2, 9):
+        found = difference(rows.assign(value=rows["value"] + shift * (rows["arm"] == "treatment")))
+        test = evaluate(found, direction, 0.05, 1.0)
+        rejected = test.p <= test.alpha
+        assert shown(test.low, test.high, direction, 1.0) == rejected
+        ends.add(rejected)
+    assert ends == {False, True}

@@ -1,0 +1,106 @@
+"""The core is complete alone: a copy without one extension, and without all of them, does what Parley does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.studies import write
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("app", "storage", "experiments", "problems")
+EXTENSIONS = ("analysis", "publishing", "trials")
+STANDS_ON = {"trials": "analysis"}
+COMMANDS = {"analysis": "report", "publishing": "deposit", "trials": "trial"}
+PLAN = {
+    "participants": 200,
+    "hypotheses": [
+        {
+            "id": "h",
+            "claim": "It helps.",
+            "outcome": "correct",
+            "contrast": {"factor": "condition", "treatment": "b", "control": "a"},
+            "direction": "greater",
+            "smallest_effect": 0.1,
+        }
+    ],
+    "exclude": ["incomplete"],
+}
+STUDY = {
+    "study": "alone",
+    "title": "Alone",
+    "problems": {"questions": {"source": "chatbench"}},
+    "models": {"one": {"backend": "scripted"}},
+    "factors": {"condition": ["a", "b"]},
+    "export_schemas": ["chatbench"],
+    "flow": [
+        {"each": "question", "of": "questions", "take": 1, "flow": [{"step": "chat", "model": "one", "answer": True}]},
+        {"step": "finish"},
+    ],
+}
+SERVE = """
+import sys
+from fastapi.testclient import TestClient
+from app.config.settings import Settings
+from app.studies.loader import load_study
+from app.web.console.server import build_console
+from app.web.server import build_app
+from storage.db.engine import open_database
+
+known = Settings(secret="0123456789abcdef0123456789abcdef")
+database = open_database(known.database_url)
+with TestClient(build_app(known, database, [load_study(sys.argv[1])])) as participants:
+    assert participants.get("/s/alone").status_code == 200
+with TestClient(build_console(known, database)) as console:
+    assert console.get("/login", follow_redirects=False).status_code == 200
+"""
+
+
+@pytest.fixture(params=[*((name,) for name in EXTENSIONS if name != "analysis"), ("analysis", "trials"), EXTENSIONS])
+def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[tuple[str, ...], Path]:
+    """The names of the extensions that are taken away, and the copy without them."""
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, tmp_path / "copy" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in request.param:
+        shutil.rmtree(tmp_path / "copy" / "app" / "extensions" / name)
+    return request.param, tmp_path / "copy"
+
+
+def run(copy: Path, *words: str, code: str = "from app.cli import main; main()") -> subprocess.CompletedProcess[str]:
+    known = {**os.environ, "PYTHONPATH": str(copy), "PARLEY_DATABASE_URL": f"sqlite:///{copy.parent}/alone.db"}
+    given = [sys.executable, "-c", code, *words]
+    return subprocess.run(given, cwd=copy.parent, env=known, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
+def test_the_copy_is_what_runs(without: tuple[tuple[str, ...], Path]) -> None:
+    _, copy = without
+    told = run(copy, code="import app, storage; print(app.__path__[0], storage.__path__[0])").stdout.split()
+    assert told == [str(copy / "app"), str(copy / "storage")]
+
+
+def test_the_core_does_all_of_its_work_without_extensions(without: tuple[tuple[str, ...], Path]) -> None:
+    gone, copy = without
+    study = str(write(copy.parent, STUDY))
+    told = run(copy, "--help").stdout
+    listed = {name for name, command in COMMANDS.items() if f"│ {command} " in told}
+    assert listed == {*EXTENSIONS} - {*gone}
+    for words in (("check", study), ("simulate", study, "-n", "2"), ("export", "alone", "-o", "data")):
+        done = run(copy, *words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+    assert (copy.parent / "data").is_dir()
+    served = run(copy, study, code=SERVE)
+    assert served.returncode == 0, served.stderr
+
+
+def test_a_study_that_uses_a_missing_extension_is_told_which(without: tuple[tuple[str, ...], Path]) -> None:
+    gone, copy = without
+    done = run(copy, "check", str(write(copy.parent, {**STUDY, "plan": PLAN})))
+    assert (done.returncode != 0) == ("trials" in gone), done.stderr
+    if "trials" in gone:
+        assert "'trials'" in done.stdout + done.stderr
