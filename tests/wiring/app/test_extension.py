@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.studies import write
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ROOMS = ("app", "storage", "experiments", "problems")
 EXTENSIONS = ("analysis", "publishing", "trials")
 STANDS_ON = {"trials": "analysis"}
