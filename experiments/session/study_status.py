@@ -5,6 +5,7 @@
     capped {where, most}       the quota of participants; 0 admits no new ones, null removes the quota
     paused {why}               no new sessions for now
     closed {why}               no new sessions any more
+    archived {}                closed for good: it is listed apart, until it is opened or piloted again
     piloted {}                 new sessions are pilots: their data are marked
     opened {}                  new sessions are participants' own, and their data count
     described {dataset}        the publication metadata of the data; the last ones count, whatever the version
@@ -30,7 +31,7 @@ from experiments.study.sections.recruitment import Quota
 
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Decision = Literal[
-    "published", "budgeted", "capped", "paused", "closed", "piloted", "opened", "described",
+    "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
     "sampled", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
@@ -41,7 +42,7 @@ CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
     "pilot": ("opened", "paused", "closed"),
     "open": ("piloted", "paused", "closed"),
     "paused": ("opened", "piloted", "closed"),
-    "closed": ("opened", "piloted"),
+    "closed": ("opened", "piloted", "archived"),
 }
 Where = tuple[tuple[str, str], ...]
 EVERYBODY: Where = ()
@@ -58,6 +59,7 @@ class StudyStatus:
     closed: str | None = None
     pilot: bool = False
     published: str | None = None
+    archived: bool = False
     decided: bool = False
     """Whether the study was ever piloted, opened, paused or closed."""
 
@@ -76,7 +78,8 @@ class StudyStatus:
         """The decisions that are possible now. A study that is open because nothing was decided can be opened too, so
         that publishing it does not make it a draft."""
         first: tuple[Decision, ...] = () if self.decided or self.state != "open" else ("opened",)
-        return (*first, *CHANGES[self.state], *ALWAYS)
+        found = (*first, *CHANGES[self.state], *ALWAYS)
+        return tuple(kind for kind in found if not (kind == "archived" and self.archived))
 
     @property
     def offered(self) -> bool:
@@ -126,12 +129,13 @@ def fold_operations(events: Iterable[Event]) -> StudyStatus:
                 now = replace(now, caps={**now.caps, where_of(event.data["where"]): event.data["most"]})
             case "published":
                 now = replace(now, published=event.data["hash"])
-            case "paused":
-                now = replace(now, paused=event.data["why"], decided=True)
-            case "closed":
-                now = replace(now, closed=event.data["why"], decided=True)
+            case "paused" | "closed":
+                now = replace(now, decided=True, **{event.kind: event.data["why"]})
+            case "archived":
+                now = replace(now, archived=True)
             case "piloted" | "opened":
-                now = replace(now, paused=None, closed=None, pilot=event.kind == "piloted", decided=True)
+                pilot = event.kind == "piloted"
+                now = replace(now, paused=None, closed=None, archived=False, pilot=pilot, decided=True)
             case _:
                 pass
     return now

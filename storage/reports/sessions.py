@@ -263,6 +263,13 @@ def find_sessions(database: Database, people: Participants, name: str, study: st
     return tuple(stream for stream in found if stream in studies and study in ("", studies[stream]))
 
 
+def own_streams(database: Database, study: str) -> tuple[str, ...]:
+    """The streams of a study's sessions, in the order of arrival; without imported ones."""
+    query = select(_session.stream).where(_session.study == study, _session.origin != Origin.IMPORT)
+    with database.connect() as connection:
+        return tuple(connection.execute(query.order_by(_session.ordinal)).scalars())
+
+
 def _matching_id(connection: Connection, people: Participants, name: str, studies: set[str]) -> Iterator[str]:
     yield name
     for study in sorted(studies):

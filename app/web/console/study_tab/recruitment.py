@@ -32,6 +32,7 @@ MOST = 1_000_000
 DECISIONS: Mapping[Decision, tuple[str, str]] = {
     "piloted": ("Start pilot", "The study is in pilot. New sessions are marked as pilot sessions."),
     "opened": ("Open", "The study is open. New participants can start, and their data count."),
+    "archived": ("Archive", "The study is archived: it is listed apart until it is opened again. Nothing is deleted."),
     "paused": ("Pause", "The study is paused. New participants cannot start; sessions in progress can be finished."),
 }
 CLOSED = "The study is closed. New participants cannot start; sessions in progress can be finished."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from gradio.components import Component
 
 from app.studies.loader import load_study, shipped
 from app.studies.pool_text import pools_in
+from app.use_cases.studies import add_draft, delete_study, is_deletable
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import StudySection, StudyView, Updates, load_view, new_name, state_of
@@ -26,9 +28,13 @@ from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.study_versions import status_of_all
-from storage.reports.sessions import LIVE, outcomes
+from storage.reports.sessions import LIVE, outcomes, own_streams
 
 FIRST = "demo"
+UPLOAD = (
+    '<label class="upload small"><input type="file" accept=".yaml,.yml" data-into="#new-file textarea">'
+    "<span>Upload a study file…</span></label>"
+)
 DRAFT = "draft:"
 """How the value of a template begins that is a draft."""
 LOADING = '<p class="quiet" role="status">Loading…</p>'
@@ -69,6 +75,7 @@ class StudyListItem:
     version: int | None
     live: int
     complete: int
+    archived: bool = False
 
 
 class StudiesTab:
@@ -89,7 +96,7 @@ class StudiesTab:
         }
         self._marks: Mapping[str, gr.Textbox] = {}
         self._builder = StudyBuilder(desk)
-        self.outputs: list[Component] = []
+        self.outputs: list[Any] = []
 
     def build(self) -> None:
         load_study(FIRST)  # loads the modules now, so that the first keystroke in the editor is not delayed
@@ -103,8 +110,11 @@ class StudiesTab:
                     self._like = dropdown(label="Template", choices=shipped(), value=FIRST, elem_id="new-like")
                     self._make = gr.Button("Create study", size="sm", elem_id="new-make")
                     build = gr.Button("Build step by step…", size="sm", elem_id="new-build")
+                    html_part(UPLOAD)
+                    self._file = gr.Textbox(visible="hidden", elem_id="new-file")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = html_part(elem_id="study-title")
+                self._deleting = self._build_deleting()
                 with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
                     tabs = {label: self._build_part(label, part) for label, part in self._parts.items()}
                 self._front = gr.Textbox(elem_id="bench-front", visible="hidden")
@@ -112,18 +122,31 @@ class StudiesTab:
                 self._builder.build()
         parts = [component for part in self._parts.values() for component in part.outputs]
         self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts, *self._builder.outputs]
-        self.outputs += self._marks.values()
+        self.outputs += [*self._marks.values(), self._deleting, self._loss, self._typed]
         for label, part in self._parts.items():
             then = AFTER.get(label, "Overview")
-            changed = [self._list, self._like, self._title, self._tabs, *self._parts[then].outputs]
+            head = [self._list, self._like, self._title, self._tabs, self._deleting, self._loss, self._typed]
+            changed = [*head, *self._parts[then].outputs]
             part.wire([*changed, *self._marks_of(then)], partial(self._changed, then))
         made = [self._place.study, self._place.painted, self._place.session, self._called, *self.outputs]
         self._desk.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
+        self._desk.bind(self._file.change, self._upload, [self._file], [self._file, *made], owner=True)
+        deleted = [self._place.study, self._typed]
+        self._desk.bind(self._delete.click, self._remove, deleted, made, owner=True)
         beside = (build, self._called, self._place.study, self._title, self._tabs)
         self._builder.wire(StudiesBeside(*beside, self._created, self._repaint, made))
         self._wire_following(tabs)
+
+    def _build_deleting(self) -> gr.Accordion:
+        accordion: gr.Accordion
+        with gr.Accordion("Delete…", open=False, visible=False, elem_id="deleting") as accordion:
+            self._loss = html_part()
+            with gr.Row(elem_classes="actions"):
+                self._typed = gr.Textbox(label="Type the study's name", max_lines=1, elem_id="delete-name")
+                self._delete = gr.Button("Delete", size="sm", variant="stop", elem_id="delete-yes")
+        return accordion
 
     def _build_part(self, label: str, part: StudySection) -> gr.Tab:
         tab: gr.Tab
@@ -180,12 +203,17 @@ class StudiesTab:
             shown |= {mark: FOLLOWING[label](seen) for label, mark in self._marks.items()}
         return shown
 
-    def _head(self, visitor: CurrentUser, name: str, seen: StudyView | None) -> dict[Component, Any]:
+    def _head(self, visitor: CurrentUser, name: str, seen: StudyView | None) -> dict[Any, Any]:
         listed = self._listed(self._desk.names())
+        deletable = visitor.owner and is_deletable(self._desk.database, self._desk.drafts, name)
+        sessions = len(own_streams(self._desk.database, name)) if deletable else 0
         return {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=visitor.owner),
             self._like: gr.update(choices=self._templates()),
             self._title: self._title_of(seen),
+            self._deleting: gr.update(visible=deletable, open=False),
+            self._loss: self._desk.html("study_delete.html.j2", seen=seen, sessions=sessions) if deletable else "",
+            self._typed: "",
         }
 
     def _changed(self, label: str, visitor: CurrentUser, name: str) -> Updates:
@@ -209,7 +237,8 @@ class StudiesTab:
             people = stand[name, Origin.PERSON]
             state = "draft" if draft else state_of(statuses[name]) if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
-            found.append(StudyListItem(name, state, study.file.version if study else None, live, complete))
+            version, archived = study.file.version if study else None, statuses[name].archived
+            found.append(StudyListItem(name, state, version, live, complete, archived))
         return found
 
     def _templates(self) -> list[tuple[str, str]]:
@@ -231,6 +260,30 @@ class StudiesTab:
             desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))
         desk.audit(visitor, f"created a study from the template {like}", name)
         return self._created(visitor, name)
+
+    def _upload(self, visitor: CurrentUser, file: Any) -> Updates:
+        if not text(file).strip():
+            return {}
+        name = add_draft(self._desk.drafts, text(file))
+        self._desk.audit(visitor, "uploaded a study file", name)
+        said = self._desk.notify(f"{name} is uploaded. Files that it names, such as items, are uploaded under Items.")
+        return {**self._created(visitor, name), self._file: "", **said}
+
+    def _remove(self, visitor: CurrentUser, name: str, typed: Any) -> Updates:
+        desk = self._desk
+        if text(typed).strip() != name:
+            return desk.notify("Type the study's name to delete it.", "warn")
+        erased = asyncio.run(delete_study(desk.sessions, desk.database, desk.drafts, name, desk.clock.now_us()))
+        desk.audit(visitor, f"deleted the study, with {erased} sessions", name)
+        names = desk.names()
+        shown = name if name in names else next(iter(names), "")
+        return {
+            **self._repaint(visitor, shown),
+            self._place.study: gr.update(choices=names, value=shown or None),
+            self._place.painted: shown,
+            self._place.session: "",
+            **desk.notify(f"{name} is deleted" + (f", with {erased:,} sessions." if erased else ".")),
+        }
 
     def _created(self, visitor: CurrentUser, name: str) -> Updates:
         return {

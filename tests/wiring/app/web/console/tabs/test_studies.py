@@ -36,6 +36,9 @@ CHANGES = (
         ("walk-go", "click"),
         ("new-make", "click"),
         ("decide-closed", "click"),
+        ("decide-archived", "click"),
+        ("delete-yes", "click"),
+        ("new-file", "change"),
         *(("items-upload", "click"), ("items-remove", "click"), ("items-write", "click")),
     ),
 )
@@ -190,3 +193,43 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
         answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
         assert "Only owners" in value(answer["note"]), component
     assert (query(database, "SELECT stream, seq, kind FROM event"), room.desk.drafts.text("sums"), room.did) == before
+
+
+async def test_a_study_file_is_uploaded_as_a_draft_and_the_draft_deleted(at: Console) -> None:
+    room, researcher = at
+    file = "study: brought\ntitle: Brought\nflow:\n- step: finish\n"
+    made = await researcher.on("new-file", "change", **{"new-file": file})
+    assert (value(made["study"]), draft(made["study-text"])) == ("brought", file)
+    for bad in ("title: No name", "study: brought\n", "a: [", "study: ../up\n"):
+        refused = await researcher.on("new-file", "change", **{"new-file": bad})
+        assert 'role="alert"' in value(refused["note"]), bad
+    unsure = await researcher.on("delete-yes", "click", study="brought", **{"delete-name": "brough"})
+    assert 'class="note warn"' in value(unsure["note"])
+    gone = await researcher.on("delete-yes", "click", study="brought", **{"delete-name": "brought"})
+    assert value(gone["study"]) == "short"
+    assert "brought" not in room.desk.names()
+    assert [what for _, what, about in room.did if about == "brought"][-1].startswith("deleted")
+
+
+async def test_a_closed_study_is_archived_and_deleted_with_its_sessions(
+    at: Console, database: Database, tmp_path: Path
+) -> None:
+    room, researcher = at
+    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
+    live = await runtime.enrol(room.desk.studies.newest("short"), origin="person")
+    await runtime.close()
+    refused = await researcher.on("delete-yes", "click", **{"delete-name": "short"})
+    assert 'role="alert"' in value(refused["note"])
+    await researcher.on("close-yes", "click")
+    archived = await researcher.on("decide-archived", "click")
+    assert operations_of(database, "short").archived
+    assert not visible(archived["decide-archived"])
+    opened = await researcher.on("decide-opened", "click")
+    assert not operations_of(database, "short").archived
+    assert not visible(opened["deleting"])
+    await researcher.on("close-yes", "click")
+    gone = await researcher.on("delete-yes", "click", **{"delete-name": "short"})
+    assert "1 sessions" in value(gone["note"])
+    assert operations_of(database, "short").archived
+    kinds = [event.kind for event in facts(database, live.stream)]
+    assert kinds == ["withdrew"]

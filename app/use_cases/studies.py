@@ -1,0 +1,53 @@
+"""Keep studies: take in a study file, archive a study, delete a draft, and erase what a study has recorded."""
+
+from __future__ import annotations
+
+import shutil
+
+from app.errors import NotYaml, SettingsError
+from app.session.service import Sessions
+from app.studies.drafts import Drafts, save_draft
+from app.studies.loader import FILE
+from app.studies.yaml_loader import parse_yaml
+from experiments.errors import NotPossible
+from storage.db.engine import Database
+from storage.registers.study_status import operations_of, set_status
+from storage.reports.sessions import own_streams
+
+NO_NAME = "The file has no line `study: NAME`, so it is no study file."
+
+
+def add_draft(drafts: Drafts, text: str) -> str:
+    """A new draft with the text of a study file, and its name, which is the study's. Errors in the rest of the text are
+    shown where it is edited. Raises SettingsError if it has no name, and StudyError if the name is none or taken."""
+    try:
+        raw = parse_yaml(text).value
+    except NotYaml as error:
+        raise SettingsError(f"The file is no YAML: {error}") from None
+    name = raw.get("study") if isinstance(raw, dict) else None
+    if not isinstance(name, str):
+        raise SettingsError(NO_NAME)
+    save_draft(drafts.reserve(name) / FILE, text)
+    return name
+
+
+def is_deletable(database: Database, drafts: Drafts, name: str) -> bool:
+    """Whether a study can be deleted: a draft that was never published, or a closed study."""
+    now = operations_of(database, name)
+    return now.closed is not None if now.published is not None else name in drafts.names()
+
+
+async def delete_study(sessions: Sessions, database: Database, drafts: Drafts, name: str, at_us: int) -> int:
+    """Delete a draft, with the files beside it; of a closed study also erase every session, as if each had withdrawn,
+    and archive it. Returns the number of erased sessions; raises NotPossible for a study that is not closed."""
+    if not is_deletable(database, drafts, name):
+        raise NotPossible(f"{name} is not closed. Close it first; then it can be deleted.")
+    erased = 0
+    if operations_of(database, name).published is not None:
+        for stream in own_streams(database, name):
+            erased += await sessions.withdraw(stream)
+        if not operations_of(database, name).archived:
+            set_status(database, name, "archived", {}, by="researcher", at_us=at_us)
+    if name in drafts.names():
+        shutil.rmtree(drafts.folder(name))
+    return erased
