@@ -66,7 +66,9 @@ async def test_clicking_start_twice_makes_one_session(served: Served) -> None:
         assert again != ticket
 
 
-async def test_who_has_finished_may_begin_anew_where_that_is_wanted(tmp_path: Path) -> None:
+async def test_who_has_finished_is_shown_the_end_and_may_begin_anew_where_that_is_wanted(
+    tmp_path: Path,
+) -> None:
     settings = settings_for(tmp_path)
     for again in (False, True):
         study = studies.short(tmp_path)
@@ -74,6 +76,11 @@ async def test_who_has_finished_may_begin_anew_where_that_is_wanted(tmp_path: Pa
             await visitor.arrive("short")
             first = visitor.stream
             await visitor.finish()
+            page = await visitor.client.get("/s/short")
+            assert re.findall(r'data-session="(\w+)"', page.text) == ["ended"]
+            assert page.text.count("<button") == 1 + again
+            await visitor.client.post("/s/short", data={"last": "yes"})
+            assert (visitor.stream, (await visitor.look()).ended) == (first, True)
             await visitor.arrive("short")
             assert (visitor.stream != first) == again
 

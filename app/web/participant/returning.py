@@ -28,13 +28,15 @@ from storage.registers.participants import MOST_GAP, ParticipantId, Participants
 class ReturnResult:
     """What was found for a request: the session to continue (`live`), and whether the request has another submission
     id (`anew`). Without a session to continue: the number of the next attempt, or that the study can be taken only
-    `once`. `before` is the existing session, ended or not."""
+    `once`. `before` is the existing session, ended or not; `ended` is one after which another can start in this
+    browser."""
 
     live: LoadedSession | None
     attempt: int = 1
     once: bool = False
     anew: bool = False
     before: LoadedSession | None = None
+    ended: LoadedSession | None = None
 
 
 def cookie_of(study: Study, who: IdentityClaim) -> str:
@@ -65,7 +67,7 @@ class Returning:
         own = await self._own(token, study, who) if token else None
         own = own or await self._session(self._cookies.read(request, cookie_of(study, who), framed=framed), study)
         if who.person is None:
-            return ReturnResult(None if own and self._again and own.screen.ended else own)
+            return ReturnResult(None, ended=own) if own and self._again and own.screen.ended else ReturnResult(own)
         prior = await self._prior_session(study, who, who.person, own)
         if prior is None:
             return ReturnResult(None)
@@ -73,7 +75,7 @@ class Returning:
             return ReturnResult(None, prior.attempt, once=study.file.recruitment.repeat_participation != "new_session")
         live = own if own is not None and own.stream == prior.stream else await self._session(prior.stream, study)
         if live is None or (self._again and live.screen.ended):
-            return ReturnResult(None, prior.attempt, before=live)
+            return ReturnResult(None, prior.attempt, before=live, ended=live)
         if prior.same or study.file.recruitment.repeat_participation == "resume" or not live.state.outcome:
             return ReturnResult(live, anew=not prior.same, before=live)
         return ReturnResult(

@@ -114,16 +114,17 @@ class StartPage:
         framed = is_framed(request, study)
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who, framed=framed)
-        why = refusal(who, study.file.recruitment) if found.live is None else None
+        known = found.live or found.ended
+        why = refusal(who, study.file.recruitment) if known is None else None
         if why is not None:
             if request.method == "GET" and not who.untold and not who.unaccepted:
                 await self._count(request, study, who, why)
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
-        if found.live is None and await self._is_closed(study, who):
+        if known is None and await self._is_closed(study, who):
             return closed_page(study, language)
-        if found.live is None and not offer.ready:
+        if known is None and not offer.ready:
             return sorry_page(study, language)
         language = found.live.language if found.live else language
         response = render_page(
@@ -131,7 +132,7 @@ class StartPage:
             language,
             title=study.translate(study.file.title, language),
             returns=found.live is not None,
-            ended=found.live is not None and bool(found.live.state.outcome),
+            ended=known is not None and bool(known.state.outcome),
             ticket=self._tickets.new(study.name, with_cookie=True),
             choices=[] if found.live else _choices(request, study),
             framed=study.name if framed else "",
@@ -150,17 +151,17 @@ class StartPage:
         let_frame(request, study)
         framed = is_framed(request, study)
         form = parse_qs((await request.body()).decode("ascii", "replace"))
-        ticket, chosen, token = (form.get(name, [""])[0] for name in ("ticket", "language", "session"))
+        ticket, chosen, token, last = (form.get(name, [""])[0] for name in ("ticket", "language", "session", "last"))
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who, framed=framed, token=token if framed else "")
-        if found.live is None and refusal(who, study.file.recruitment) is not None:
+        live = found.live or (found.ended if last else None)
+        if live is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
         if not framed and self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
             log.info("%s: nothing could begin in a browser that keeps no cookies", study.name)
             return cookies_needed_page(study, offered(chosen, study.file) or language)
-        live = found.live
         if live is not None and who.person is not None and found.anew:
             await self._comes_again(live, who.person)
         if live is None:
