@@ -9,6 +9,7 @@ retried: the next `said` replaces that message, as it does one whose reply was s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -38,7 +39,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
 from experiments.study.problem_answer import AnsweringStep
-from experiments.study.screen import Block, ChatView, Panel, ProblemBlock
+from experiments.study.screen import Block, ChatMessage, ChatView, Panel, ProblemBlock
 from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.step import RatingSubject, read_or_refuse, step
 from problems.pictures import PictureMap, described_problem
@@ -117,7 +118,24 @@ class ChatStep(AnsweringStep):
     def rating(self, place: Location) -> tuple[Field, ...]:
         if not self.rate_each or _last(place.facts, "replied", "rated", "said") != "replied":
             return ()
+        return self._filled_scales(place)
+
+    def _filled_scales(self, place: Location) -> tuple[Scale, ...]:
         return tuple(scale.filled(place.fill_markdown) for scale in _scales(self.rate_each))
+
+    def _messages(self, place: Location) -> tuple[ChatMessage, ...]:
+        said = messages(place.facts)
+        given = {event.data["turn"]: event.data for event in place.facts if event.kind == "rated"}
+        if not given:
+            return said
+        scales = self._filled_scales(place)
+        replies = enumerate(at for at, one in enumerate(said) if one.role == "Bot")
+        rated = {
+            at: tuple(scale.options[str(given[turn][scale.name])] for scale in scales)
+            for turn, at in replies
+            if turn in given
+        }
+        return tuple(replace(one, rated=rated.get(at, ())) for at, one in enumerate(said))
 
     def done(self, place: Location) -> bool:
         return any(event.kind in ("submitted", "skipped") for event in place.facts)
@@ -126,7 +144,7 @@ class ChatStep(AnsweringStep):
         waits, sent, left = _waits(place.facts), _sent(place.facts), self._left(place)
         chat = ChatView(
             title=place.fill(self.assistant_label),
-            messages=messages(place.facts),
+            messages=self._messages(place),
             remaining=left,
             max_chars=self.max_chars,
             rating=self.rating(place),
@@ -241,7 +259,7 @@ def _block(problem: Problem, pictures: PictureMap, *, copying: bool) -> ProblemB
     return ProblemBlock(problem.text, copying=copying, plain=read.plain, plain_options=plain)
 
 
-def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
+def _scales(names: tuple[str, ...]) -> tuple[Scale, ...]:
     """The scales of these names; cached, as all screens have them in common."""
     return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in names)
 

@@ -50,6 +50,8 @@ class ChatMessage:
     role: Literal["You", "Bot"]
     text: str
     ended: Ended = ""
+    rated: tuple[str, ...] = ()
+    """The points that the participant chose for this reply when it came, as texts."""
 
 
 @dataclass(frozen=True, slots=True)

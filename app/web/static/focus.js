@@ -1,5 +1,5 @@
 // Where keys go: never to the page's body when what had the focus is gone, and to nothing while a screen is new to somebody
-// who is still typing on the one before.
+// who is still typing on the one before. Whoever goes to a box of the new one has seen it: from then on all is taken.
 
 import { $$ } from "./forms.js";
 
@@ -18,9 +18,12 @@ let ignoredUntil = 0;
 
 export const ignoreKeys = () => (ignoredUntil = performance.now() + SPILL_MS);
 
+const goOn = (event) => (event.type === "pointerdown" || event.key === "Tab") && (ignoredUntil = 0);
+for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, goOn, true);
+
 for (const kind of ["keydown", "keypress", "keyup", "beforeinput"]) {
   addEventListener(kind, (event) => {
-    if (performance.now() > ignoredUntil || event.key === "Tab" || /^F\d/.test(event.key)) return;
+    if (performance.now() > ignoredUntil || /^F\d/.test(event.key)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   }, true);

@@ -61,6 +61,15 @@ export function showFaults(found) {
   if (first) goTo(first);
 }
 
+// Shows the server's errors in the answers that were `sent`, where others are missing. Nothing moves: by now somebody may
+// be typing.
+export function addFaults(found, sent) {
+  for (const field of $$("[data-field]")) {
+    const { field: name } = field.dataset;
+    if (name in found && String(sent[name] ?? "").trim()) mark(field, found[name]);
+  }
+}
+
 // Marks the fields that miss an answer, and no longer those that have one by now.
 const WHY = { tick: "tick", slider: "slider" }; // by control, the word for it
 const marked = new Set();

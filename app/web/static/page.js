@@ -7,7 +7,7 @@ import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
 import { tellHost } from "./embed.js";
 import { catchFocus, ignoreKeys } from "./focus.js";
-import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
+import { $, $$, addFaults, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
 import { atEnd, describeSoon, inView, toEnd, toRating } from "./scroll.js";
@@ -73,7 +73,7 @@ async function show(painting, asked = false) {
   const inBox = document.activeElement === box();
   const spills = moved && !asked && before.path !== null && before.path === ranOut; // what is being typed is of the screen before
   if (spills) { ignoreKeys(); document.activeElement.blur(); }
-  if (moved) { forgetDraft(); tried = null; }
+  if (moved) { forgetDraft(); tried = null; unsent = ""; }
   speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
@@ -254,7 +254,11 @@ async function follow(slot) {
 const count = (fields) => WORDS.missing.replace("{count}", fields.length);
 
 // Why nothing can be sent yet.
-const blocked = () => (now.slots.length ? WORDS.waits : now.actions.some((kind) => kind === "rate" || kind === "vote") ? WORDS.first : "");
+function blocked() {
+  if (now.slots.length) return WORDS.waits;
+  if (!now.actions.some((kind) => kind === "rate" || kind === "vote")) return "";
+  return $$("#side [data-field]").length > 1 ? WORDS.firsts : WORDS.first;
+}
 
 // Buttons are enabled when their action is available and no request is pending. One that is pressed too early says what
 // is missing, and its form shows it from then on.
@@ -360,6 +364,28 @@ async function preview() {
   if (text === (box()?.value ?? "")) paint({ preview: { value: told ? `<div class="text" dir="auto">${told.html}</div>` : "" } });
 }
 
+// What is wrong besides what is missing, and whether this page is still the current one, only the server knows.
+async function check(kind, values) {
+  const { path, seen, whose, shown } = now;
+  try {
+    const painting = await post("api/act", { kind, path, seen, whose, shown, key: newKey(), values });
+    if (painting.path !== path || painting.seen !== seen) await show(painting);
+    else addFaults(painting.faults, values);
+  } catch (error) {
+    if (error.left) failed(error);
+  }
+}
+
+// Whether a message would be left behind that was typed and not sent; told once.
+let unsent = "";
+function leavesMessage() {
+  const text = now.layout !== "page" && now.actions.includes("say") ? box().value.trim() : "";
+  if (!text || text === unsent) return false;
+  unsent = text;
+  note(WORDS.unsent);
+  return true;
+}
+
 // ---- Participants' actions
 
 function say() {
@@ -386,11 +412,16 @@ document.addEventListener("submit", (event) => {
   if (!form) return;
   event.preventDefault();
   const lacking = missing(form);
-  if (!lacking.length) return act(form.dataset.act, valuesOf(form), $("[type=submit]", form));
-  tried = form.dataset.act;
+  const { act: kind } = form.dataset;
+  if (!lacking.length) {
+    if (kind === "submit" && leavesMessage()) return;
+    return act(kind, valuesOf(form), $("[type=submit]", form));
+  }
+  tried = kind;
   refresh();
   goTo(lacking[0]);
   note(count(lacking), null, { fades: true, unseen: inView($("[data-hint]", form)) }); // the same words as in the hint
+  check(kind, valuesOf(form));
 });
 
 document.addEventListener("click", (event) => {

@@ -10,6 +10,8 @@ export const WORDS = {
   blank: "Please write a message first.",
   waits: "Please wait for the reply, or stop it.",
   first: "Please answer the question about the reply first.",
+  firsts: "Please answer the questions about the reply first.",
+  unsent: "You have written a message that is not sent. Send it, or press the button again to continue without it.",
   late: "The reply is taking longer than usual. Your message is saved.",
   link: "This page can only be opened with your study link. Open the link again, and you will continue where you left off.",
   missing: "Unanswered questions: {count}",

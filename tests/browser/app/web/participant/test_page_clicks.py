@@ -48,9 +48,10 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
     context = new_context()
     first = Visitor(context.new_page(), fast.url)
     first.arrive("short")
-    second = Visitor(context.new_page(), fast.url)
-    second.page.goto(f"{fast.url}/")
-    second.ready()
+    second, empty = (Visitor(context.new_page(), fast.url) for _ in range(2))
+    for tab in (second, empty):
+        tab.page.goto(f"{fast.url}/")
+        tab.ready()
     second.fill_in()
     first.go_on()
     second.press(second.page.locator("#left form button[type=submit]"))
@@ -58,6 +59,9 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
     expect(second.page.locator("#heading")).to_have_text(first.heading)
     assert second.text == first.text
     assert count(fast, "submitted") == 1
+    empty.press(empty.page.locator("#left form button[type=submit]"))
+    expect(empty.page.locator("#note")).to_contain_text(STALE)
+    assert empty.text == first.text
     second.go_on()
     first.reload()
     assert first.text == second.text

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from app.web.participant.view import PAGE_WORDS
 from tests.browser.told import count, newest_facts
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
@@ -135,3 +136,18 @@ def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chattin
     chatting.say("Is it my question?")  # the same words once more are another message
     chatting.hear_out()
     assert count(fast, "said") == 2
+
+
+def test_a_message_that_is_not_sent_is_left_behind_only_after_a_word(chatting: Visitor) -> None:
+    page, button = chatting.page, chatting.page.locator("#left [type=submit]")
+    chatting.say("Hello")
+    chatting.hear_out()
+    chatting.fill_in()
+    before = chatting.mark
+    chatting.type_message("And one thing more")
+    button.click()
+    assert PAGE_WORDS["unsent"] in chatting.note
+    expect(page.locator("#box textarea")).to_have_value("And one thing more")
+    assert chatting.mark == before
+    button.click()
+    chatting.arrived_from(before)
