@@ -22,19 +22,24 @@ from app.backends.providers import BACKEND, PROVIDERS
 from app.studies.drafts import check_text
 from app.studies.loader import read_protocols
 from experiments.session.outcomes import OUTCOMES, status_label
-from experiments.study.schema import Loop, StudyFile
+from experiments.study.resolve import nodes_of
+from experiments.study.schema import Loop, ProtocolFile, StudyFile, models
 from experiments.study.sections.recruitment import Bonus, Recruiter
+from experiments.study.step import Step
 from experiments.study.study import Study
 from problems.registry import ITEMS
 from problems.registry import names as source_names
 from storage.yaml_text import yaml_text
 
-MOST_MODELS = 4
+MOST_MODELS, MOST_QUESTIONS = 4, 8
+COMMON = ("direct-to-AI", "answer-first", "user-alone")
+"""The protocols that come first: with a chatbot, alone and then with it, and alone."""
 POOL, LOOP, CONDITION, MODEL = "questions", "question", "condition", "model"
 SIMULATED = ("scripted-user",)
 BRACKETS = 72
 LINES_TO_WRITE = re.compile(r" Write `[^`]*`\.$")
 """The end of a warning that says what to write into the file: the form has a field for it."""
+RANGE = re.compile(r"(\d*)\s*[-–]\s*(\d*)")
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z])")
 """Between two sentences; not after `al.,` or within an abbreviation."""
 COMMENTS: Mapping[str, str] = {
@@ -53,6 +58,12 @@ ACROSS = {
     "between": "one of them (between participants)",
     "within": "all of them, in random order (within participants)",
 }
+CONFIDENCE = {
+    "": "as the protocol says",
+    "before": "before the answer",
+    "after": "after it",
+    "both": "before and after",
+}
 POOLS = {
     "sample": "a sample set that comes with Parley",
     "file": "a file, which you upload to the draft",
@@ -70,6 +81,30 @@ ORDERS = {
     "listed": "in the order of the list",
     "latin_square": "in the order of a Latin square",
 }
+USES = {
+    "before": "survey before the items",
+    "after": "survey after the items",
+    "screening": "screening check",
+    "comprehension": "comprehension check",
+    "attention": "attention check",
+}
+CHECKS = ("screening", "comprehension", "attention")
+HEADINGS = {
+    "screening": "A few questions",
+    "comprehension": "About the instructions",
+    "before": "Before you begin",
+    "attention": "One more question",
+    "after": "A few last questions",
+}
+QUESTIONS = {
+    "single_choice": "one of some options",
+    "multiple_choice": "any of some options",
+    "scale": "a point on a scale",
+    "number": "a number from 0 up",
+    "short_text": "a short text",
+    "long_text": "a longer text",
+}
+WITH_OPTIONS = ("single_choice", "multiple_choice", "scale")
 RECRUITERS = {
     "prolific": "Prolific",
     "connect": "CloudResearch Connect",
@@ -124,16 +159,31 @@ class FormField:
                 return answered.strip() if isinstance(answered, str) else ""
 
 
-def _models_shown(number: int) -> Callable[[Answers], bool]:
-    return lambda given: number < _model_count(given)
+def _shown(part: str, number: int, key: str = "", values: Sequence[str] = ()) -> Callable[[Answers], bool]:
+    """Whether the form has a model or question of this number, whose field `key` has one of the `values`."""
+    at = f"{part}s.{number}"
+    return lambda given: at in _keys(given, part) and (not key or given[f"{at}.{key}"] in values)
 
 
+QUESTION_ROWS: Sequence[tuple[str, str, Sequence[str]]] = (
+    ("", "", ()),
+    (".text", "", ()),
+    (".options", "type", WITH_OPTIONS),
+    (".correct", "use", CHECKS),
+    (".name", "", ()),
+)
+"""The rows of a question, each with the field, and its values, on which it depends."""
 SHOWN: Mapping[str, Callable[[Answers], bool]] = {
     "protocols_across": lambda given: len(given["protocols"]) > 1,
     "source": lambda given: given["items"] != "none",
     "path": lambda given: given["items"] == "file",
-    **{f"models.{number}": _models_shown(number) for number in range(MOST_MODELS)},
-    "models_across": lambda given: _model_count(given) > 1,
+    **{f"models.{number}": _shown("model", number) for number in range(MOST_MODELS)},
+    "models_across": lambda given: len(_keys(given, "model")) > 1,
+    **{
+        f"questions.{number}{row}": _shown("question", number, key, values)
+        for number in range(MOST_QUESTIONS)
+        for row, key, values in QUESTION_ROWS
+    },
     "amounts": lambda given: bool(given["bonus_per"]),
 }
 """When a row is shown; others always are. What is not shown is not written."""
@@ -141,12 +191,13 @@ SHOWN: Mapping[str, Callable[[Answers], bool]] = {
 
 def form_fields(servers: Iterable[str] = ()) -> tuple[FormField, ...]:
     """The form, in its order; `servers` are the deployment's own."""
-    return (*_design(), *_models(servers), *_recruitment(), *_texts())
+    return (*_design(), *_models(servers), *_questions(), *_recruitment(), *_texts())
 
 
 def _design() -> Sequence[FormField]:
     each = "What happens with each item"
-    about = {name: f"{name}: {protocol.about}" for name, protocol in protocols().items()}
+    about = {name: f"{name}: {protocols()[name].about}" for name in (*COMMON, *protocols())}
+    common = "The first three are the most common."
     info = "A letter, then letters, digits, - and _. It is part of the links."
     pool = ("problems", POOL)
     later = "Once the draft is open, upload the file under Items. Until then the check misses it."
@@ -154,8 +205,11 @@ def _design() -> Sequence[FormField]:
     orders = _labelled(get_args(Loop.model_fields["order"].annotation), ORDERS)
     return (
         FormField("Design", "name", "name", "Name of the study", info=info, path=("study",)),
-        FormField("Design", "protocols", "protocols", each, "boxes", value=["direct-to-AI"], choices=about),
+        FormField("Design", "protocols", "protocols", each, "boxes", common, value=["direct-to-AI"], choices=about),
         _across("Design", "protocols_across", "With several, each participant gets"),
+        FormField(
+            "Design", "confidence", "confidence", "Confidence in the answer is asked for", "radio", choices=CONFIDENCE
+        ),
         FormField("Items", "items", "items", "Participants work on", "radio", value="sample", choices=POOLS),
         FormField(
             "Items", "path", "path", "Name of the file", info=later, path=(*pool, "path"), example="questions.csv"
@@ -183,6 +237,28 @@ def _models(servers: Iterable[str]) -> Sequence[FormField]:
         _across("Models", "models_across", "Each participant gets"),
         FormField("Models", "system", "system", "System prompt", "area", prompt),
     )
+
+
+def _questions() -> Sequence[FormField]:
+    part = "Questions and checks"
+    counts = {str(number): str(number) for number in range(MOST_QUESTIONS + 1)}
+    found = [FormField(part, "asked", "question_count", "How many questions", "radio", value="0", choices=counts)]
+    passing = "One a line. Of a number also a range, such as 18-99, or 18- for 18 and more."
+    for number in range(MOST_QUESTIONS):
+        row, called = f"questions.{number}", f"Question {number + 1}"
+        found += [
+            FormField(part, row, f"{row}.use", f"{called}: part of", "list", value="after", choices=USES),
+            FormField(part, row, f"{row}.type", f"{called}: answer", "list", value="single_choice", choices=QUESTIONS),
+            FormField(part, f"{row}.text", f"{row}.text", f"{called}: text", "area"),
+            FormField(
+                part, f"{row}.options", f"{row}.options", f"{called}: options, one a line", "area", example="Yes\nNo"
+            ),
+            FormField(part, f"{row}.correct", f"{row}.correct", f"{called}: answers that pass", "area", passing),
+            FormField(
+                part, f"{row}.name", f"{row}.name", f"{called}: name in the data", example=f"question_{number + 1}"
+            ),
+        ]
+    return found
 
 
 def _recruitment() -> Sequence[FormField]:
@@ -231,19 +307,31 @@ def _labelled(values: Iterable[str], labels: Mapping[str, str]) -> dict[str, str
 
 @dataclass(frozen=True, slots=True)
 class ProtocolChoice:
-    """A protocol as a study names it, with its version, and the first sentence about it."""
+    """A protocol as a study names it, with its version; the first sentence about it; its steps that ask for the
+    confidence in an answer to come; and those in which one is given, each with whether it asks for confidence too."""
 
     reference: str
     about: str
+    before: tuple[str, ...]
+    answers: Mapping[str, bool]
 
 
 @cache
 def protocols() -> Mapping[str, ProtocolChoice]:
     """Parley's own protocols by name. (A draft that is not made yet has no folder with protocols of its own.)"""
-    return {
-        name: ProtocolChoice(f"{name}@{raw['version']}", SENTENCE.split(raw["about"].strip())[0])
-        for name, raw in read_protocols(Path("/nowhere")).items()
-    }
+    models()  # declares the steps that a file can have
+    return {name: _protocol(ProtocolFile.model_validate(raw)) for name, raw in read_protocols(Path("/nowhere")).items()}
+
+
+def _protocol(file: ProtocolFile) -> ProtocolChoice:
+    steps = [step for step in nodes_of(file.flow) if isinstance(step, Step)]
+    answering = [step for step in steps if "answer" in step.provides() and hasattr(step, "ask_confidence")]
+    return ProtocolChoice(
+        reference=f"{file.protocol}@{file.version}",
+        about=SENTENCE.split(file.about.strip())[0],
+        before=tuple(step.id for step in steps if step.step == "confidence"),
+        answers={step.id: step.ask_confidence for step in answering},
+    )
 
 
 def server_choices(servers: Iterable[str] = ()) -> dict[str, str]:
@@ -328,12 +416,16 @@ class _Writer:
 
     def write(self) -> Built:
         given = self._answers
-        for key, needed in (("name", True), ("title", True), ("path", given["items"] == "file")):
-            if needed and not given[key]:
+        asked = _keys(given, "question")
+        needed = ["name", "title", *(["path"] if given["items"] == "file" else []), *(f"{key}.text" for key in asked)]
+        needed += [f"{key}.correct" for key in asked if given[f"{key}.use"] in CHECKS]
+        for key in needed:
+            if not given[key]:
                 self._issue(key, "is needed.")
         for one in form_fields():
             if one.path and SHOWN.get(one.row, bool)(given):
                 self._put(one.path, given[one.key], one.key)
+        self._compare_codes()
         self._write_models()
         self._write_flow()
         return Built(self._file, self._fields, tuple(self._issues))
@@ -361,6 +453,14 @@ class _Writer:
             at.append(value)
         else:
             at[path[-1]] = value
+
+    def _compare_codes(self) -> None:
+        known: dict[str, str] = {}
+        for name in OUTCOMES:
+            code = self._answers[f"codes.{name}"]
+            if code and known.setdefault(code, name) != name:
+                what = f"is also the code of {status_label(known[code])!r}; give each end its own."
+                self._issue(f"codes.{name}", what)
 
     def _write_models(self) -> None:
         known = set()
@@ -393,45 +493,120 @@ class _Writer:
 
     def _write_flow(self) -> None:
         given = self._answers
-        nodes: dict[str, dict[str, Any]] = {}
-        if given["consent"]:
-            nodes["consent"] = {"step": "consent", "text": given["consent"]}
-        if given["instructions"]:
-            page = {"step": "info", "id": "instructions", "title": "Instructions", "text": given["instructions"]}
-            nodes["instructions"] = page
-        nodes["protocols"] = self._loop()
-        nodes["finish"] = {"step": "finish", **({"text": given["finish"]} if given["finish"] else {})}
+        page = {"step": "info", "id": "instructions", "title": "Instructions", "text": given["instructions"]}
+        asked = {use: self._asked(use) for use in USES}
+        screens = {use: self._screen(use, questions) for use, questions in asked.items()}
+        parts = {
+            "consent": {"step": "consent", "text": given["consent"]} if given["consent"] else {},
+            "screening": screens["screening"],
+            "instructions": page if given["instructions"] else {},
+            "comprehension": screens["comprehension"],
+            "before": screens["before"],
+            "protocols": self._loop(),
+            "attention": screens["attention"],
+            "after": screens["after"],
+            "finish": {"step": "finish", **({"text": given["finish"]} if given["finish"] else {})},
+        }
+        nodes = {key: node for key, node in parts.items() if node}
         self._file["flow"] = list(nodes.values())
         self._fields["flow"] = "protocols" if given["consent"] else "consent"
-        self._fields |= {f"flow[{number}]": key for number, key in enumerate(nodes)}
+        for number, key in enumerate(nodes):
+            at = f"flow[{number}]"
+            if key in USES:
+                self._question_fields(at, key, asked[key])
+            else:
+                self._fields[at] = key
         loop = f"flow[{list(nodes).index('protocols')}]"
         of = {"sample": "source", "file": "path"}.get(given["items"], "items")
-        self._fields |= {f"{loop}.take": "take", f"{loop}.order": "order", f"{loop}.of": of}
+        self._fields |= {f"{loop}.{key}": key for key in ("take", "order")}
+        self._fields |= {f"{loop}.of": of, f"{loop}.with": "confidence"}
+
+    def _asked(self, use: str) -> dict[str, str]:
+        """The keys of the questions of a survey or check, by their names in the data."""
+        keys = [key for key in _keys(self._answers, "question") if self._answers[f"{key}.use"] == use]
+        found: dict[str, str] = {}
+        for key in keys:
+            name = self._answers[f"{key}.name"] or f"question_{int(key.rpartition('.')[2]) + 1}"
+            if found.setdefault(name, key) != key:
+                self._issue(f"{key}.name", f"{name!r} is the name of an earlier question too; give each its own.")
+        return found
+
+    def _screen(self, use: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        """The survey or check; nothing if it has no questions."""
+        given, correct, questions = self._answers, {}, []
+        for name, key in asked.items():
+            kind = given[f"{key}.type"]
+            own: dict[str, Any] = {"minimum": 0} if kind == "number" else {}
+            own |= {"options": _lines(given[f"{key}.options"])} if kind in WITH_OPTIONS else {}
+            questions.append({"type": kind, "name": name, "text": given[f"{key}.text"], **own})
+            correct[name] = _passing(kind, given[f"{key}.correct"])
+        if not asked:
+            return {}
+        screen = {"id": use, "title": HEADINGS[use], "questions": questions}
+        if use in CHECKS:
+            return {"step": "check", "kind": use, **screen, "correct_answers": correct}
+        return {"step": "survey", **screen}
+
+    def _question_fields(self, at: str, use: str, asked: Mapping[str, str]) -> None:
+        """Note the fields behind a survey or check."""
+        for number, (name, key) in enumerate(asked.items()):
+            path = f"{at}.questions[{number}]"
+            whole = "options" if self._answers[f"{key}.type"] in WITH_OPTIONS else "text"
+            self._fields.setdefault(at, f"{key}.{'correct' if use in CHECKS else 'text'}")
+            self._fields |= {path: f"{key}.{whole}", f"{at}.correct_answers.{name}": f"{key}.correct"}
+            self._fields |= {f"{path}.{part}": f"{key}.{part}" for part in ("type", "name", "text", "options")}
 
     def _loop(self) -> dict[str, Any]:
         given = self._answers
-        pick = {name: one.reference for name, one in protocols().items() if name in given["protocols"]}
+        chosen = {name: one for name, one in protocols().items() if name in given["protocols"]}
+        pick = {name: one.reference for name, one in chosen.items()}
         if not pick:
             self._issue("protocols", "needs at least one protocol.")
         if len(pick) > 1:
             self._differ(CONDITION, list(pick), "protocols_across", "protocols")
-        chosen = given["items"] != "none"
-        if not chosen and given["take"] is None:
+        items = given["items"] != "none"
+        if not items and given["take"] is None:
             self._issue("take", "is needed if there are no items: how often is it repeated?")
         loop = {
-            "of": POOL if chosen else None,
+            "of": POOL if items else None,
             "take": given["take"],
-            "order": given["order"] if chosen and given["order"] != "shuffled" else None,
+            "order": given["order"] if items and given["order"] != "shuffled" else None,
             "vary": self._vary or None,
             "do": {"by": CONDITION, "pick": pick} if len(pick) > 1 else "".join(pick.values()),
+            "with": self._confidence(chosen) or None,
         }
         return {"each": LOOP, **{key: value for key, value in loop.items() if value is not None}}
+
+    def _confidence(self, chosen: Mapping[str, ProtocolChoice]) -> dict[str, Any]:
+        """The changes to the protocols' steps so that confidence is asked for when it is wanted."""
+        when = self._answers["confidence"]
+        before, after = when in ("before", "both"), when in ("after", "both")
+        changes: dict[str, Any] = {}
+        for name, one in chosen.items() if when else ():
+            if (before and not one.before) or (after and not one.answers):
+                self._issue("confidence", f"{CONFIDENCE[when]!r} does not go with {name}, which has no step for it.")
+            changes |= {} if before else dict.fromkeys(one.before, False)
+            changes |= {step: {"ask_confidence": after} for step, asks in one.answers.items() if asks != after}
+        return changes
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, each once, without empty ones."""
+    return list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+
+
+def _passing(kind: str, correct: str) -> Any:
+    """The answers that pass: a range of numbers, one answer, or several."""
+    if kind == "number" and (ends := RANGE.fullmatch(correct)) and any(ends.groups()):
+        return {key: int(end) for key, end in zip(("minimum", "maximum"), ends.groups(), strict=True) if end}
+    given = _lines(correct)
+    return given[0] if len(given) == 1 else given
 
 
 def model_specs(answers: Answers) -> list[tuple[str, str, dict[str, Any]]]:
     """The models that are shown: the key of their fields, the name in the data, and the lines of the study file."""
     found = []
-    for key in (f"models.{number}" for number in range(_model_count(answers))):
+    for key in _keys(answers, "model"):
         backend, _, server = answers[f"{key}.server"].partition("@")
         model, options = answers[f"{key}.model"], dict(PROVIDERS[server].options) if server in PROVIDERS else {}
         parts = {"backend": backend, "server": server, "model": model, "system": answers["system"], "options": options}
@@ -440,8 +615,9 @@ def model_specs(answers: Answers) -> list[tuple[str, str, dict[str, Any]]]:
     return found
 
 
-def _model_count(answers: Answers) -> int:
-    return int(answers["model_count"] or 0)
+def _keys(answers: Answers, part: str) -> list[str]:
+    """What the fields of each model or question begin with."""
+    return [f"{part}s.{number}" for number in range(int(answers[f"{part}_count"] or 0))]
 
 
 def _longest(given: Answers) -> str:

@@ -241,7 +241,7 @@ def _component(field: FormField) -> Component:
             return dropdown(**shown, choices=_pairs(field.choices), value=field.value)
         case "area":
             lines = LINES.get(field.key, 2)
-            return gr.Textbox(**shown, lines=lines, max_lines=4 * lines)
+            return gr.Textbox(**shown, lines=lines, max_lines=4 * lines, placeholder=field.example)
         case "line":
             return gr.Textbox(**shown, value=field.value, placeholder=field.example)
 

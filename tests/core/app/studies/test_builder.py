@@ -51,6 +51,11 @@ def answers_to(field: FormField) -> st.SearchStrategy[Any]:
 ANSWERS = st.fixed_dictionaries({field.key: answers_to(field).map(field.read) for field in FIELDS})
 
 
+def asking(*questions: dict[str, str]) -> dict[str, str]:
+    keys = {f"questions.{number}.{key}": value for number, one in enumerate(questions) for key, value in one.items()}
+    return {"question_count": str(len(questions)), **keys}
+
+
 def with_(**changes: Any) -> Answers:
     sound = {"name": "mine", "title": "Mine", "consent": "You agree.", "take": 2}
     return {**{field.key: field.read(field.value) for field in FIELDS}, **sound, **changes}
@@ -85,6 +90,23 @@ CHANGES: dict[str, dict[str, Any]] = {
     "no model": {"protocols": ["user-alone"], "model_count": "0"},
     "no items": {"protocols": ["side-by-side"], "items": "none", **TWO_MODELS},
     "conversations": {"protocols": ["label-turns"], "source": "dices", "model_count": "0"},
+    "questions": asking(
+        {"use": "screening", "type": "number", "text": "How old are you?", "correct": "18-99"},
+        {"use": "comprehension", "text": "How many items are there?", "options": "1\n2", "correct": "2"},
+        {
+            "use": "before",
+            "type": "scale",
+            "text": "Do you know it?",
+            "options": "Not\nSomewhat\nWell",
+            "name": "known",
+        },
+        {"use": "attention", "type": "multiple_choice", "text": "Both.", "options": "A\nB", "correct": "A\nB"},
+        {"type": "long_text", "text": "What did you think of it?"},
+        {"text": "Would you do it again?", "options": "Yes\nNo", "name": "again"},
+    ),
+    "confidence after": {"confidence": "after", **TWO_PROTOCOLS},
+    "confidence before and after": {"confidence": "both"},
+    "confidence before": {"confidence": "before"},
     "paid": {
         "recruiter": "prolific",
         "places": 60,
@@ -111,8 +133,45 @@ def test_what_varies_within_participants_is_met_by_each() -> None:
     assert loop.vary == {"condition": ("answer-first", "direct-to-AI")}  # type: ignore[union-attr]
 
 
+def test_questions_are_asked_where_they_belong() -> None:
+    flow = build(with_(instructions="Work.", **CHANGES["questions"])).file["flow"]
+    asked = [(node.get("step"), node.get("kind"), [*node.get("correct_answers", {}).values()]) for node in flow]
+    assert asked == [
+        ("consent", None, []),
+        ("check", "screening", [{"minimum": 18, "maximum": 99}]),
+        ("info", None, []),
+        ("check", "comprehension", ["2"]),
+        ("survey", None, []),
+        (None, None, []),
+        ("check", "attention", [["A", "B"]]),
+        ("survey", None, []),
+        ("finish", None, []),
+    ]
+    assert [(one["type"], one["name"], one.get("options")) for one in flow[-2]["questions"]] == [
+        ("long_text", "question_5", None),
+        ("single_choice", "again", ["Yes", "No"]),
+    ]
+
+
+def test_confidence_is_asked_for_when_it_is_wanted() -> None:
+    asked = {}
+    for when in builder.CONFIDENCE:
+        study = check_answers(with_(confidence=when, protocols=["answer-first"]), NOWHERE).study
+        assert study
+        steps = study.flow[1].flow
+        asked[when] = [step.id for step in steps if step.id == "confidence" or getattr(step, "ask_confidence", False)]
+    after = ["alone", "with_ai"]
+    assert asked == {"": ["confidence"], "before": ["confidence"], "after": after, "both": ["confidence", *after]}
+
+
 def test_what_is_hidden_is_not_written() -> None:
-    hidden = {"path": "mine.csv", "bonus": 0.1, "models.1.name": "b", "protocols_across": "within"}
+    hidden = {
+        "path": "mine.csv",
+        "questions.0.text": "Why?",
+        "bonus": 0.1,
+        "models.1.name": "b",
+        "protocols_across": "within",
+    }
     assert build(with_(**hidden)) == build(with_())
 
 
@@ -131,6 +190,15 @@ def test_what_is_hidden_is_not_written() -> None:
         ({"system": "Be {{kind}}."}, "system"),
         ({**CHANGES["within"], **CHANGES["models within"]}, "protocols_across"),
         ({"places": -1}, "places"),
+        ({**TWO_MODELS, "protocols": ["side-by-side"], "confidence": "before"}, "confidence"),
+        (asking({"options": "a\nb"}), "questions.0.text"),
+        (asking({"text": "Why?", "options": "a"}), "questions.0.options"),
+        (asking({"text": "Why {{name}}?", "options": "a\nb"}), "questions.0.text"),
+        (asking({"type": "long_text", "text": "Why?", "name": "a b"}), "questions.0.name"),
+        (asking({"use": "attention", "text": "1?", "options": "1\n2"}), "questions.0.correct"),
+        (asking({"use": "attention", "text": "1?", "options": "1\n2", "correct": "3"}), "questions.0.correct"),
+        (asking(*[{"type": "long_text", "text": "Why?", "name": "a"}] * 2), "questions.1.name"),
+        ({"codes.complete": "C1", "codes.withdrawn": "C1"}, "codes.withdrawn"),
         ({"bonus_per": "completion"}, "bonus"),
         ({"bonus_per": "completion", "bonus": 0.001}, "bonus"),
         ({"instructions": "Hello {{name}}"}, "instructions"),
@@ -149,6 +217,9 @@ def test_a_warning_names_its_field() -> None:
 def test_what_is_offered_is_what_there_is() -> None:
     assert sorted(protocols()) == sorted(read_yaml(path)["protocol"] for path in PROTOCOLS.glob("*.yaml"))
     assert set(builder.SOURCES) == set(source_names())
+    offered = next(field for field in FIELDS if field.key == "protocols").choices
+    assert tuple(offered)[:3] == builder.COMMON
+    assert set(offered) == set(protocols())
     by_hand, servers = {"http"}, server_choices()
     assert {one.partition("@")[0] for one in servers} | by_hand | set(builder.SIMULATED) == set(backend_names())
     assert {name for name in (one.partition("@")[2] for one in servers) if name} == {*PROVIDERS}
