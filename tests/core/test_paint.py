@@ -233,5 +233,7 @@ def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_type
 def test_messages_are_not_counted_while_a_rating_or_a_vote_is_due(action: str) -> None:
     chat = replace(CHAT, remaining=4, columns=2 if action == "vote" else 0)
     due = screen_of(Panel("T", chat=replace(chat, rating=FIELDS[:1])), action)
-    for screen, told in ((due, False), (screen_of(Panel("T", chat=chat), "say"), True)):
+    screens = [(due, False), (screen_of(Panel("T", chat=chat), "say"), True)]
+    screens += [(screen_of(Panel("T", chat=replace(chat, waiting=True)), "stop"), False)] if chat.columns else []
+    for screen, told in screens:
         assert ("<strong>4</strong>" in painted(screen).updates["side"]["value"]) == told

@@ -305,3 +305,20 @@ def test_the_warning_that_time_runs_out_moves_nothing(screens: Screens) -> None:
     settled(page)
     assert [place.bounding_box() for place in places] == before
     assert page.locator("#alarm").get_attribute("role") == "status"
+
+
+def test_a_short_conversation_is_no_higher_than_the_window(screens: Screens) -> None:
+    page = screens("chat")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.locator("#left .problem").evaluate("one => one.remove()")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollHeight") == 800
+
+
+def test_on_a_phone_the_contact_can_be_read_whole(screens: Screens) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": 390, "height": 660})
+    page.locator("#head .contact a").evaluate("one => one.textContent = 'researcher@example.org'")
+    settled(page)
+    assert page.locator("#head .contact").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.locator("#head .contact a").evaluate("one => one.scrollWidth <= one.clientWidth")
