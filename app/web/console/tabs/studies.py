@@ -114,12 +114,12 @@ class StudiesTab:
                     self._file = gr.Textbox(visible="hidden", elem_id="new-file")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = html_part(elem_id="study-title")
-                self._deleting = self._build_deleting()
                 with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
                     tabs = {label: self._build_part(label, part) for label, part in self._parts.items()}
                 self._front = gr.Textbox(elem_id="bench-front", visible="hidden")
                 self._marks = {label: gr.Textbox(elem_id=f"seen-{label}", visible="hidden") for label in FOLLOWING}
                 self._builder.build()
+                self._deleting = self._build_deleting()
         parts = [component for part in self._parts.values() for component in part.outputs]
         self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts, *self._builder.outputs]
         self.outputs += [*self._marks.values(), self._deleting, self._loss, self._typed]
