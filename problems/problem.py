@@ -101,10 +101,12 @@ class Problem:
 
         Raises ProblemError with every key that is missing, unknown or of the wrong kind.
         """
+        headline = f"Problem {data.get('id')!r} cannot be read; correct these keys:"
+        if "place" in data:
+            raise ProblemError(headline, _fault({"loc": ("place",), "type": "unexpected_keyword_argument"}))
         try:
             return _READER.validate_python(data)
         except ValidationError as error:
-            headline = f"Problem {data.get('id')!r} cannot be read; correct these keys:"
             raise ProblemError(headline, *map(_fault, error.errors(include_url=False))) from None
 
 

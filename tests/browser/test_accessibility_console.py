@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from jinja2 import Environment, FileSystemLoader
 from playwright.sync_api import BrowserContext, expect
 
+from app.extensions.analysis import __file__ as EXTENSION
 from app.extensions.analysis.report import html
-from app.web.console.auth import TEMPLATES
 from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY
 from tests.browser.researcher import AtConsole
@@ -103,7 +104,7 @@ def test_the_models_of_a_draft_when_tested(ada: AtConsole, audit: Audit) -> None
 
 def test_the_report_and_the_page_that_waits_for_it(new_context: Callable[..., BrowserContext], audit: Audit) -> None:
     """Of a made-up study: computing a whole one takes long."""
-    templates = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    templates = Environment(loader=FileSystemLoader(Path(EXTENSION).parent / "templates"), autoescape=True)
     waiting = templates.get_template("report_waiting.html.j2").render(study=STUDY, origin="bot")
     page = new_context(reduced_motion="reduce").new_page()
     for made in (waiting, html(report(accuracy(), by_turn(), crossed()))):

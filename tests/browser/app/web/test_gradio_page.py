@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 WEB = Path(gradio_page.__file__).parent
 RENDERING = WEB.parent / "rendering"
-REPORT = WEB.parent / "analysis" / "report"
+EXTENSIONS = WEB.parent / "extensions"
 
 
 def test_the_participants_page_is_as_assumed(fast: Process, new_context: NewContext) -> None:
@@ -81,7 +81,7 @@ def test_no_style_finds_what_is_not_written_down() -> None:
     sources = [
         path
         for kind in ("*.py", "*.j2", "*.js")
-        for path in (*WEB.rglob(kind), *RENDERING.rglob(kind), *REPORT.rglob(kind))
+        for path in (*WEB.rglob(kind), *RENDERING.rglob(kind), *EXTENSIONS.rglob(kind))
         if path.name != "gradio_page.py"
     ]
     ours = {

@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 from sqlalchemy import insert, select, update
 
-import app.extensions.analysis as notebook
 from app.clock import VirtualClock
+from app.extensions.analysis import mathconverse
+from app.extensions.analysis import public as notebook
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Finding
 from app.extensions.analysis.public import frame, instrument_frame, results, screen_times, survey_frame
@@ -179,7 +180,7 @@ def test_the_published_rows_are_analysed_after_their_import(database: Database, 
         shutil.copy(shared / part, path)
         import_files(database, name, [path], "old")
     found = check(database, "old", "import")
-    assert {name for about in notebook.mathconverse.QUESTIONS.values() for name in about} <= found
+    assert {name for about in mathconverse.QUESTIONS.values() for name in about} <= found
 
 
 @pytest.mark.parametrize("talks", [False, True], ids=["labels alone", "labels and conversations"])

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from app.extensions.analysis.report_command.published_comparison import PAPERS
 
 from app.extensions.analysis import report as reports
 from app.extensions.analysis import report_command, show_simulators
@@ -19,6 +18,7 @@ from app.extensions.analysis import simulator_quality as analysis
 from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.figure_names import patterns
 from app.extensions.analysis.report import FORMATS, build_report
+from app.extensions.analysis.report.published_comparison import PAPERS
 from app.extensions.analysis.results import figure_names, results
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
@@ -112,16 +112,16 @@ def test_conversations_and_their_labels_in_one_study_are_reported_together(share
         (("demo", "--origin", "person"), "bot"),
         (("published", "--part", "pilot_1_no_incentives"), "full_study"),
         (("demo", "--format", "pdf"), "html"),
-        (("demo", "-o", "report_command.odt"), "report_command.odt"),
+        (("demo", "-o", "report.odt"), "report.odt"),
         (("demo", "--compare-with", "chatbenk"), "'chatbench'"),
         (("demo", "--match-model", "hasty=gpt-4o"), "--compare-with chatbench"),
-        (("demo", "-o", "no/such/folder/report_command.html"), "no/such/folder"),
+        (("demo", "-o", "no/such/folder/report.html"), "no/such/folder"),
     ],
 )
 def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ...], told: str) -> None:
     done = parley("report", *words, folder=folder)
     assert (done.returncode, told in done.stderr) == (2, True), done.stderr
-    assert not (folder / "report_command.odt").exists()
+    assert not (folder / "report.odt").exists()
 
 
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

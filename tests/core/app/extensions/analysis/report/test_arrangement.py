@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import strategies as st
 
+from app.extensions.analysis import dices, mathconverse
 from app.extensions.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.extensions.analysis.chatbench.preregistered_filter import COLUMNS
 from app.extensions.analysis.estimates import SHARE, estimate
@@ -23,10 +24,8 @@ from app.extensions.analysis.public import (
     accuracy_table,
     correlations,
     counted,
-    dices,
     filter_counts,
     gaps,
-    mathconverse,
     questions,
     transitions,
 )  # fmt: skip
