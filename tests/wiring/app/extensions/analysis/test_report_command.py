@@ -143,7 +143,7 @@ def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch
 def test_the_command_line_carries_no_analysis_and_numbers_take_one_core() -> None:
     """OpenBLAS starts its threads when numpy is imported; they spin, so on a busy machine it took ten times as long."""
     code = """import os, sys; from app.cli import app
-print({'pandas', 'app.extensions.analysis'} & {*sys.modules})
+print({'pandas', 'app.extensions.analysis.public'} & {*sys.modules})
 import numpy
 print(len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') else 1)"""
     env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
