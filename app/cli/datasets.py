@@ -31,6 +31,7 @@ from app.cli.printing import echo, err, progress_bar, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
+from app.use_cases.outcome_lock import peek_by_export
 from experiments.errors import suggestion
 from experiments.study.cells import parse_values
 from storage.accounts.audit_log import AuditLog
@@ -53,7 +54,6 @@ from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
-from storage.registers.plan_events import plan_events
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
 
@@ -235,7 +235,8 @@ def export_(
         request = replace(request, statuses=found)
         if found.unknown:
             warn(f"{found.unknown} IDs of Prolific's export belong to no session of this study.")
-    _record_peek(database, request)
+    if said := peek_by_export(database, request, TERMINAL, SystemClock().now_us()):
+        warn(said)
     if schema:
         _export(settings, database, request, target)
         return
@@ -283,20 +284,6 @@ def _check_request(request: ExportRequest, target: _Target) -> None:
         raise StorageError("--screen mark goes with an export into a folder")
     if target.ids is not None and (streamed or not request.schema):
         raise StorageError(f"--recruiter-ids goes with the --schema of a released dataset or {TIDY}, into a folder")
-
-
-def _record_peek(database: Database, request: ExportRequest) -> None:
-    """Record an export of people's data as an unplanned look, in a preregistered study that is not over."""
-    if request.origin not in (None, Origin.PERSON) or not plan_events(database, request.study).preregistrations:
-        return
-    from app.use_cases.outcome_lock import peek
-
-    if peek(database, request.study, TERMINAL, "export", "", SystemClock().now_us()):
-        err.print(
-            "The study is preregistered and not over: this export is recorded as an unplanned look at its outcomes. "
-            "The report states it.",
-            style="yellow",
-        )
 
 
 def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import gradio as gr
 from gradio.components import Component
 
-from app.use_cases.outcome_lock import locked_for, open_again, peek
+from app.use_cases.outcome_lock import locked_for, open_again, peek_by_export
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -33,12 +33,6 @@ MOST_CHARS = 160
 
 
 SCREENED = (("Leave as it is", ""), ("Find, and list the rows", "mark"), ("Find, and mask it", "mask"))
-
-
-PEEKED = (
-    "This study is preregistered and not over, so the export is recorded as an unplanned look at its outcomes. The "
-    "report states it."
-)
 
 
 class ExportTab:
@@ -153,10 +147,8 @@ class ExportTab:
             note = desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
         desk.audit(visitor, "exported", f"{request.study}: {said}")
-        locked = request.origin in (None, Origin.PERSON) and peek(
-            desk.database, request.study, visitor.name, "export", "", desk.clock.now_us()
-        )
-        return {**self._progress(visitor), **(desk.notify(PEEKED, "warn") if locked else {})}
+        peeked = peek_by_export(desk.database, request, visitor.name, desk.clock.now_us())
+        return {**self._progress(visitor), **(desk.notify(peeked, "warn") if peeked else {})}
 
     def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:
         self._desk.downloads.stop(visitor)
