@@ -376,11 +376,11 @@ async function check(kind, values) {
   }
 }
 
-// Whether a message would be left behind that was typed and not sent; told once.
+// Whether a message would be left behind that was typed and not sent; told once. One that got no reply is in the box again.
 let unsent = "";
 function leavesMessage() {
   const text = now.layout !== "page" && now.actions.includes("say") ? box().value.trim() : "";
-  if (!text || text === unsent) return false;
+  if (!text || text === unsent || $("#side .failed, #talk .round:last-child .no-reply")) return false;
   unsent = text;
   note(WORDS.unsent);
   return true;
