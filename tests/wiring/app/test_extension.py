@@ -104,3 +104,39 @@ def test_a_study_that_uses_a_missing_extension_is_told_which(without: tuple[tupl
     assert (done.returncode != 0) == ("trials" in gone), done.stderr
     if "trials" in gone:
         assert "'trials'" in done.stdout + done.stderr
+
+
+REGISTERS = """
+from parley_studies.extensions import CommandEntry, Extension, register
+LAB = CommandEntry("lab_command", "Greet the lab.")
+register(Extension("lab", commands={"Operate": {"lab": LAB}}, checks=("lab_command:check",)))
+"""
+COMMAND = """
+from experiments.errors import ValidationIssue
+from parley_studies.commands import command
+
+@command("lab")
+def lab():
+    print("Good morning.")
+
+def check(study):
+    if study.file.title == "Night":
+        yield ValidationIssue("title", "the lab is closed at night")
+"""
+
+
+def test_a_package_of_others_adds_commands_and_checks_in_the_same_way(tmp_path: Path) -> None:
+    info = tmp_path / "lab" / "lab-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lab\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[parley.extensions]\nlab = lab_registers\n")
+    (tmp_path / "lab" / "lab_registers.py").write_text(REGISTERS)
+    (tmp_path / "lab" / "lab_command.py").write_text(COMMAND)
+    assert "Greet the lab." in run(tmp_path / "lab", "--help").stdout
+    assert run(tmp_path / "lab", "lab").stdout == "Good morning.\n"
+    assert run(tmp_path / "lab", "check", str(write(tmp_path, STUDY))).returncode == 0
+    closed = run(tmp_path / "lab", "check", str(write(tmp_path, {**STUDY, "title": "Night"})))
+    assert (closed.returncode, "closed at night" in closed.stderr) == (2, True)
+    (tmp_path / "lab" / "lab_registers.py").write_text("raise ImportError('gone')")
+    broken = run(tmp_path / "lab", "check", str(write(tmp_path, STUDY)))
+    assert (broken.returncode, "Traceback" in broken.stderr) == (2, False)
