@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from cachetools import LRUCache
-from sqlalchemy import URL, Connection, Engine, insert, select, union
+from sqlalchemy import URL, Connection, Engine, select, union
 
 from experiments.study.resolve import restore
 from experiments.study.study import Study
@@ -124,7 +124,7 @@ class Studies:
                 "document": study.document,
                 "registered_us": time.time_ns() // 1000,
             }
-            connection.execute(insert(tables.studies), [entry])
+            upsert(connection, tables.studies, [entry], ["hash"])  # another worker may have come first
             for name in study.file.export_schemas:
                 upsert_rows(connection, RowOwner(study.name), schemas()[name].study_rows(study))
 

@@ -18,6 +18,7 @@ DATA: dict[str, dict[str, Any]] = {
     "capped": {"most": 3, "where": {}},
     "paused": {"why": "lunch"},
     "closed": {"why": "enough"},
+    "archived": {},
     "piloted": {},
     "opened": {},
     "described": {"dataset": {}},
