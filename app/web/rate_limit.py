@@ -6,7 +6,7 @@ of times and scans all of them in a thread every 10 ms, which took an eighth of 
 
 from __future__ import annotations
 
-from storage.accounts.login_throttle import IPV6_NETWORKS, client_networks
+from storage.client_networks import IPV6_NETWORKS, client_networks
 
 FEWEST = 1_000
 

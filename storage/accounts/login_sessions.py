@@ -13,9 +13,10 @@ from sqlalchemy.exc import OperationalError
 
 from storage import tables
 from storage.accounts.audit_log import AuditLog
-from storage.accounts.login_throttle import MINUTE_US, LoginThrottle, TryLimit, client_network, limits
+from storage.accounts.login_throttle import MINUTE_US, LoginThrottle, TryLimit, limits
 from storage.accounts.passwords import Passwords
 from storage.accounts.roles import NAME, STRANGER, Role, role_label
+from storage.client_networks import client_network
 from storage.db.engine import Database, writer
 from storage.errors import AccountError, LoginRefused, TooMany
 

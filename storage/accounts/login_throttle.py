@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
+
+from storage.client_networks import client_networks
 
 MINUTE_US = 60_000_000
 HOUR_US = 60 * MINUTE_US
@@ -16,11 +17,6 @@ PER_PAIR = 20
 of IPV6_NETWORKS alone uses up what an account has."""
 PER_ACCOUNT = 100
 """Wrong tries in an hour for one account, of all browsers that were never logged in to it."""
-
-IPV6_NETWORKS = {64: 1, 56: 2, 48: 4}
-"""The networks of an address of IPv6 that count, by their bits, each with how many addresses it may count for. A
-computer chooses within 64 bits; a provider gives 56 or 48 to one home or one institution, which has 256 or 65,536 of
-the smallest."""
 
 
 class TryLimit(NamedTuple):
@@ -75,20 +71,3 @@ def limits(name: str, address: str, browser: str) -> tuple[TryLimit, ...]:
         *(TryLimit(f"account {name} from {near}", PER_PAIR * times, HOUR_US) for near, times in networks),
         TryLimit(f"account {name}", PER_ACCOUNT, HOUR_US),
     )
-
-
-def client_network(address: str) -> str:
-    """What one computer can choose from: an IPv4 address, or the 64 bits of a network of IPv6."""
-    return client_networks(address)[0][0]
-
-
-def client_networks(address: str) -> Sequence[tuple[str, int]]:
-    """What a client counts for, each with how many addresses it may count for: an IPv4 address, or the networks of an
-    address of IPv6, the smallest first."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return ((address, 1),)
-    if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped is not None:
-        return ((str(found), 1),)
-    return [(str(ipaddress.ip_network((found, bits), strict=False)), times) for bits, times in IPV6_NETWORKS.items()]

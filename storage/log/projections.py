@@ -21,8 +21,9 @@ from storage.db.upsert import RowOwner, own_columns, upsert_rows
 from storage.log import usage
 from storage.log.event_log import facts
 from storage.log.seat_projection import rebuild_seats
-from storage.registers.imported_rows import importing_studies, recorded_rows, study_stream
+from storage.registers.imported_rows import importing_studies, recorded_rows
 from storage.registers.origins import Origin
+from storage.registers.stream_ids import study_stream
 from storage.registers.studies import Studies
 from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import released, schemas

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import UUID, uuid5
 
 import orjson
 from sqlalchemy import Connection, select
@@ -18,18 +17,9 @@ from sqlalchemy import Connection, select
 from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, values
 from storage import tables
+from storage.registers.stream_ids import person_stream, study_stream
 from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import released, schemas
-
-NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
-
-
-def study_stream(study: str) -> str:
-    return str(uuid5(NAMESPACE, f"study\n{study}"))
-
-
-def person_stream(schema: str, study: str, person: str) -> str:
-    return str(uuid5(NAMESPACE, f"{schema}\n{study}\n{person}"))
 
 
 def streams_of_nobody(study: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from experiments.errors import NotPossible
 from experiments.session.study_status import PLAN
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.imported_rows import study_stream
+from storage.registers.stream_ids import study_stream
 from storage.registers.study_status import StatusTransaction, decided, set_status
 
 STATES = ("closed", "opened", "piloted")

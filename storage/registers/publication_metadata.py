@@ -12,7 +12,7 @@ from experiments.events import Actor
 from experiments.study.sections.dataset_info import DatasetInfo
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.imported_rows import study_stream
+from storage.registers.stream_ids import study_stream
 from storage.registers.study_status import StatusTransaction, decided
 
 _fact = tables.events.c

@@ -19,7 +19,8 @@ from storage import tables
 from storage.db.engine import writer
 from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import StorageError
-from storage.registers.imported_rows import imports, study_stream
+from storage.registers.imported_rows import imports
+from storage.registers.stream_ids import study_stream
 from storage.schemas.registry import schemas
 
 MOST_CHARS = 32_000_000

@@ -21,7 +21,7 @@ from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
 from storage.db.retry import attempts
 from storage.errors import Conflict
-from storage.registers.imported_rows import study_stream
+from storage.registers.stream_ids import study_stream
 
 Made = TypeVar("Made")
 _fact = tables.events.c

@@ -19,9 +19,9 @@ from experiments.session.study_status import StudyStatus
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.imported_rows import study_stream
 from storage.registers.origins import Origin
 from storage.registers.publication_metadata import describe_in
+from storage.registers.stream_ids import study_stream
 from storage.registers.studies import Studies
 from storage.registers.study_status import StatusTransaction, decided, every_operations_in, operations_in
 from storage.yaml_text import yaml_text

@@ -23,8 +23,9 @@ from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.log.seats import COMPLETE
-from storage.registers.imported_rows import imports, streams_of_nobody, study_stream
+from storage.registers.imported_rows import imports, streams_of_nobody
 from storage.registers.origins import Origin, origins
+from storage.registers.stream_ids import study_stream
 from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
 

@@ -26,8 +26,9 @@ from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.records import CellDeviation, shown
 from storage.db.append_events import append_events
 from storage.db.upsert import RowOwner, own_columns
-from storage.registers.imported_rows import imported_event, imports, person_stream, row_of, study_stream
+from storage.registers.imported_rows import imported_event, imports, row_of
 from storage.registers.origins import Origin
+from storage.registers.stream_ids import person_stream, study_stream
 from storage.schemas.base import ReleasedRow, Schema
 
 ABOUT, SAYS = 32, 24
