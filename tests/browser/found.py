@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shutil
 
-from app.extensions.publishing.screens import chromium
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-__all__ = ["chromium", "firefox"]
+
+def chromium() -> str | None:
+    """Its path, or None where there is none."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def firefox() -> str | None:
