@@ -37,8 +37,8 @@ class Extension:
     `commands` are by the heading of the help under which they stand. `shown` are the words of `parley show`, which its
     commands' modules register. `tabs` are classes of console tabs, by the tab behind which each stands; `routes`
     functions that make a route of the console from its context; `templates` is the folder of their Jinja templates.
-    `checks` are functions that yield the faults of a
-    study. `hooks` are functions that another extension asks for by the name of the hook.
+    `checks` are functions that yield the faults of a study. `hooks` are functions or constants that the core or another
+    extension asks for by the name of the hook.
     """
 
     name: str
@@ -70,12 +70,12 @@ def imported(place: Place) -> Any:
 
 
 def hooked(hook: str) -> Iterator[Any]:
-    """The function of each extension that has this hook."""
+    """What each extension has for this hook, imported."""
     return (imported(extension.hooks[hook]) for extension in extensions() if hook in extension.hooks)
 
 
 def needed(hook: str, owner: str) -> Any:
-    """The function that an extension has for this hook; raises MissingExtension if the `owner` is not there."""
+    """What an extension has for this hook; raises MissingExtension if the `owner` is not there."""
     found = next(hooked(hook), None)
     if found is None:
         raise MissingExtension(

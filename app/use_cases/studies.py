@@ -10,7 +10,10 @@ from app.studies.drafts import Drafts, save_draft
 from app.studies.loader import FILE
 from app.studies.yaml_loader import parse_yaml
 from experiments.errors import NotPossible
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
+from storage.payments.retention import unpaid_streams
+from storage.registers.participants import Participants
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.sessions import own_streams
 
@@ -37,13 +40,21 @@ def is_deletable(database: Database, drafts: Drafts, name: str) -> bool:
     return now.closed is not None if now.published is not None else name in drafts.names()
 
 
-async def delete_study(sessions: Sessions, database: Database, drafts: Drafts, name: str, at_us: int) -> int:
+async def delete_study(
+    sessions: Sessions, database: Database, people: Participants, drafts: Drafts, name: str, at_us: int
+) -> int:
     """Delete a draft, with the files beside it; of a closed study also erase every session, as if each had withdrawn,
-    and archive it. Returns the number of erased sessions; raises NotPossible for a study that is not closed."""
+    and archive it. Returns the number of erased sessions; raises NotPossible, with nothing deleted, for a study that is
+    not closed, and while a bonus is not paid, as without its ID it never can be."""
     if not is_deletable(database, drafts, name):
         raise NotPossible(f"{name} is not closed. Close it first; then it can be deleted.")
     erased = 0
     if operations_of(database, name).published is not None:
+        if unpaid := unpaid_streams(database, people, name):
+            raise NotPossible(
+                f"The bonuses of {how_many(len(unpaid), 'session')} are not paid, and without the recruiter's IDs they "
+                "never can be. Nothing is deleted. Create the payment files first."
+            )
         for stream in own_streams(database, name):
             erased += await sessions.withdraw(stream)
         if not operations_of(database, name).archived:

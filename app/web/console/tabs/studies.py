@@ -25,6 +25,7 @@ from app.web.console.study_tab.preview import PreviewSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
 from app.web.console.study_tab.versions import VersionsSection
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
+from storage.datasets.describe.markdown import count as how_many
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.study_versions import status_of_all
@@ -273,8 +274,9 @@ class StudiesTab:
         desk = self._desk
         if text(typed).strip() != name:
             return desk.notify("Type the study's name to delete it.", "warn")
-        erased = asyncio.run(delete_study(desk.sessions, desk.database, desk.drafts, name, desk.clock.now_us()))
-        desk.audit(visitor, f"deleted the study, with {erased} sessions", name)
+        known = (desk.database, desk.participants, desk.drafts)
+        erased = asyncio.run(delete_study(desk.sessions, *known, name, desk.clock.now_us()))
+        desk.audit(visitor, f"deleted the study, with {how_many(erased, 'session')}", name)
         names = desk.names()
         shown = name if name in names else next(iter(names), "")
         return {
@@ -282,7 +284,7 @@ class StudiesTab:
             self._place.study: gr.update(choices=names, value=shown or None),
             self._place.painted: shown,
             self._place.session: "",
-            **desk.notify(f"{name} is deleted" + (f", with {erased:,} sessions." if erased else ".")),
+            **desk.notify(f"{name} is deleted" + (f", with {how_many(erased, 'session')}." if erased else ".")),
         }
 
     def _created(self, visitor: CurrentUser, name: str) -> Updates:

@@ -12,10 +12,11 @@ from zipfile import ZipFile
 import pytest
 
 from storage.db.engine import open_database
+from storage.registers.study_versions import publish_on_start
 from tests.fakes.console import Room, console
 from tests.fakes.let_go import let_go
 from tests.fakes.payees import Somebody, pid, take_part
-from tests.fakes.researcher import Researcher, text, value, visible
+from tests.fakes.researcher import Researcher, value, visible
 
 pytestmark = pytest.mark.anyio
 PEOPLE = (
@@ -54,7 +55,7 @@ async def test_bonuses_are_recorded_once_and_their_file_can_be_created_again(at:
     assert files["prolific-bonus-DAY-1.csv"] == PAID
     assert files["prolific-return-DAY-1.csv"] == f"{pid(3)}\n"
     assert room.did[-1][1:] == ("created payment files", "paid: 2 bonuses, 0.50 in all")
-    assert text(paid["payments"]).startswith("To pay 0 new bonuses, 0.00 in all")
+    assert 'data-bonuses="0" data-sum="0.0' in value(paid["payments"])
     once_more = await researcher.on("payments-write", "click", **{"payments-sure": True})
     assert not any("bonus" in name for name in await fetched(researcher, once_more["payments-link"]))
     name = value(paid["payments-file"])
@@ -66,7 +67,7 @@ async def test_prolifics_export_says_who_is_left_out_and_a_bad_one_writes_nothin
     _, researcher = at
     returned = f"Participant id,Status\n{pid(1)},RETURNED\n{pid(2)},AWAITING REVIEW\n{pid(3)},APPROVED\n"
     shown = await researcher.on("payments-export", "change", **{"payments-export": returned})
-    assert text(shown["payments"]).startswith("To pay 1 new bonus, 0.20 in all")
+    assert 'data-bonuses="1" data-sum="0.2' in value(shown["payments"])
     values = {"payments-sure": True, "payments-export": "no,export\n"}
     bad = await researcher.on("payments-write", "click", **values)
     assert 'role="alert"' in value(bad["note"])
@@ -84,4 +85,17 @@ async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:
     tried = await researcher.on("payments-write", "click", **{"payments-sure": True})
     assert 'role="alert"' in value(tried["note"])
     room.as_("owner")
-    assert "2 new bonuses" in text((await researcher.enter("payments"))["payments"])
+    assert 'data-bonuses="2"' in value((await researcher.enter("payments"))["payments"])
+
+
+async def test_a_study_with_unpaid_bonuses_is_not_deleted(at: Console) -> None:
+    room, researcher = at
+    publish_on_start(room.desk.database, room.desk.studies.newest("paid"), at_us=1_000_000)
+    await researcher.open(study="paid", tab="studies")
+    await researcher.on("close-yes", "click")
+    refused = await researcher.on("delete-yes", "click", **{"delete-name": "paid"})
+    assert 'role="alert"' in value(refused["note"])
+    await researcher.on("payments-write", "click", **{"payments-sure": True})
+    gone = await researcher.on("delete-yes", "click", **{"delete-name": "paid"})
+    assert 'role="alert"' not in value(gone["note"])
+    assert room.did[-1][1].startswith("deleted")
