@@ -222,7 +222,7 @@ def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_type
         False,
         False,
     )
-    assert "Please send at least 1" in side, "it does not count"
+    assert "Messages still needed before you can continue: 1" in side, "it does not count"
     marks = first.marks["box"]
     again = screen_of(Panel(chat=replace(chat, messages=said)), "say")
     assert "box" not in painted(screen, shown=marks).updates
