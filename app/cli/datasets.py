@@ -39,7 +39,6 @@ from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_export
-from storage.datasets.exports.chatbench_filter import read_statuses
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
@@ -52,6 +51,7 @@ from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
+from storage.payments.prolific_export import read_statuses
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies

@@ -15,9 +15,9 @@ from app.cli.common import AsJson, DryRun, ProlificExport, StudyName, name_of, o
 from app.cli.printing import echo, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.use_cases.pay import about_excluded, pay
-from storage.datasets.exports.chatbench_filter import read_prolific
 from storage.payments.payment_files import PaymentRequest, PaymentRun
 from storage.payments.prolific import statuses
+from storage.payments.prolific_export import read_prolific
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 

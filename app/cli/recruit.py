@@ -31,10 +31,10 @@ from experiments.session.study_status import Decision
 from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.text import read_text
-from storage.datasets.exports.chatbench_filter import read_prolific
 from storage.db.engine import writer
 from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
+from storage.payments.prolific_export import read_prolific
 from storage.registers.participants import ParticipantId
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status

@@ -9,25 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy import Connection, MetaData, Select, String, Table, case, func, insert, select
 
-from problems.errors import ProblemError
-from problems.readers import csv_records
-from problems.text import read_text
 from storage import tables
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.manifest import FilterStep
-from storage.errors import BadFile
 from storage.log.seats import COMPLETE
 
 ATTENTION = "attention_check"
 TAKEN = ("AWAITING REVIEW", "APPROVED")
 """Prolific's statuses of participants who completed a study and were not rejected."""
-ID, STATUS = "participant id", "status"
-MOST_FAULTS = 5
 KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_key=True), prefixes=["TEMPORARY"])
 """The sessions that pass the filter; a temporary table that exists during an export."""
 
@@ -50,40 +43,6 @@ class Statuses:
 
     streams: frozenset[str]
     unknown: int
-
-
-def read_prolific(path: Path) -> list[tuple[str, str]]:
-    """Read ids and upper-case statuses from Prolific's export of a study, in its order. Raises BadFile."""
-    try:
-        return prolific_rows(read_text(path), str(path))
-    except ProblemError as error:
-        raise BadFile(str(error)) from None
-
-
-def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
-    """Read ids and upper-case statuses from the export's text; `path` names it in errors. Raises BadFile, or
-    ProblemError if it is no csv."""
-    records, faults = csv_records(text)
-    header = [name.strip().lower() for name in records[0][1]] if records else []
-    if not {ID, STATUS} <= {*header} or not records[1:]:
-        raise BadFile(
-            f"{path}: not an export of Prolific's; it needs the columns 'Participant id' and 'Status', and a row"
-        )
-    faults += [
-        f"line {line}: {len(cells)} cells instead of {len(header)}; put quotes around cells with separators"
-        for line, cells in records
-        if len(cells) != len(header)
-    ]
-    if faults:
-        raise BadFile(f"{path}: cannot be read; correct these rows:", *faults[:MOST_FAULTS])
-    rows = [dict(zip(header, cells, strict=True)) for _, cells in records[1:]]
-    return [(row[ID].strip(), row[STATUS].strip().upper()) for row in rows]
-
-
-def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
-    """Read Prolific's export of a study; `find` maps an id to its session. Raises BadFile."""
-    found = [find(id_) for id_, status in read_prolific(path) if status in TAKEN]
-    return Statuses(frozenset(stream for stream in found if stream), found.count(None))
 
 
 def sessions_passing_filter(connection: Connection, answers: RowSelection, done: Statuses | None) -> list[FilterStep]:

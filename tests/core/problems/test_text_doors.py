@@ -19,7 +19,7 @@ from app.studies.loader import load_study
 from problems.errors import ParleyError
 from problems.pools import load_pool
 from problems.text import UNFIT, texts_in
-from storage.datasets.exports.chatbench_filter import read_prolific
+from storage.payments.prolific_export import read_prolific
 
 ROOT = Path(__file__).parents[3]
 STUDY = """\

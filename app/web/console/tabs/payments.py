@@ -18,9 +18,9 @@ from app.web.console.tab import LocationValues, TabLocation, text
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.datasets.describe.zip_file import zip_texts
-from storage.datasets.exports.chatbench_filter import prolific_rows
 from storage.payments.payment_files import PaymentRequest, recorded_files
 from storage.payments.prolific import statuses
+from storage.payments.prolific_export import prolific_rows
 
 NOWHERE = Path("payments")
 """The folder of a dry run, which writes nothing."""

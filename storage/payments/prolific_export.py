@@ -1,0 +1,49 @@
+"""Prolific's export of a study, a csv file: the status of each participant's submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from problems.errors import ProblemError
+from problems.readers import csv_records
+from problems.text import read_text
+from storage.datasets.exports.chatbench_filter import TAKEN, Statuses
+from storage.errors import BadFile
+
+ID, STATUS = "participant id", "status"
+MOST_FAULTS = 5
+
+
+def read_prolific(path: Path) -> list[tuple[str, str]]:
+    """Read ids and upper-case statuses from Prolific's export of a study, in its order. Raises BadFile."""
+    try:
+        return prolific_rows(read_text(path), str(path))
+    except ProblemError as error:
+        raise BadFile(str(error)) from None
+
+
+def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
+    """Read ids and upper-case statuses from the export's text; `path` names it in errors. Raises BadFile, or
+    ProblemError if it is no csv."""
+    records, faults = csv_records(text)
+    header = [name.strip().lower() for name in records[0][1]] if records else []
+    if not {ID, STATUS} <= {*header} or not records[1:]:
+        raise BadFile(
+            f"{path}: not an export of Prolific's; it needs the columns 'Participant id' and 'Status', and a row"
+        )
+    faults += [
+        f"line {line}: {len(cells)} cells instead of {len(header)}; put quotes around cells with separators"
+        for line, cells in records
+        if len(cells) != len(header)
+    ]
+    if faults:
+        raise BadFile(f"{path}: cannot be read; correct these rows:", *faults[:MOST_FAULTS])
+    rows = [dict(zip(header, cells, strict=True)) for _, cells in records[1:]]
+    return [(row[ID].strip(), row[STATUS].strip().upper()) for row in rows]
+
+
+def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
+    """Read Prolific's export of a study; `find` maps an id to its session. Raises BadFile."""
+    found = [find(id_) for id_, status in read_prolific(path) if status in TAKEN]
+    return Statuses(frozenset(stream for stream in found if stream), found.count(None))
