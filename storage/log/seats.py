@@ -15,7 +15,20 @@ from operator import attrgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    and_,
+    bindparam,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from experiments.study.cells import Cell, Counts, cells
 from experiments.study.study import Study
@@ -164,3 +177,12 @@ def cells_of(connection: Connection, study: str) -> dict[str, Mapping[str, str]]
 def cell_key(cell: Mapping[str, str]) -> str:
     """A cell as text: `condition: a, model: b`."""
     return ", ".join(f"{name}: {value}" for name, value in cell.items())
+
+
+def sessions_left_out(study: str, origin: str, *, excluded: bool = False, complete: bool = False) -> Select[Any]:
+    """The sessions of a study that an analysis leaves out: those that a researcher excluded, unless `excluded` is true,
+    and with `complete` those that were not completed. Imports have no record of that."""
+    unfinished = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
+    reasons = [false(), *([] if excluded else [_seat.excluded.is_not(None)])]
+    reasons += [unfinished] if complete and origin != Origin.IMPORT else []
+    return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, or_(*reasons))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Select, false, func, or_, select
+from sqlalchemy import Select, func, select
 
 from experiments.errors import suggestion
 from storage import tables
@@ -22,7 +22,7 @@ from storage.datasets.exports.rows import RowSelection
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
-from storage.log.seats import COMPLETE
+from storage.log.seats import COMPLETE, sessions_left_out
 from storage.registers.imported_rows import imports, streams_of_nobody
 from storage.registers.origins import Origin, origins
 from storage.registers.stream_ids import study_stream
@@ -147,15 +147,6 @@ def left_out_sessions(database: Database, study: str, origin: str, *, complete: 
     """The sessions of `sessions_left_out`."""
     with database.connect() as connection:
         return frozenset(connection.execute(sessions_left_out(study, origin, complete=complete)).scalars())
-
-
-def sessions_left_out(study: str, origin: str, *, excluded: bool = False, complete: bool = False) -> Select[Any]:
-    """The sessions of a study that an analysis leaves out: those that a researcher excluded, unless `excluded` is true,
-    and with `complete` those that were not completed. Imports have no record of that."""
-    unfinished = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
-    reasons = [false(), *([] if excluded else [_seat.excluded.is_not(None)])]
-    reasons += [unfinished] if complete and origin != Origin.IMPORT else []
-    return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, or_(*reasons))
 
 
 def data_version(database: Database, study: str, origin: str) -> Mark:

@@ -29,10 +29,10 @@ from storage.column_types import literal
 from storage.db.engine import Database
 from storage.log.event_log import facts
 from storage.log.folded_sessions import folded_sessions
+from storage.log.seats import sessions_left_out
 from storage.registers.imported_rows import recorded_rows, rows_of_events
 from storage.registers.origins import Origin, origins
 from storage.registers.stream_ids import study_stream
-from storage.reports.analysis_data import sessions_left_out
 from storage.schemas.base import ReleasedRow
 
 Talk = tuple[DialogueMessage, ...]

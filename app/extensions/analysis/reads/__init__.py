@@ -1,0 +1,1 @@
+"""What the analysis reads of a study."""
