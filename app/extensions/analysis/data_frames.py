@@ -14,6 +14,14 @@ from collections.abc import Sequence
 import pandas as pd
 
 from app.extensions.analysis.reads.session_answers import scored_sessions, survey_answers, survey_questions
+from app.extensions.analysis.reads.study_data import (
+    left_out_sessions,
+    origins_of,
+    part_of,
+    parts_of,
+    require_origin,
+    rows,
+)
 from experiments.errors import suggestion
 from experiments.session.telemetry import without_indices
 from experiments.views.instrument_scores import limits
@@ -21,7 +29,6 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import left_out_sessions, origins_of, part_of, parts_of, require_origin, rows
 from storage.reports.session_views import screens
 from storage.schemas.registry import released, schemas
 

@@ -27,13 +27,13 @@ from app.cli.common import (
 from app.cli.printing import echo, err, progress_bar, warn
 from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown, TrialError
+from app.extensions.analysis.reads.study_data import origins_of
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
-from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
     from app.extensions.analysis.base import AnalysisStep

@@ -12,15 +12,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from app.extensions.analysis.background_cache import StaleWhileRevalidate
+from app.extensions.analysis.reads.study_data import data_version
 from app.extensions.analysis.report import build_report, html
 from app.use_cases.outcome_lock import locked_for, open_again
-from app.web.console.background_cache import StaleWhileRevalidate
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR
 from problems.errors import ParleyError
 from storage.registers.origins import Origin, origins
 from storage.registers.study_status import last_decision
-from storage.reports.analysis_data import data_version
 
 NOT_FOUND, NOT_YET, LOCKED = 404, 202, 403
 OLD_US = 300_000_000

@@ -26,6 +26,7 @@ from app.extensions.analysis.data_frames import (
 from app.extensions.analysis.estimates import Finding
 from app.extensions.analysis.figure_names import unique_names
 from app.extensions.analysis.reads.session_answers import survey_questions
+from app.extensions.analysis.reads.study_data import recorded, require_origin
 from app.extensions.analysis.tidy_frames import load
 from app.extensions.analysis.value_order import declared_order, in_order
 from experiments.study.problem_answer import AnsweringStep
@@ -35,7 +36,6 @@ from storage.db.engine import Database
 from storage.registers.imported_rows import streams_of_nobody
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import recorded, require_origin
 from storage.schemas.registry import released
 
 INSTRUMENT = "instrument"

@@ -15,19 +15,19 @@ from gradio.components import Component
 
 from app.errors import TrialError
 from app.extension import hooked, needed
+from app.extensions.analysis.background_cache import CachedResult, StaleWhileRevalidate
 from app.extensions.analysis.estimates import format_interval, format_value
+from app.extensions.analysis.reads.study_data import data_version, origins_of
 from app.extensions.analysis.report.charts import forest_chart
 from app.extensions.analysis.report.wording import WARNINGS
 from app.extensions.analysis.results import SURVEY, Results, results
 from app.use_cases.outcome_lock import locked_for, look_is_due, open_again, peek
-from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import chart_or_note
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import LocationValues, TabLocation, html_part, text
 from storage.registers.origins import ORIGINS
-from storage.reports.analysis_data import data_version, origins_of
 
 MOST_REASON = 500
 LOOK_S = 4

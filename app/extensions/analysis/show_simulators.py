@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 from app.cli.common import AsJson, StudyName, existing_database, name_of, option
 from app.cli.printing import show
 from app.cli.show import shown
+from app.extensions.analysis.reads.study_data import origins_of
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.simulated_users import simulated
-from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
     from app.extensions.analysis.simulator_quality import SimulationData

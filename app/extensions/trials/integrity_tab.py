@@ -14,9 +14,10 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from app.extensions.analysis.background_cache import CachedResult, StaleWhileRevalidate
 from app.extensions.analysis.estimates import SHARE, format_interval, format_value
+from app.extensions.analysis.reads.study_data import data_version, origins_of
 from app.extensions.trials.false_alarms import REFERENCES, IntegrityFindings, integrity_findings
-from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -26,7 +27,6 @@ from experiments.session.remarks import Kind
 from experiments.views.integrity import TITLES, written_value
 from storage.datasets.integrity import SessionEvidence, excluded_sessions, thresholds_in_force
 from storage.registers.origins import ORIGINS, Origin
-from storage.reports.analysis_data import data_version, origins_of
 from storage.reports.sessions import read_session
 
 LOOK_S = 4

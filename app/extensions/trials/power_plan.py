@@ -28,6 +28,7 @@ from app.errors import TrialError
 from app.extensions.analysis.chatbench.accuracy import COLUMNS, TABLE, prepared
 from app.extensions.analysis.data_frames import frame
 from app.extensions.analysis.intervals import Codes, Values, codes, number_of
+from app.extensions.analysis.reads.study_data import origins_of
 from app.extensions.trials.estimator import BEFORE, CONTROL, TREATMENT
 from app.extensions.trials.outcomes import TrialData
 from app.extensions.trials.power import (
@@ -45,7 +46,6 @@ from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import ORIGINS, Origin
-from storage.reports.analysis_data import origins_of
 
 BINARY = "correct"
 """The outcome whose values are 0 or 1."""

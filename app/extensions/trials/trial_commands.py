@@ -35,6 +35,7 @@ from app.clock import SystemClock, VirtualClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import TrialError
+from app.extensions.analysis.reads.study_data import flow
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from experiments.errors import suggestion
@@ -46,7 +47,6 @@ from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.plan_events import record_preregistration, record_reason
 from storage.registers.study_versions import current, readable
-from storage.reports.analysis_data import flow
 
 if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
     from app.extensions.trials.outcomes import TrialData

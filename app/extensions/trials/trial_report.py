@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.extensions.analysis.estimates import Finding
+from app.extensions.analysis.reads.study_data import flow
 from app.extensions.trials.deviations import Deviation, deviations
 from app.extensions.trials.outcomes import TrialData, read_trial
 from app.extensions.trials.populations import ArmFlow, arm_flows
@@ -29,7 +30,6 @@ from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import flow
 from storage.reports.plan_history import plan_in_force
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.extension import hooked
 from app.extensions.analysis.estimates import Finding
+from app.extensions.analysis.reads.study_data import ParticipantFlow, flow, recorded, require_origin
 from app.extensions.analysis.report.blocks import Block, TextTable
 from app.extensions.analysis.report.published_comparison import FigureComparison, PublishedPaper, compare_with_published
 from app.extensions.analysis.report.quality_and_costs import DataQuality, ModelCosts, quality, spent
@@ -22,7 +23,6 @@ from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import ParticipantFlow, flow, recorded, require_origin
 from storage.schemas.registry import schema
 
 MOST_VALUES = 12

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from app.extensions.analysis.chatbench.accuracy import ATTENTION, TABLE
 from app.extensions.analysis.data_frames import SESSION, frame
+from app.extensions.analysis.reads.study_data import ParticipantFlow, origins_of
 from experiments.views.quality_flags import FLAGS
 from storage.db.engine import Database
 from storage.log.seats import query_params
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import ParticipantFlow, origins_of
 from storage.reports.blinding import ALL, blinding
 from storage.reports.costs import Cost, costs
 from storage.reports.monitoring.sessions import flag_counts, session_groups

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from app.extensions.analysis.estimates import COUNT, Estimate, Finding
+from app.extensions.analysis.reads.study_data import UNDER_WAY, ParticipantFlow
 from storage.registers.origins import REHEARSAL, Origin
-from storage.reports.analysis_data import UNDER_WAY, ParticipantFlow
 
 WHOSE: Mapping[str, str] = MappingProxyType(
     {

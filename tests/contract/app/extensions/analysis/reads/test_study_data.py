@@ -20,6 +20,7 @@ from app.extensions.analysis import public as notebook
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Finding
 from app.extensions.analysis.public import frame, instrument_frame, results, screen_times, survey_frame
+from app.extensions.analysis.reads.study_data import data_version, flow, origins_of, recorded
 from app.extensions.analysis.report import build_report, markdown
 from app.extensions.analysis.report.charts import forest_chart
 from app.extensions.analysis.results import figure_names
@@ -28,7 +29,6 @@ from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import data_version, flow, origins_of, recorded
 from storage.reports.sessions import SessionQuery, count_by_origin, sessions
 from storage.schemas.registry import released, schema
 from tests.fakes.databases import Mould, export, fill

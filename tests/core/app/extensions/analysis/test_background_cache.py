@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.clock import VirtualClock
-from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
+from app.extensions.analysis.background_cache import CachedResult, StaleWhileRevalidate
 from tests.fakes.workers import Held
 
 START_US = 1_000_000_000
