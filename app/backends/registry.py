@@ -6,7 +6,8 @@ A backend is a class that is made with (settings, sleep), has a class `Options`,
     class Echo: ...
 
 One that asks a model server says so: with `server="optional"` or `server="required"` its class is made with (settings,
-sleep, server), once for each server that studies name. Modules of this folder that name none are helpers.
+sleep, server), once for each server that studies name. One that starts its server itself says `server="own"`.
+Modules of this folder that name none are helpers.
 """
 
 import asyncio
@@ -34,7 +35,8 @@ class BackendClass(Protocol):
 
 
 C = TypeVar("C", bound=BackendClass)
-Use = Literal["none", "optional", "required"]
+Use = Literal["none", "own", "optional", "required"]
+WITHOUT = ("none", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
     entry = BACKENDS.find(name)
     for fault in check_server(name, server):
         raise BackendRejected(fault, reason="bad_server")
-    if entry.server == "none":
+    if entry.server in WITHOUT:
         return entry.cls(settings, sleep)
     return entry.cls(settings, sleep, settings.server(server) if server else None)
 
@@ -104,8 +106,8 @@ def asks_servers(name: str) -> bool:
 
 def check_server(name: str, server: str | None) -> list[str]:
     use = BACKENDS.find(name).server
-    if server and use == "none":
-        return [f"the backend {name!r} asks no server; leave `server: {server}` out"]
+    if server and use in WITHOUT:
+        return [f"the backend {name!r} takes no server; leave `server: {server}` out"]
     if not server and use == "required":
         return [f"the backend {name!r} needs a `server`: the name of a server in PARLEY_MODEL_SERVERS"]
     return []

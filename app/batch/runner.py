@@ -82,7 +82,7 @@ class _Runner:
     def lane(self, where: ModelKey, asked: ModelRef) -> ModelQueue:
         """The lane of a model, made with the first call to it; raises what its backend raises if it cannot be made."""
         if where not in self._lanes:
-            self._pool.backend(asked.model)
+            self._pool.prepare(asked.model, asked.label)
             concurrency = self._limits.concurrency
             slots = self._slots.setdefault((where.backend, where.server), asyncio.Semaphore(concurrency))
             breaker = self._pool.access(asked.label, asked.model).breaker

@@ -66,6 +66,13 @@ class ModelPool:
             self._replaced += [known[1]] if known else []
         return self._backends[key][1]
 
+    def prepare(self, model: ModelSpec, label: str) -> None:
+        """Make the backend of a model, and let it get what it needs on this machine before anybody calls the model,
+        which may take long; raises SettingsError or a BackendError."""
+        backend = self.backend(model)
+        if (prepare := getattr(backend, "prepare", None)) is not None:
+            prepare(model.model or label)
+
     def _limiter(self, model: ModelSpec) -> RateLimiter:
         """The limits that were asked for, or else those that are set for the model's server."""
         server = self._settings.model_servers.get(model.server or "")

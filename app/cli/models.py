@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from app.cli.common import AsJson, argument, finish, settings_in_use, with_saved
 from app.cli.printing import out, show
 from app.clock import SystemClock
 from app.config.settings import Settings
+from app.errors import BackendError, SettingsError
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.model_check import UNOPENED, check_model, settings_of
 from app.studies.loader import load_study
@@ -73,6 +75,8 @@ async def _test(
     rows = []
     try:
         for ref in refs:
+            with suppress(SettingsError, BackendError):  # the call reports it
+                await asyncio.to_thread(pool.prepare, ref.model, ref.label)
             reply = ReplyBuffer()
             follower = asyncio.create_task(_print_reply(ref, reply)) if shown else None
             rows.append(_row(ref, await check_model(pool, ref, settings, clock, reply), currency, settings))

@@ -189,6 +189,15 @@ class Settings(BaseSettings):
         description="More model servers, to which models in a study refer by `server`: a JSON object of names, each "
         "with `url`, and optionally `key`, `headers`, `query`, `requests_per_minute` and `tokens_per_minute`.",
     )
+    llama_threads: int | None = Field(
+        None, ge=1, description="Models on this computer: threads of each. Default: one less than there are cores."
+    )
+    llama_context: int = Field(
+        4096, ge=256, description="Models on this computer: the longest conversation, with its reply, in tokens."
+    )
+    llama_slots: int = Field(
+        2, ge=1, le=64, description="Models on this computer: replies of one model at the same time; others wait."
+    )
     studies_dir: Path = Field(Path("studies"), description="The folder in which the console keeps study drafts.")
     connect_timeout_s: Seconds = Field(5, description="Timeout for connecting to a model server, in seconds.")
     first_token_timeout_s: Seconds = Field(

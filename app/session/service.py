@@ -247,11 +247,11 @@ class SessionService(Sessions):
         """Wait until no reply of a session is in progress."""
 
     def prepare(self, study: Study) -> None:
-        """Register a study and create its backends, so that a missing setting is found at once; raises
-        SettingsError."""
+        """Register a study and prepare its models, so that a missing setting is found at once; raises SettingsError or
+        a BackendError."""
         self.studies.register(study)
-        for model in study.file.models.values():
-            self.check_configured(model)
+        for label, model in study.file.models.items():
+            self._models.prepare(model, label)
 
     def check_configured(self, model: ModelSpec) -> None:
         """Raise SettingsError or BackendRejected if the model's backend cannot be made."""

@@ -42,7 +42,7 @@ class ModelSpec(StrictModel):
     """A model that replies. The address and the key of its server are settings, not part of the study."""
 
     backend: str
-    """How the model is reached: scripted, openai, anthropic, http, or a backend that a package adds."""
+    """How the model is reached: scripted, llama, openai, anthropic, http, or a backend that a package adds."""
     server: Slug | None = None
     """One of the deployment's servers. The backend's own by default."""
     model: str = ""
