@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import DownloadColumn, TaskID
@@ -31,33 +30,26 @@ from app.cli.printing import echo, err, progress_bar, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
-from app.use_cases.outcome_lock import peek_by_export
+from app.use_cases.export import peek_by_export, read_filter, requests_of, with_statuses, write_export, write_ids
 from experiments.errors import suggestion
-from experiments.study.cells import parse_values
-from storage.accounts.audit_log import AuditLog
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
-from storage.datasets.describe.zip_file import zip_export
-from storage.datasets.exports.exporter import export, stream
+from storage.datasets.exports.exporter import stream
 from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.exports.preview import export_options
-from storage.datasets.exports.recruiter_ids import refuse_shared_folder, write_recruiter_ids
-from storage.datasets.exports.session_filter import SessionFilter, moment_of
+from storage.datasets.exports.recruiter_ids import refuse_shared_folder
+from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.payments.prolific_export import read_statuses
 from storage.registers.origins import Origin
-from storage.registers.participants import ParticipantId, Participants
+from storage.registers.participants import Participants
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
-
-PROLIFIC = "prolific"
 
 
 @command("import")
@@ -106,15 +98,6 @@ def _check(schema: str, paths: Sequence[Path]) -> None:
     echo(f"{how_many(count, 'deviation')} from {schema} in {how_many(files, 'file')}.")
     if count:
         raise typer.Exit(1)
-
-
-class _Target(NamedTuple):
-    """Where an export goes: a folder or standard output, with what is written besides."""
-
-    to: Path
-    file: str
-    zipped: bool
-    ids: Path | None
 
 
 SchemaOption = Annotated[
@@ -211,78 +194,65 @@ def export_(
     ids: IdsOption = None,
 ) -> None:
     name = name_of(study)
-    began = (moment_of(since), moment_of(until, end=True))
+    kept = SessionFilter(complete=complete, language=language, with_excluded=with_excluded, user=user)
     request = ExportRequest(
         study=name,
         schema=schema,
         origin=origin or (Origin.BOT if user else None),
         safe=safe,
-        selection=SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user),
+        selection=read_filter(kept, where or (), since, until),
         part=part,
         formats=tuple(formats or ()),
         screen=screen or "",
         without=tuple(without or ()),
         rounded=_widths(rounded or ()),
     )
-    folder = to or Path(f"{name}-{datetime.now(UTC):%Y-%m-%d}", schema)
-    target = _Target(folder, file, zipped, ids)
-    _check_request(request, target)
+    _check_request(request, to, ids)
     settings = settings_in_use()
     database = existing_database(settings)
     if prolific is not None:
-        people = Participants(database, secret_for(settings, database))
-        found = read_statuses(prolific, lambda id_: people.find(name, ParticipantId(PROLIFIC, id_)))
-        request = replace(request, statuses=found)
-        if found.unknown:
-            warn(f"{found.unknown} IDs of Prolific's export belong to no session of this study.")
+        request = with_statuses(request, Participants(database, secret_for(settings, database)), prolific)
+        if request.statuses and request.statuses.unknown:
+            warn(f"{request.statuses.unknown} IDs of Prolific's export belong to no session of this study.")
     if said := peek_by_export(database, request, TERMINAL, SystemClock().now_us()):
         warn(said)
-    if schema:
-        _export(settings, database, request, target)
+    if to == STDOUT:
+        stream(database, request, sys.stdout.buffer, file)
         return
-    for each in _schemas_of(database, request):
-        _export(settings, database, replace(request, schema=each), target._replace(to=folder / each))
+    for each in requests_of(database, request):
+        folder = to if to and schema else (to or Path(f"{name}-{datetime.now(UTC):%Y-%m-%d}")) / each.schema
+        _write(settings, database, each, folder, ids, zipped=zipped)
 
 
-def _schemas_of(database: Database, request: ExportRequest) -> Sequence[str]:
-    """The released formats that a study's sessions have, and tidy; raises StorageError if it has no data."""
-    found = export_options(database, request.study).schemas
-    if request.origin is None and found:
-        return next(iter(found.values()))
-    return found.get(request.origin or "", (TIDY,))
-
-
-def _export(settings: Settings, database: Database, request: ExportRequest, target: _Target) -> None:
-    if target.to == STDOUT:
-        stream(database, request, sys.stdout.buffer, target.file)
-        return
-    if target.ids is not None:
-        refuse_shared_folder(target.ids, target.to)
-    exported = export(database, request, target.to)
+def _write(
+    settings: Settings, database: Database, request: ExportRequest, folder: Path, ids: Path | None, *, zipped: bool
+) -> None:
+    if ids is not None:
+        refuse_shared_folder(ids, folder)
+    exported, written = write_export(database, request, folder, zipped=zipped)
     warn_of_rehearsal(exported.origin)
     _say_exported(exported)
-    if target.ids is not None:
-        AuditLog(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
+    if ids is not None:
         people = Participants(database, secret_for(settings, database))
-        count = write_recruiter_ids(database, people, request, target.ids)
-        echo(f"{target.ids}: {count:,} recruiter IDs. They identify people: do not publish this file.")
-    if target.zipped:
-        echo(f"{zip_export(target.to)}")
+        count = write_ids(database, people, request, ids, TERMINAL, SystemClock())
+        echo(f"{ids}: {count:,} recruiter IDs. They identify people: do not publish this file.")
+    if zipped:
+        echo(f"{written}")
 
 
-def _check_request(request: ExportRequest, target: _Target) -> None:
+def _check_request(request: ExportRequest, to: Path | None, ids: Path | None) -> None:
     """Raise StorageError for an unknown schema, and for options that do not go together."""
     known = (*schemas(), TIDY)
     if request.schema and request.schema not in known:
         raise StorageError(f"no schema is called {request.schema!r}{suggestion(request.schema, known)}")
-    streamed = target.to == STDOUT
+    streamed = to == STDOUT
     if streamed and not request.schema:
         raise StorageError("-o - prints one file: name its --schema")
     if request.formats and streamed:
         raise StorageError("--format goes with an export into a folder")
     if streamed and request.screen == "mark":
         raise StorageError("--screen mark goes with an export into a folder")
-    if target.ids is not None and (streamed or not request.schema):
+    if ids is not None and (streamed or not request.schema):
         raise StorageError(f"--recruiter-ids goes with the --schema of a released dataset or {TIDY}, into a folder")
 
 

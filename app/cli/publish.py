@@ -15,14 +15,13 @@ from app.cli.show import require_known
 from app.clock import SystemClock
 from app.studies.drafts import create_draft
 from app.studies.loader import load_study, read_yaml, shipped
+from app.use_cases.studies import publish_study
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.dataset_info import DatasetInfo
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from storage.registers.publication_metadata import record_dataset_info
-from storage.registers.study_status import operations_of
-from storage.registers.study_versions import publish, versions
 
 SHORT = 12
 NEXT = {
@@ -51,16 +50,15 @@ def publish_(file: StudyFile) -> None:
     """New sessions get this version; running sessions keep theirs. `dataset:` becomes the metadata of its data."""
     study = load_study(file)
     database = open_database(settings_in_use().database_url)
-    twins = [known for known in versions(database, study.name) if known.version == study.file.version]
-    done = publish(database, study, by="researcher", at_us=SystemClock().now_us())
+    done = publish_study(database, study, SystemClock().now_us())
     label = f"{study.name}, version {study.file.version} ({done.hash[:SHORT]})"
     echo(f"{label} is {'published' if done.new else 'the current version already'}.")
-    if any(known.hash != done.hash for known in twins):
+    if done.others:
         warn(
             f"A different file was published as version {study.file.version} before: increase `version:` with each "
             "change to tell versions apart."
         )
-    echo(NEXT[operations_of(database, study.name).state].format(name=study.name))
+    echo(NEXT[done.state].format(name=study.name))
 
 
 @command("metadata")

@@ -1,5 +1,7 @@
-"""What an extension is made of, for packages with the entry points `parley.extensions`."""
+"""What an extension is made of, for packages with the entry points `parley.extensions`; and the lock on outcomes, which
+whatever shows them asks first."""
 
 from app.extension import CommandEntry, Extension, register
+from app.use_cases.outcome_lock import locked_for, open_again, peek
 
-__all__ = ["CommandEntry", "Extension", "register"]
+__all__ = ["CommandEntry", "Extension", "locked_for", "open_again", "peek", "register"]

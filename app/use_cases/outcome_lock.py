@@ -8,7 +8,6 @@ from math import ceil
 
 from experiments.study.sections.plan import Plan
 from experiments.study.study import Study
-from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look
@@ -17,10 +16,6 @@ from storage.registers.study_status import operations_of
 from storage.reports.plan_history import complete_people, plan_in_force
 
 DAY_US = 86_400_000_000
-PEEKED = (
-    "This study is preregistered and not over, so the export is recorded as an unplanned look at its outcomes. The "
-    "report states it."
-)
 AGAIN = ", again"
 """How the way of a look ends that only opens again what an earlier one shows."""
 
@@ -78,12 +73,6 @@ def peek(database: Database, study: str, who: str, through: str, why: str, now_u
         return False
     record_look(database, study, RecordedLook(now_us, None, who, through, why, lock.complete, {}))
     return True
-
-
-def peek_by_export(database: Database, request: ExportRequest, who: str, now_us: int) -> str:
-    """Record an export of people's outcomes that are locked as an unplanned look; says so, or nothing."""
-    people = request.origin in (None, Origin.PERSON)
-    return PEEKED if people and peek(database, request.study, who, "export", "", now_us) else ""
 
 
 def open_again(database: Database, study: str, origin: str, who: str, through: str, now_us: int) -> None:

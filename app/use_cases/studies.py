@@ -1,8 +1,10 @@
-"""Keep studies: take in a study file, archive a study, delete a draft, and erase what a study has recorded."""
+"""Keep studies: take in a study file, publish a version, delete a draft, and erase what a study has recorded."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from app.errors import NotYaml, SettingsError
 from app.session.service import Sessions
@@ -10,14 +12,26 @@ from app.studies.drafts import Drafts, save_draft
 from app.studies.loader import FILE
 from app.studies.yaml_loader import parse_yaml
 from experiments.errors import NotPossible
+from experiments.study.study import Study
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.payments.retention import unpaid_streams
 from storage.registers.participants import Participants
 from storage.registers.study_status import operations_of, set_status
+from storage.registers.study_versions import StudyVersion, publish, versions
 from storage.reports.sessions import own_streams
 
 NO_NAME = "The file has no line `study: NAME`, so it is no study file."
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A published version; not `new` if it was the current one already. `state` is that of the study."""
+
+    hash: str
+    new: bool
+    state: str
+    others: Sequence[StudyVersion]
 
 
 def add_draft(drafts: Drafts, text: str) -> str:
@@ -32,6 +46,18 @@ def add_draft(drafts: Drafts, text: str) -> str:
         raise SettingsError(NO_NAME)
     save_draft(drafts.reserve(name) / FILE, text)
     return name
+
+
+def others_of_number(published: Iterable[StudyVersion], study: Study) -> list[StudyVersion]:
+    """The published versions that have this study's number, and differ from it."""
+    return [one for one in published if one.version == study.file.version and one.hash != study.hash]
+
+
+def publish_study(database: Database, study: Study, at_us: int) -> Publication:
+    """Make a study the version that new sessions get; those that are running keep theirs."""
+    done = publish(database, study, by="researcher", at_us=at_us)
+    history = versions(database, study.name)
+    return Publication(done.hash, done.new, operations_of(database, study.name).state, others_of_number(history, study))
 
 
 def is_deletable(database: Database, drafts: Drafts, name: str) -> bool:

@@ -28,10 +28,9 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
+from app.use_cases.export import ZIP, write_export
 from app.web.console.current_user import VISITOR, CurrentUser
 from problems.errors import ParleyError
-from storage.datasets.describe.zip_file import zip_export
-from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
@@ -45,7 +44,7 @@ PATIENCE_S = 90
 """An export is stopped when no page has asked for its progress for so long; hidden tabs ask once a minute."""
 JOINING_S = 5
 SECOND_US = 1_000_000
-ZIP = "application/zip"
+MEDIA_TYPE = "application/zip"
 BROKEN = "The export failed; the console's log has the cause. No file was kept."
 STOPPED = "The export was cancelled. No file was kept."
 UNKNOWN = "There is no download with this link, or it has expired. Create the export again on the Export tab."
@@ -166,7 +165,7 @@ class Downloads:
         if visitor is None or visitor.name != link.visitor:
             return _refused(403, ANOTHERS)
         headers = {"cache-control": "no-store"}
-        return FileResponse(link.path, media_type=ZIP, filename=link.name, headers=headers)
+        return FileResponse(link.path, media_type=MEDIA_TYPE, filename=link.name, headers=headers)
 
     def _work(self, visitor: CurrentUser, database: Database, job: DownloadJob) -> None:
         """Make an export, in its own thread. Errors are logged and shown to the user, not raised."""
@@ -203,17 +202,13 @@ class Downloads:
 
     def _packed(self, database: Database, job: DownloadJob, folder: Path) -> tuple[Path, int]:
         def on_rows(path: str, rows: int) -> None:
-            job.file, job.rows = path, rows
+            job.file, job.rows, job.packing = path, rows, path.endswith(ZIP)
             if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
                 raise _Stopped
 
         new_folder(folder)
-        sessions = export(database, job.export_request, folder, on_rows).sessions
-        job.packing = True
-        packed = zip_export(folder)
-        if job.stopped:
-            raise _Stopped
-        return packed, sessions
+        exported, packed = write_export(database, job.export_request, folder, zipped=True, on_rows=on_rows)
+        return packed, exported.sessions
 
     def offer(
         self, visitor: CurrentUser, name: str, about: str, sessions: int, write: Callable[[BinaryIO], object]

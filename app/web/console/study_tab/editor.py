@@ -15,6 +15,7 @@ from app.backends.model_ref import ModelRef
 from app.backends.registry import configuration_errors
 from app.errors import SettingsError
 from app.studies.drafts import CheckResult
+from app.use_cases.studies import others_of_number, publish_study
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import TESTING, Refresh, StudyView, Updates, check, check_file, load_view, tested
@@ -22,7 +23,7 @@ from app.web.console.study_tab.versions import changes
 from app.web.console.tab import TabLocation, html_part
 from problems.errors import ParleyError
 from problems.text import clean
-from storage.registers.study_versions import difference, publish
+from storage.registers.study_versions import difference
 
 FRAME = """<div class="head"><span id="study-text-label">study.yaml</span>
 <span class="quiet">Press Esc, then Tab to leave the editor.</span>
@@ -163,13 +164,12 @@ class EditorSection:
         if study is None:
             raise SettingsError("This study has errors. Correct them before you publish it.")
         diff = difference(seen.study, study) if seen.study else ""
-        twins = [one for one in seen.versions if one.version == study.file.version and one.hash != study.hash]
         plan = self._desk.html(
             "study_plan.html.j2",
             study=study,
             seen=seen,
             lines=changes(diff),
-            twins=twins,
+            twins=others_of_number(seen.versions, study),
             unready=asyncio.run(configuration_errors(study.file.models.values(), self._desk.settings)),
         )
         return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}
@@ -179,7 +179,7 @@ class EditorSection:
         study = check(self._desk, name, self._desk.drafts.text(name)).study
         if study is None or study.hash != hash_:
             raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
-        done = publish(self._desk.database, study, by="researcher", at_us=self._desk.clock.now_us())
+        done = publish_study(self._desk.database, study, self._desk.clock.now_us())
         self._desk.audit(visitor, f"published version {study.file.version} ({done.hash})", name)
         return self._desk.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 

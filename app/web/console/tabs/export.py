@@ -8,12 +8,12 @@ from typing import Any, Literal
 import gradio as gr
 from gradio.components import Component
 
-from app.use_cases.outcome_lock import locked_for, open_again, peek_by_export
+from app.use_cases.export import peek_by_export, read_filter
+from app.use_cases.outcome_lock import locked_for, open_again
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
-from experiments.study.cells import parse_values
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import (
     ExportOptions,
@@ -25,7 +25,7 @@ from storage.datasets.exports.preview import (
     preview_export,
     schema_title,
 )
-from storage.datasets.exports.session_filter import SessionFilter, moment_of
+from storage.datasets.exports.session_filter import SessionFilter
 from storage.registers.origins import Origin
 
 ASK_S = 1.0
@@ -207,8 +207,8 @@ def _export_request(study: Any, origin: Any, schema: Any, *more: Any) -> ExportR
     where, language, since, until, complete, excluded, *made = more
     safe, screen = made or (False, "")
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
-    began = (moment_of(text(since)), moment_of(text(until), end=True))
-    selection = SessionFilter(parse_values(texts), *began, complete is True, text(language), excluded is True)
+    kept = SessionFilter(complete=complete is True, language=text(language), with_excluded=excluded is True)
+    selection = read_filter(kept, texts, text(since), text(until))
     return ExportRequest(
         text(study), text(schema), text(origin) or None, safe=safe is True, selection=selection, screen=_mode(screen)
     )
