@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
+from app.backends.llama import why_unusable
 from app.backends.registry import asks_servers
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.accounts import invite_first
@@ -36,6 +37,7 @@ from app.cli.printing import echo, out, show
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid, SettingsError
+from app.studies.demo import with_local_model
 from app.studies.loader import find, load_study, shipped
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
@@ -69,9 +71,14 @@ def demo(
     port: Port = None,
     database: DatabaseAddress = None,
 ) -> None:
-    """It takes a few minutes. The models are scripted."""
+    """It takes a few minutes. A tiny language model on this computer replies; where it is not installed, a script."""
     settings = settings_in_use(host=host, port=port, database_url=database)
-    serve_studies(settings, load_all(settings, ["demo"]), demo=True, open_browser=browser)
+    files = load_all(settings, ["demo"])
+    if (why := asyncio.run(why_unusable(settings))) is None:
+        files = [(file, with_local_model(study)) for file, study in files]
+    else:
+        echo(f"Fixed replies in place of a language model's: {why}")
+    serve_studies(settings, files, demo=True, open_browser=browser)
 
 
 @command("serve")

@@ -120,6 +120,7 @@ BONUSES = {
 }
 SERVERS = {
     "scripted": "Scripted stand-in: fixed replies, no key, and sometimes wrong",
+    "llama": "This computer: smollm2, or a model's file (GGUF)",
     "openai": "OpenAI",
     "anthropic": "Anthropic",
 }

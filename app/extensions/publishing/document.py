@@ -93,7 +93,7 @@ def _servers(study: Study, settings: Settings) -> Iterator[dict[str, Any]]:
             if asks_servers(spec.backend):
                 used.setdefault(spec.server or spec.backend, {"models": [], "annotators": []})[kind].append(name)
     known = study.file.privacy.model_servers if study.file.privacy else {}
-    own = {"openai": settings.openai_base_url, "anthropic": settings.anthropic_base_url}
+    own = {"openai": settings.openai_base_url, "anthropic": settings.anthropic_base_url, "llama": "http://localhost"}
     for name, by in used.items():
         server = settings.find_server(name)
         host = _host(server.url if server else own.get(name) or "")

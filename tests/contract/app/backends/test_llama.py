@@ -123,6 +123,7 @@ def test_a_process_killed_in_mid_reply_is_an_error_and_the_next_reply_has_anothe
     with pytest.raises(BackendError) as broken:
         loop.run(killed())
     assert broken.value.reason == "connection"
+    wait_for(lambda: not children(os.getpid()))
     assert said(loop.run(collect(backend, HELLO)))
 
 
@@ -172,9 +173,13 @@ def test_a_model_that_is_none_is_denied(loop, backend, model, reason, tmp_path, 
     assert denied.value.reason == reason
 
 
-def test_without_the_library_a_study_cannot_be_served(monkeypatch):
+def test_the_demo_knows_where_the_model_runs_and_why_it_does_not(loop, monkeypatch):
+    assert loop.run(llama.why_unusable(SETTINGS)) is None
+    monkeypatch.setattr(llama, "WEIGHTS", "no_such_weights")
+    assert llama.INSTALL_SMOLLM2 in loop.run(llama.why_unusable(SETTINGS))
     monkeypatch.setattr(llama, "LIBRARY", "no_such_library")
-    with pytest.raises(SettingsError, match=r"\[local\]"):
+    assert llama.INSTALL in loop.run(llama.why_unusable(SETTINGS))
+    with pytest.raises(SettingsError):
         Llama(SETTINGS, asyncio.sleep)
 
 
