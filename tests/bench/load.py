@@ -40,6 +40,7 @@ MOST_MS = {"click": 100, "first token": 100}
 """At p95."""
 MOST_MB = 350
 PEOPLE = 300
+MODEL: Mapping[str, Any] = {"backend": "openai", "model": "load-1", "options": {"reasoning_until": ""}}
 VISIT_S = 18.0
 """How long a visit takes. People come over as long as that, or they would all chat at the same time."""
 THINK_S, DRAFT_S, TOLD_S = (1.0, 3.0), 2.0, 30.0
@@ -199,8 +200,7 @@ async def loaded(process: Process, people: int, seconds: float) -> Found:
 
 def study_file(folder: Path) -> Path:
     """Consent, a question about oneself, one question answered alone and then with a chatbot, the end."""
-    model = {"backend": "openai", "model": "load-1", "options": {"reasoning_until": ""}}
-    raw = read_yaml(studies.chat(folder, STUDY, **model))
+    raw = read_yaml(studies.chat(folder, STUDY, **MODEL))
     raw["flow"][1]["do"] = "answer-first@1"
     asked = [HEARD | {"options": ["From a friend", "Elsewhere"]}]
     raw["flow"].insert(1, {"step": "survey", "id": "about", "title": "About you", "questions": asked})

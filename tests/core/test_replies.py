@@ -4,10 +4,12 @@ import asyncio
 import random
 import selectors
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from itertools import pairwise
 
 import pytest
 
-from app.session.replies.buffer import CHUNK_S, ReplyBuffer
+from app.session.replies.buffer import LONGEST_GATHER_S, PIECES_PER_S, Listeners, ReplyBuffer
 
 
 async def listen(reply: ReplyBuffer, offset: int, slow: list[float]) -> str:
@@ -62,8 +64,9 @@ class Leaping(asyncio.SelectorEventLoop):
         return self._leap.now
 
 
-def heard_of(talk: Callable[[ReplyBuffer], Awaitable[None]]) -> list[tuple[str, float]]:
-    """What somebody hears who listens from the start, and when, on a loop on which nothing takes time but sleep."""
+def heard_of(talk: Callable[[ReplyBuffer], Awaitable[None]], others: int = 0) -> list[tuple[str, float]]:
+    """What somebody hears who listens from the start while others hear other replies, and when, on a loop on which
+    nothing takes time but sleep."""
     heard: list[tuple[str, float]] = []
 
     async def hear(reply: ReplyBuffer) -> None:
@@ -72,7 +75,7 @@ def heard_of(talk: Callable[[ReplyBuffer], Awaitable[None]]) -> list[tuple[str, 
         heard.append(("", round(asyncio.get_running_loop().time(), 3)))
 
     async def both() -> None:
-        reply = ReplyBuffer()
+        reply = ReplyBuffer(Listeners(others))
         listener = asyncio.create_task(hear(reply))
         await asyncio.sleep(1)
         await talk(reply)
@@ -85,12 +88,49 @@ def heard_of(talk: Callable[[ReplyBuffer], Awaitable[None]]) -> list[tuple[str, 
 
 
 def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathered() -> None:
+    gather_s = 100 / PIECES_PER_S
+
     async def talk(reply: ReplyBuffer) -> None:
         reply.begin()
         for word in ("first ", "second ", "third ", "anew "):
-            await asyncio.sleep(1 if word == "anew " else CHUNK_S / 3)
+            await asyncio.sleep(1 if word == "anew " else gather_s / 3)
             reply.add(word)
 
-    first = 1 + CHUNK_S / 3
-    times = [(1, ""), (first, "first "), (first + CHUNK_S, "second third "), (2 + CHUNK_S, "anew "), (2 + CHUNK_S, "")]
-    assert heard_of(talk) == [(text, round(at, 3)) for at, text in times]
+    first = 1 + gather_s / 3
+    pieces = [(first, "first "), (first + gather_s, "second third "), (2 + gather_s, "anew "), (2 + gather_s, "")]
+    assert heard_of(talk, others=99) == [(text, round(at, 3)) for at, text in ((1, ""), *pieces)]
+
+
+@pytest.mark.parametrize(
+    ("others", "gather_s"), [(0, 1 / PIECES_PER_S), (9, 10 / PIECES_PER_S), (100_000, LONGEST_GATHER_S)]
+)
+def test_the_more_people_listen_the_longer_words_gather_and_alone_each_word_comes_as_it_is_said(
+    others: int, gather_s: float
+) -> None:
+    async def talk(reply: ReplyBuffer) -> None:
+        for word in range(60):
+            reply.add(f"{word} ")
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
+
+    pieces = heard_of(talk, others)[:-1]
+    gaps = [later - sooner for (_, sooner), (_, later) in pairwise(pieces)]
+    assert min(gaps) >= round(gather_s, 3) - 1e-9
+    assert max(gaps) <= max(gather_s, 0.02) + 0.001
+    assert others or len(pieces) == 60
+
+
+def test_listeners_are_counted_until_they_leave() -> None:
+    async def talk() -> list[int]:
+        listeners = Listeners()
+        reply = ReplyBuffer(listeners)
+        reply.add("word")
+        counts = []
+        async with aclosing(reply.follow(0)) as one:
+            await anext(one)
+            counts.append(listeners.count)
+        reply.end()
+        counts.append(listeners.count)
+        return counts
+
+    assert asyncio.run(talk()) == [1, 0]

@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from app.backends.base import ReasoningDelta, ReasoningEnd, TextDelta
 from app.calls.caller import StopSignal
 
-CHUNK_S = 0.04
-"""The shortest time between two pieces for a listener. Shorter intervals cost processor time and look the same.
-It is slightly below the interval at which text arrives here. A listener that has waited longer, as for the
-first piece, gets new text at once; the end is always sent at once."""
+# Each piece costs some 0.1 ms of a processor on its way to the page, whatever its length.
+PIECES_PER_S = 500
+# So that a reply still reads as if it were being written, however many listen.
+LONGEST_GATHER_S = 0.4
+
+
+@dataclass
+class Listeners:
+    """How many listen to replies in this process: the more they are, the longer text gathers for each."""
+
+    count: int = 0
+
+    @property
+    def gather_s(self) -> float:
+        """The shortest time between two pieces for a listener."""
+        return min(self.count / PIECES_PER_S, LONGEST_GATHER_S)
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        self.count += 1
+        try:
+            yield
+        finally:
+            self.count -= 1
 
 
 @dataclass
 class ReplyBuffer:
+    listeners: Listeners = field(default_factory=Listeners)
+    """All listeners of the process, where others read other replies."""
     parts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
@@ -65,29 +87,32 @@ class ReplyBuffer:
         self.over.set()
         self.news.set()
 
-    async def follow(self, offset: int) -> AsyncIterator[tuple[str, int]]:
+    async def follow(self, offset: int) -> AsyncGenerator[tuple[str, int]]:
         """The text after the first `offset` characters, in pieces, each with the length so far.
 
-        A length of 0 means that the reply starts over, because the model is called again.
+        A length of 0 means that the reply starts over, because the model is called again. Text that comes long after
+        the last piece is given at once, and so is the end.
         """
         beginning, served_s, now_s = self.beginnings, 0.0, asyncio.get_running_loop().time
-        while True:
-            if self.beginnings != beginning:
-                beginning, offset = self.beginnings, 0
-                yield "", 0
-            if self.length > offset:
-                if not self.over.is_set() and (early_s := served_s + CHUNK_S - now_s()) > 0:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self.over.wait(), early_s)
-                    served_s = 0.0
-                    continue  # a new attempt may have started
-                text = "".join(self.parts)
-                self.parts = [text]
-                yield text[offset:], len(text)
-                offset, served_s = len(text), now_s()
-            elif self.over.is_set():
-                return
-            else:
-                # Only if no text came since the last yield: that text would wait for the next signal, or be lost.
-                self.news.clear()
-                await self.news.wait()
+        with self.listeners.one_more():
+            while True:
+                if self.beginnings != beginning:
+                    beginning, offset = self.beginnings, 0
+                    yield "", 0
+                if self.length > offset:
+                    if not self.over.is_set() and (due_s := served_s + self.listeners.gather_s) > now_s():
+                        with suppress(TimeoutError):
+                            async with asyncio.timeout_at(due_s):
+                                await self.over.wait()
+                        served_s = 0.0
+                        continue  # a new attempt may have started
+                    text = "".join(self.parts)
+                    self.parts = [text]
+                    yield text[offset:], len(text)
+                    offset, served_s = len(text), now_s()
+                elif self.over.is_set():
+                    return
+                else:
+                    # Only if no text came since the last yield: that text would wait for the next signal, or be lost.
+                    self.news.clear()
+                    await self.news.wait()

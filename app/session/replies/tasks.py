@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.calls.caller import Attempt
-from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.buffer import Listeners, ReplyBuffer
 from app.session.replies.reply_lock import Key, PendingReply, Turn
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, study_asked
 from experiments.errors import Refused
@@ -46,6 +46,7 @@ class ReplyTasks:
     def __init__(self, means: Callable[[str, PendingTask, State, Study], ReplyContext], act: Act, turn: Turn) -> None:
         self._means, self._act, self._turn = means, act, turn
         self._running: dict[Key, _ReplyTask] = {}
+        self._listeners = Listeners()
 
     def ensure_running(self, stream: str, study: Study, state: State) -> bool:
         """Start a task for each pending reply that has none, and stop replies that the participant stopped. Returns
@@ -56,7 +57,7 @@ class ReplyTasks:
                 continue
             key = (stream, job.path, job.slot)
             if key not in self._running:
-                reply = ReplyBuffer()
+                reply = ReplyBuffer(self._listeners)
                 task = asyncio.create_task(self._answer(key, PendingReply(study, state, job), reply))
                 self._running[key], began = _ReplyTask(reply, task), True
             if job.data.get("stopped"):

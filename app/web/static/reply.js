@@ -5,27 +5,32 @@ import { identity } from "./embed.js";
 import { escaped, patch, setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
-const STREAM_MS = 60;
+const FRAME_MS = 16; // between two paints
+const REST = 3; // times what a paint takes, for everything else on a slow processor
 const LATE_MS = 8000;
 const typing = () => `<span class="typing">${escaped(WORDS.writing)}</span>`;
 
-// Reads the reply from its beginning until its events end, and calls `painted` with the text so far, not more often than
-// eyes can follow. Throws if the connection breaks. The events are the `rest` of the answer to the click that asked for it,
+// Reads the reply from its beginning until its events end, and calls `painted` with the text so far: at once, but not more
+// often than a screen can show, or than its processor can bear. Throws if the connection breaks. The events are the `rest` of the answer to the click that asked for it,
 // or are asked for. A connection that was lost is read from the beginning again and not from an offset: after a crash of
 // the server the model was asked anew, and its words may be others. The screen that comes after the reply is told with its
 // end, for a page that still shows what was `shown` when it was asked for.
 export async function read(reply, painted, rest) {
   Object.assign(reply, { text: "", blocks: "", rest: "", offset: 0 });
   let timer = null;
+  let due = 0;
   const push = () => {
+    const begun = performance.now();
     timer = null;
     if (reply.text || reply.anew) painted();
     reply.anew = false;
+    const ended = performance.now();
+    due = ended + Math.max(FRAME_MS, REST * (ended - begun));
   };
   try {
     for await (const event of rest ?? await asked(reply)) {
       take(event, reply);
-      timer ??= setTimeout(push, STREAM_MS);
+      timer ??= setTimeout(push, due - performance.now());
       if (reply.done) break;
     }
   } finally {
