@@ -23,7 +23,7 @@ from experiments.study.schema import FromTag, weights
 from experiments.study.study import Study
 from problems.pictures import described_problem
 from problems.problem import Problem
-from storage.ai_alone.cells import StoredCell
+from storage.ai_alone.replies import StoredCell
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from app.ai_alone.methods.base import Method, SampleResult
 from app.ai_alone.methods.registry import METHODS
 from problems.problem import Problem
 from storage.ai_alone.answers import ALONE, ModelAnswer, derive_answers, save_answers
-from storage.ai_alone.cells import StoredCell, cells_of
-from storage.ai_alone.replies import StoredReply, stored
+from storage.ai_alone.replies import StoredCell, StoredReply, cells_of, stored
 from storage.db.engine import Database
 from storage.tables import SETTLED
 

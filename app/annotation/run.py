@@ -16,8 +16,7 @@ from app.annotation.annotators.base import AnnotationCell, Annotator
 from app.annotation.annotators.json_reply import UnparsableReply, Values
 from app.backends.model_ref import ModelRef
 from experiments.session.annotations import Annotation
-from storage.ai_alone.cells import StoredCell, save_cells
-from storage.ai_alone.replies import StoredReply, stored
+from storage.ai_alone.replies import StoredCell, StoredReply, save_cells, stored
 from storage.db.engine import Database
 from storage.log.erasure import forget_erased
 from storage.reports.conversations import Conversation, conversations

@@ -34,7 +34,7 @@ from app.cli.printing import echo, show
 from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
-from storage.ai_alone.cells import save_cells
+from storage.ai_alone.replies import save_cells
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.studies import Studies

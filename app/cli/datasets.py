@@ -33,10 +33,9 @@ from app.config.settings import Settings
 from app.use_cases.export import peek_by_export, read_filter, requests_of, with_statuses, write_export, write_ids
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
-from storage.datasets.describe.editable_files import NEW, new_beside_edited
+from storage.datasets.describe.export_folder import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.exports.exporter import stream
-from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder
 from storage.datasets.exports.session_filter import SessionFilter
@@ -44,6 +43,7 @@ from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
+from storage.datasets.writers import FORMATS
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, case, cast, delete, func, insert, select
 
 from storage import tables
-from storage.ai_alone.cells import Kind
+from storage.ai_alone.replies import Kind
 from storage.db.engine import Database, writer
 from storage.db.recorded_schemas import recorded_schemas
 from storage.db.upsert import RowOwner, upsert_rows

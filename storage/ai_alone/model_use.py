@@ -14,7 +14,7 @@ from sqlalchemy import and_, case, func, select
 from experiments.session.annotations import ANNOTATED
 from storage import tables
 from storage.ai_alone.answers import ALONE, longer_than_a_letter, method_progress, sum_of
-from storage.ai_alone.cells import Kind
+from storage.ai_alone.replies import Kind
 from storage.ai_alone.runs import runs
 from storage.db.engine import Database
 from storage.tables import cells

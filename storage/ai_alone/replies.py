@@ -1,25 +1,77 @@
-"""The replies of models that were asked alone, read from the attempts to get them.
+"""The cells that a study's plans ask models for, and the replies, read from the attempts to get them.
 
 For a step of a sample of a cell there is one attempt that brought something, or there are those that failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import groupby, islice
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import case, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
 
-from storage.db.engine import Database
-from storage.tables import SETTLED, attempts
+from storage.db.engine import Database, writer
+from storage.tables import SETTLED, attempts, cells
 
-KEYS_AT_ONCE = 200
-ROWS_AT_ONCE = 500
-_own = attempts.c
+Kind = Literal["alone", "annotation"]
+KEY = ("study", "cell")
+CELLS_AT_ONCE, KEYS_AT_ONCE, ROWS_AT_ONCE = 500, 200, 500
+_cell, _own = cells.c, attempts.c
 _SETTLED = _own.reason.in_(SETTLED)
 BROUGHT = or_(_own.reason.is_(None), _SETTLED)
 """Whether an attempt is for good: it brought a reply, or an outcome of its own such as a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCell:
+    """A row of `ai_cell`: what a cell is about; `name` is its method or annotator."""
+
+    cell: str
+    kind: Kind
+    name: str
+    model: str
+    position: int
+    samples: int
+    dataset: str | None = None
+    problem: str | None = None
+    stream: str | None = None
+    path: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+FIELDS = tuple(StoredCell.__slots__)
+
+
+def save_cells(database: Database, study: str, found: Iterable[StoredCell]) -> None:
+    """Write a study's cells; one that is there is described anew, and keeps the most samples that were ever wanted."""
+    rest = iter(found)
+    with writer(database) as connection, connection.begin():
+        while some := list(islice(rest, CELLS_AT_ONCE)):
+            rows = [{"study": study} | {name: getattr(one, name) for name in FIELDS} for one in some]
+            connection.execute(_KEEP[connection.dialect.name], [row | {"data": dict(row["data"])} for row in rows])
+
+
+def cells_of(database: Database, study: str, kind: Kind | None = None) -> Iterator[StoredCell]:
+    wanted = select(*(_cell[name] for name in FIELDS)).where(_cell.study == study)
+    if kind is not None:
+        wanted = wanted.where(_cell.kind == kind)
+    with database.connect() as connection:
+        ordered = wanted.order_by(_cell.kind, _cell.position, _cell.cell).execution_options(yield_per=CELLS_AT_ONCE)
+        for row in connection.execute(ordered).mappings():
+            yield StoredCell(**row)
+
+
+def _keeping(insert_into: Any) -> Any:
+    new = insert_into(cells)
+    others = {column.name: new.excluded[column.name] for column in _cell if column.name not in KEY}
+    most = case((new.excluded.samples > _cell.samples, new.excluded.samples), else_=_cell.samples)
+    return new.on_conflict_do_update(index_elements=KEY, set_=others | {"samples": most})
+
+
+_KEEP = {"sqlite": _keeping(sqlite.insert), "postgresql": _keeping(postgresql.insert)}
 
 
 class StoredReply(NamedTuple):

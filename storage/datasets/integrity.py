@@ -24,8 +24,7 @@ from experiments.views.integrity import (
 )
 from storage import tables
 from storage.ai_alone.answers import ALONE
-from storage.ai_alone.cells import cells_of
-from storage.ai_alone.replies import stored
+from storage.ai_alone.replies import cells_of, stored
 from storage.db.engine import Database
 from storage.log import telemetry
 from storage.log.folded_sessions import folded_sessions

@@ -15,7 +15,7 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """The rows of a file in another format, one of storage/datasets/exports/formats."""
+    """The rows of a file in another format, one of storage/datasets/writers."""
 
     format: str
     path: str
@@ -29,7 +29,7 @@ class ExportedFile:
 
     `formulas` is the number of cells by column that a spreadsheet would run as a formula. `as_floats` and `as_texts`
     are the columns of whole numbers that a csv reader takes for floats or texts, and `empty` those without any value
-    (exports/csv_cells.py).
+    (writers.CsvCells).
     """
 
     table: ReleasedTable

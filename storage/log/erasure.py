@@ -21,7 +21,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from experiments.events import Event
 from storage import tables
-from storage.ai_alone.cells import StoredCell, save_cells
+from storage.ai_alone.replies import StoredCell, save_cells
 from storage.db.engine import PATIENCE, Database, writer
 from storage.registers.participants import UNLINKED
 from storage.schemas.registry import schemas

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.ai_alone.plan import AloneCell
 from experiments.study.study import Study
-from storage.ai_alone.cells import save_cells
+from storage.ai_alone.replies import save_cells
 from storage.db.engine import Database, writer
 from storage.log.writer import AttemptRow, write
 from storage.registers.studies import Studies

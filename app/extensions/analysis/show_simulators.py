@@ -13,8 +13,7 @@ from app.cli.show import shown
 from app.extensions.analysis.reads.study_data import origins_of
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.registers.origins import Origin
-from storage.registers.simulated_users import simulated
+from storage.registers.origins import Origin, simulated
 
 if TYPE_CHECKING:
     from app.extensions.analysis.simulator_quality import SimulationData

@@ -21,8 +21,8 @@ from app.backends.wire.http_client import proxy_of, trusted
 from app.config.settings import env_name
 from app.errors import DepositError
 from app.extensions.publishing.export_folders import Deposit, ExportFolder, GateReport, read_record, write_record
-from storage.datasets.describe.citation_files import CFF, ZENODO
-from storage.datasets.describe.editable_files import README
+from storage.datasets.describe.export_folder import README
+from storage.datasets.describe.metadata_files import CFF, ZENODO
 from storage.datasets.describe.zip_file import zip_export
 
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0)

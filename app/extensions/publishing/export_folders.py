@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from experiments.errors import suggestion
-from storage.datasets.describe.editable_files import EDITABLE, WRITTEN
+from storage.datasets.describe.export_folder import EDITABLE, WRITTEN
 from storage.datasets.exports.personal_data import personal_data_in
 from storage.datasets.imports.records import MOST
 from storage.datasets.tidy.columns import NAME as TIDY

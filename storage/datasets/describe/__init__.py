@@ -11,23 +11,18 @@ from pathlib import Path
 
 import orjson
 
-from storage.datasets.describe.citation_files import citation_files
 from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
-from storage.datasets.describe.editable_files import EDITABLE, README, write_editable
+from storage.datasets.describe.export_folder import BOOK, EDITABLE, MARKED, METADATA, PAGE, README, write_editable
+from storage.datasets.describe.metadata_files import citation_files, tidy_documents
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.describe.pictures import table as pictures_table
-from storage.datasets.describe.summary_text import STUDY, file_name
-from storage.datasets.describe.tidy_documents import tidy_documents
+from storage.datasets.describe.publication import file_name
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.writers import csv_text
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import writing
-
-PAGE, BOOK, METADATA, MARKED = "codebook.md", "codebook.json", "metadata.json", "personal_data.csv"
-NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME)
-"""The describing files that nobody edits; `study.json` is replaced by one file per version if there are several."""
 
 
 def describe(exported: ExportManifest) -> tuple[Path, ...]:

@@ -19,7 +19,7 @@ from experiments.study.study import Study
 from storage.column_types import Kind
 from storage.datasets.describe.markdown import bullets, code, join, rendered
 from storage.datasets.describe.pictures import exported_table
-from storage.datasets.describe.summary_text import HASH_CHARS
+from storage.datasets.describe.publication import HASH_CHARS
 from storage.datasets.manifest import ExportedFile, ExportManifest
 
 

@@ -9,35 +9,50 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
+from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from storage.ai_alone.model_use import ModelTask
-from storage.datasets.describe.croissant import record_set
-from storage.datasets.describe.huggingface import header
+from storage.column_types import JsonColumn, Shape
+from storage.datasets.describe.croissant import collection_facts, column_name, record_set
 from storage.datasets.describe.markdown import code, rendered, table
+from storage.datasets.describe.metadata_files import R_LINE
 from storage.datasets.describe.publication import (
     STATED,
     UNKNOWN,
     citation,
+    file_name,
+    hub_front_matter,
     is_imported,
     is_release,
     is_simulated,
     license_url,
     original_origins,
     publication,
+    summary,
     title,
 )
-from storage.datasets.describe.responsible_ai import collection_facts
-from storage.datasets.describe.summary_text import file_name, summary
-from storage.datasets.describe.tidy_documents import R_LINE
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.registers.origins import Origin
+from storage.schemas.base import Column
 from storage.yaml_text import yaml_text
 
+Yaml = dict[str, Any]
+READ_FIRST = ("parquet", "jsonl")
+"""The formats of copies that are loaded in place of the released file, the best first."""
+CSV: Mapping[str, Any] = MappingProxyType({"keep_default_na": False, "na_values": [""]})
+"""Without these settings, `datasets` reads texts such as `None` and `NA` as missing values."""
+SPLIT = "train"
+"""What `datasets` calls the rows of a file that has no splits."""
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+ORIGIN_TAGS: Mapping[str, str] = MappingProxyType(
+    {Origin.BOT: "simulated", Origin.PILOT: "pilot", Origin.REHEARSAL: "rehearsal"}
+)
 WARNINGS: Mapping[str, str] = {
     Origin.BOT: "> **SIMULATED DATA. No person took part in this study.** Do not report it as human behaviour.",
     Origin.REHEARSAL: "> **REHEARSAL. No person took part.** Do not report it as data.",
@@ -223,3 +238,97 @@ def _gaps(exported: ExportManifest, info: DatasetInfo) -> Iterator[str]:
     yield from (gap for gap, keys in GAPS.items() if not any(getattr(info, key) for key in keys))
     if not is_simulated(exported):
         yield from (gap for key, gap in PEOPLE_GAPS.items() if not getattr(info, key))
+
+
+def header(exported: ExportManifest) -> Yaml:
+    """The metadata, as far as they are known."""
+    files = [file for file in exported.files if file.rows]
+    features = {file.path: _features(file) for file in files}
+    front: Yaml = {
+        "pretty_name": title(exported),
+        "language": list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered)),
+        **hub_front_matter(exported),
+        "task_categories": list(exported.schema.tasks),
+        "tags": _tags(exported, publication(exported).keywords),
+        "size_categories": [_size(sum(file.rows for file in exported.files))],
+        "configs": [_config(file, features[file.path], first=not n) for n, file in enumerate(files)],
+        "dataset_info": [_info(file, features[file.path]) for file in files],
+    }
+    return {key: value for key, value in front.items() if value}
+
+
+def _tags(exported: ExportManifest, keywords: Sequence[str]) -> list[str]:
+    """The study's keywords, those of the schema, and where the sessions come from if not from a study with people."""
+    origins = (ORIGIN_TAGS[origin] for origin in original_origins(exported) if origin in ORIGIN_TAGS)
+    return list(dict.fromkeys([*keywords, *exported.schema.tags, *origins]))
+
+
+def _size(rows: int) -> str:
+    """The Hub's category of so many rows."""
+    words = ("1K", "10K", "100K", "1M", "10M")
+    above = next((number for number, most in enumerate(SIZES) if rows < most), len(SIZES))
+    if not above:
+        return "n<1K"
+    return f"n>{words[-1]}" if above == len(SIZES) else f"{words[above - 1]}<n<{words[above]}"
+
+
+def loaded(file: ExportedFile) -> tuple[str, int]:
+    """The path and size in bytes of what is loaded for a file: a copy of it, or the file itself."""
+    copies = (file.copy(name) for name in READ_FIRST)
+    found = next((copy for copy in copies if copy), file)
+    return found.path, found.bytes
+
+
+def config_name(file: ExportedFile) -> str:
+    return record_set(file.path).replace("/", "-")
+
+
+def _config(file: ExportedFile, features: list[Yaml], *, first: bool) -> Yaml:
+    path, _ = loaded(file)
+    default = {"default": True} if first else {}
+    options = dict(CSV) if path.endswith(".csv") else {}
+    return {"config_name": config_name(file), **default, "data_files": path, **options, "features": features}
+
+
+def _info(file: ExportedFile, features: list[Yaml]) -> Yaml:
+    _, size = loaded(file)
+    return {
+        "config_name": config_name(file),
+        "features": features,
+        "splits": [{"name": SPLIT, "num_bytes": size, "num_examples": file.rows}],
+        "download_size": size,
+        "dataset_size": size,
+    }
+
+
+def _features(file: ExportedFile) -> list[Yaml]:
+    csv = PurePosixPath(loaded(file)[0]).suffix == ".csv"
+    return [{"name": column_name(file, column), **_feature(file, column, csv=csv)} for column in file.columns]
+
+
+def _feature(file: ExportedFile, column: Column, *, csv: bool) -> Yaml:
+    form = column.form
+    if form.choices:
+        return {"dtype": {"class_label": {"names": {str(n): text for n, text in enumerate(form.choices)}}}}
+    if isinstance(form, JsonColumn) and form.shape is not None and not csv:
+        return _nested(form.shape)
+    if column.kind == "integer" and csv and column.name in file.as_texts:
+        return {"dtype": "string"}
+    if column.kind == "integer" and csv and column.name in file.as_floats:
+        return {"dtype": "float64"}
+    return {"dtype": {"integer": "int64", "number": "float64"}.get(column.kind, "string")}
+
+
+def _nested(shape: Shape) -> Yaml:
+    match shape:
+        case "text":
+            return {"dtype": "string"}
+        case "boolean":
+            return {"dtype": "bool"}
+        case (item,) if isinstance(item, Mapping):
+            return {"list": _nested(item)["struct"]}
+        case (item,):
+            return {"list": _nested(item)["dtype"]}
+        case Mapping():
+            return {"struct": [{"name": name, **_nested(part)} for name, part in shape.items()]}
+    raise AssertionError(shape)

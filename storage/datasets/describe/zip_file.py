@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from storage.datasets.describe.editable_files import EDITABLE, WRITTEN
+from storage.datasets.describe.export_folder import EDITABLE, WRITTEN
 from storage.db.checksums import NAME, recorded
 from storage.db.private_files import FILE, create
 

@@ -14,26 +14,36 @@ from sqlalchemy import Connection, false, func, select, union
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe import describe
+from storage.datasets.describe.export_folder import writing_folder
+from storage.datasets.describe.metadata_files import tidy_names
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.describe.pictures import table_names
-from storage.datasets.describe.tidy_documents import tidy_names
-from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.disclosure import round_down
-from storage.datasets.exports.formats import LINES, PARQUET, check, copy_path, write
 from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
-from storage.datasets.writers import CsvCells, CsvWriter, JsonWriter, Rows, escaped
+from storage.datasets.writers import (
+    LINES,
+    PARQUET,
+    CsvCells,
+    CsvWriter,
+    HashingFile,
+    JsonWriter,
+    Rows,
+    check_formats,
+    copy_path,
+    escaped,
+    write_copy,
+)
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
 from storage.log.seats import NOT_WITHDRAWN, PEOPLE
-from storage.registers.origins import Origin
+from storage.registers.origins import Origin, count_simulated
 from storage.registers.publication_metadata import dataset_info_in
-from storage.registers.simulated_users import counted
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
 
@@ -52,7 +62,7 @@ def export(
 
 
 def _export(database: Database, request: ExportRequest, folder: Path, on_rows: OnRows) -> ExportManifest:
-    check(request.formats)
+    check_formats(request.formats)
     with database.connect() as connection:
         plan = plan_export(connection, request)
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
@@ -63,12 +73,12 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
             map(register.get, asked_alone_of(database, request.study))
         )
         pictures = picture_paths(studies)
-        with writing(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
+        with writing_folder(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
             _write_pictures(register, pictures, paths)
             made = [_write(connection, chosen, formats[chosen.path], paths, on_rows, request) for chosen in plan.files]
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
-        users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
+        users = tuple(count_simulated(connection, request.study)) if plan.origin == Origin.BOT else ()
         dataset = dataset_info_in(connection, request.study)
         period = period_of(connection, request.study, plan)
     uses = model_uses(database, request.study) if plan.origin != Origin.IMPORT else ()
@@ -184,7 +194,7 @@ def _copy(chosen: FileRows, format_: str, paths: Mapping[str, Path], rows: Itera
     """Write rows with their values in another format to the copy's temporary path."""
     path = copy_path(chosen.path, format_)
     create(paths[path]).close()
-    write(format_, paths[path], chosen.columns, rows)
+    write_copy(format_, paths[path], chosen.columns, rows)
     return FileCopy(format_, path, paths[path].stat().st_size, sha256_of(paths[path]))
 
 

@@ -17,7 +17,7 @@ from storage import tables
 from storage.datasets.manifest import SessionSelection
 from storage.errors import StorageError
 from storage.log.seats import COMPLETE, NOT_WITHDRAWN, cells_of
-from storage.registers.simulated_users import kinds_of, played_by
+from storage.registers.origins import played_by, simulated_kinds
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_CHARS = len("2026-01-31")
@@ -161,7 +161,7 @@ def _asked_by_name(connection: Connection, study: str, asked: SessionFilter) -> 
             )
         found["in another language"] = _seat.language != asked.language
     if asked.user:
-        kinds = kinds_of(connection, study)
+        kinds = simulated_kinds(connection, study)
         if asked.user not in kinds:
             raise StorageError(
                 f"no session of {study!r} has the simulated user {asked.user!r}{suggestion(asked.user, kinds)}"

@@ -23,7 +23,7 @@ from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database, open_database
-from storage.registers.simulated_users import simulated
+from storage.registers.origins import simulated
 from storage.reports.costs import USER, costs
 from tests.fakes import studies
 from tests.fakes.commanding import Done, parley

@@ -18,7 +18,7 @@ from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.web.participant.view import render_page, study_context_of
-from storage.ai_alone.cells import StoredCell, save_cells
+from storage.ai_alone.replies import StoredCell, save_cells
 from storage.datasets.tidy.columns import NAME, file_of
 from storage.db.engine import open_database, writer
 from storage.log.telemetry import TelemetryBatch, write_telemetry

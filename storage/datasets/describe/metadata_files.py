@@ -1,29 +1,109 @@
-"""Files beside the tidy tables: `dataset_description.json` of Psych-DS, and `load.R`, which reads the tables.
+"""`CITATION.cff` (Citation File Format 1.2.0) and `.zenodo.json` (the metadata of Zenodo's deposit API).
 
-Psych-DS 1.0 (https://psych-ds.github.io) describes a data set by schema.org's terms. Its `variableMeasured` lists each
-column name once, so a column that several tables have is described for each of them if the descriptions differ.
+Both formats require authors, so the files are not written where the authors are unknown.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import orjson
 
-from storage.datasets.describe.publication import croissant_fields, title
-from storage.datasets.describe.summary_text import summary
+from experiments.study.sections.dataset_info import Author, DatasetInfo
+from storage.datasets.describe.croissant import collection_facts
+from storage.datasets.describe.publication import (
+    common_license,
+    croissant_fields,
+    license_url,
+    publication,
+    summary,
+    title,
+)
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.datasets.tidy.columns import NAME
 from storage.schemas.base import Column, Schema
+from storage.yaml_text import yaml_text
 
+CFF, ZENODO = "CITATION.cff", ".zenodo.json"
 DESCRIPTION, R_SCRIPT = "dataset_description.json", "load.R"
 R_LINE = f'tables <- source("{R_SCRIPT}", chdir = TRUE)$value'
 SCHEMA_ORG = {"citeAs": "citation", "creator": "author"}
 """The names of Croissant's fields that Psych-DS has otherwise."""
 CLASSES = {"text": "character", "integer": "numeric", "number": "numeric", "json": "character"}
 """R's types of columns. Its integers have 32 bits, so whole numbers are numeric."""
+
+
+def citation_files(exported: ExportManifest) -> Mapping[str, str]:
+    """The text of each file by name; empty if the authors are unknown."""
+    info = publication(exported)
+    if not info.authors:
+        return {}
+    zenodo = json.dumps(_zenodo(exported, info), indent=2, ensure_ascii=False)
+    return {CFF: yaml_text(_cff(exported, info)), ZENODO: zenodo + "\n"}
+
+
+def _cff(exported: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
+    fields = {
+        "cff-version": "1.2.0",
+        "message": "If you use this dataset, please cite it by these metadata.",
+        "type": "dataset",
+        "title": title(exported),
+        "abstract": info.description,
+        "authors": [_cff_author(author) for author in info.authors],
+        "version": info.version,
+        "date-released": info.date_published.isoformat() if info.date_published else None,
+        "doi": info.doi,
+        "url": info.url,
+        "keywords": list(info.keywords),
+    }
+    return {key: value for key, value in (fields | _cff_license(info)).items() if value}
+
+
+def _cff_license(info: DatasetInfo) -> dict[str, str | None]:
+    """The licence. The format lists the identifiers of 2021, so a less common one is given by its address."""
+    return {"license": info.license} if common_license(info) else {"license-url": license_url(info)}
+
+
+def _cff_author(author: Author) -> dict[str, str]:
+    """A person, or an entity, which has no affiliation in this format."""
+    orcid = f"https://orcid.org/{author.orcid}" if author.orcid else ""
+    if author.name:
+        fields = {"name": author.name, "orcid": orcid}
+    else:
+        fields = {
+            "family-names": author.family_names,
+            "given-names": author.given_names,
+            "orcid": orcid,
+            "affiliation": author.affiliation,
+        }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _zenodo(exported: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
+    """Zenodo's description is HTML, and its licences are SPDX identifiers in lower case."""
+    grants = (f"{grant.funder}{f', {grant.award}' if grant.award else ''}" for grant in info.funding)
+    notes = {"Funding": "; ".join(grants), "Ethics approval": collection_facts(exported).get("Ethics approval")}
+    fields = {
+        "upload_type": "dataset",
+        "title": title(exported),
+        "description": f"<p>{escape(summary(exported))}</p>",
+        "creators": [_zenodo_author(author) for author in info.authors],
+        "license": info.license.lower() if info.license else None,
+        "keywords": list(info.keywords),
+        "version": info.version,
+        "publication_date": info.date_published.isoformat() if info.date_published else None,
+        "doi": info.doi,
+        "notes": " ".join(f"{name}: {text.rstrip('.')}." for name, text in notes.items() if text),
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _zenodo_author(author: Author) -> dict[str, str]:
+    fields = {"name": author.last_first, "affiliation": author.affiliation, "orcid": author.orcid}
+    return {key: value for key, value in fields.items() if value}
 
 
 def tidy_names(schema: Schema) -> tuple[str, ...]:

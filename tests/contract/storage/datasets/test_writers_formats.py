@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.manifest import ExportManifest
+from storage.datasets.writers import FORMATS
 from storage.db.engine import Database
 from storage.errors import StorageError
 
