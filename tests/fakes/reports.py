@@ -9,8 +9,8 @@ from app.extensions.analysis.estimates import Estimate, Finding, Scatter, Scatte
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.reads.study_data import ParticipantFlow
 from app.extensions.analysis.report import FactorArm, Report, VersionUsed
+from app.extensions.analysis.report.build import DataQuality, ModelCosts
 from app.extensions.analysis.report.published_comparison import PublishedPaper
-from app.extensions.analysis.report.quality_and_costs import DataQuality, ModelCosts
 from app.extensions.analysis.results import Results
 from storage.reports.costs import Cost
 

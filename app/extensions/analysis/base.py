@@ -1,8 +1,7 @@
 """The steps of an analysis, each of which computes findings from released tables.
 
-Each schema's folder has `PARTS`, in the order of the report, and `NAMES`: patterns of its estimates' names, with their
-descriptions. Steps marked `quick` are also shown in the console, and recomputed while participants take part.
-"""
+Each analysis has `PARTS`, in the order of the report, and `NAMES`: patterns of its estimates' names, with their
+descriptions. Steps marked `quick` are also shown in the console, and recomputed while participants take part."""
 
 from __future__ import annotations
 
@@ -79,3 +78,34 @@ def analysis(function: Callable[P, Iterator[Finding]]) -> Callable[P, tuple[Find
 def each(rows: pd.DataFrame) -> Iterator[Any]:
     """Iterate over the rows of a table, with its columns as attributes; typed Any, because columns differ."""
     yield from rows.itertuples()
+
+
+MOST_VALUES = 12
+"""A factor with more values (such as batches of questions) has no figures by condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedArm:
+    """A condition as an estimate names it; `value` is the factor with its value, empty for all conditions together."""
+
+    label: str
+    groups: Mapping[str, str]
+    value: tuple[str, ...] = ()
+
+
+def by_arm(rows: pd.DataFrame) -> Iterator[tuple[ComparedArm, pd.DataFrame]]:
+    """The rows by their column `arms`, a mapping of factors to values. Factors without a second value have no arms."""
+    factors = compared_factors(rows)
+    yield ComparedArm("all", dict.fromkeys(factors, "all") or {"group": "all"}), rows
+    for factor, values in factors.items():
+        for value in values:
+            own = [arms.get(factor) == value for arms in rows["arms"]]
+            yield ComparedArm(f"{factor}: {value}", {factor: value}, (factor, value)), rows[own]
+
+
+def compared_factors(rows: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for arms in rows["arms"]:
+        for factor, value in arms.items():
+            found.setdefault(factor, {}).setdefault(value)
+    return {factor: tuple(values) for factor, values in found.items() if 1 < len(values) <= MOST_VALUES}

@@ -9,11 +9,15 @@ Each function returns findings: estimates with intervals, and sentences for the 
 What is imported here is public, as parley_studies.analysis.
 """
 
-from app.extensions.analysis.advice.calibration import calibration, calibration_error, partition
-from app.extensions.analysis.advice.followed import advice_reliance, weight_of_advice
-from app.extensions.analysis.advice.judgements import judgements
-from app.extensions.analysis.arena.bradley_terry import bradley_terry, strengths
-from app.extensions.analysis.arena.votes import as_votes, pairwise, positions, win_matrix, wins
+from app.extensions.analysis.advice import (
+    advice_reliance,
+    calibration,
+    calibration_error,
+    judgements,
+    partition,
+    weight_of_advice,
+)
+from app.extensions.analysis.arena import as_votes, bradley_terry, pairwise, positions, strengths, win_matrix, wins
 from app.extensions.analysis.chatbench.accuracy import accuracy
 from app.extensions.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
 from app.extensions.analysis.chatbench.correlations import correlations, questions
@@ -23,16 +27,14 @@ from app.extensions.analysis.chatbench.preregistered_filter import counted, filt
 from app.extensions.analysis.chatbench.reliance import advised, reliance, transitions
 from app.extensions.analysis.chatbench.workers import durations, quality_of_work, worker_table
 from app.extensions.analysis.data_frames import frame, instrument_frame, screen_times, survey_frame
-from app.extensions.analysis.dices.agreement import agreement, alpha, counts_of, dichotomy
+from app.extensions.analysis.dices.agreement import agreement, alpha, axes, axis, counts_of, dichotomy, pool
 from app.extensions.analysis.dices.answer_shares import answered, experts, majority, reasons, unsafe
 from app.extensions.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
-from app.extensions.analysis.dices.grasp import groups, kept_groups
-from app.extensions.analysis.dices.grasp_measures import family, p_value
-from app.extensions.analysis.dices.rater_pool import axes, axis, pool
+from app.extensions.analysis.dices.grasp import family, groups, kept_groups, p_value
 from app.extensions.analysis.dices.raters import filtered, rater_profiles, raters, without
 from app.extensions.analysis.estimates import Estimate, Finding
-from app.extensions.analysis.instruments.reliability import cronbach_alpha, omega_total, reliabilities
-from app.extensions.analysis.instruments.scores import instrument_scores
+from app.extensions.analysis.instruments import cronbach_alpha, instrument_scores, omega_total, reliabilities
+from app.extensions.analysis.intervals import benjamini_hochberg, holm
 from app.extensions.analysis.mathconverse.correlation import correlation, rating_correlations, rating_trend
 from app.extensions.analysis.mathconverse.participants import backgrounds, conversation_lengths
 from app.extensions.analysis.mathconverse.preference import (
@@ -53,7 +55,6 @@ from app.extensions.analysis.mathconverse.ratings import (
     ratings_overall,
     turns,
 )
-from app.extensions.analysis.p_values import benjamini_hochberg, holm
 from app.extensions.analysis.results import Results, results
 from app.extensions.analysis.simulator_quality import SimulatorQuality, quality
 from app.extensions.analysis.survey import survey_results

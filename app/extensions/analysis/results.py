@@ -1,8 +1,16 @@
 """All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, and
-its surveys."""
+its surveys.
+
+Each name belongs to exactly one figure. If two schemas have figures with the same name (a study that records both
+editions of DICES), the names begin with the schema's name instead: `dices-990.alpha_nominal.Q_overall`. Names that are
+still equal (models called `a.b` and `a_b`) are numbered in their order: `_2`.
+
+Values are in the order that a study declares, then in that of the papers. A study declares the order of its own
+values by its factors, models and problems. Values in neither keep their order."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -24,11 +32,10 @@ from app.extensions.analysis.data_frames import (
     survey_frame,
 )
 from app.extensions.analysis.estimates import Finding
-from app.extensions.analysis.figure_names import unique_names
 from app.extensions.analysis.reads.session_answers import survey_questions
 from app.extensions.analysis.reads.study_data import recorded, require_origin
 from app.extensions.analysis.tidy_frames import load
-from app.extensions.analysis.value_order import declared_order, in_order
+from experiments.study.cells import cells
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.study import Study
 from storage.datasets.exports.session_filter import SessionFilter
@@ -37,6 +44,128 @@ from storage.registers.imported_rows import streams_of_nobody
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.schemas.registry import released
+
+SCHEMA = re.compile(r"^([a-z]+)-\w+\.")
+PLACE = re.compile(r"<[^>]+>")
+
+
+def plain(name: str) -> str:
+    """A name without the edition that `apart` may have added: `dices-990.a.b` is `dices.a.b`."""
+    return SCHEMA.sub(r"\1.", name)
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a figure's name fits a pattern, in which `<x>` is any part of a name."""
+    return re.fullmatch(_expression(pattern), plain(name)) is not None
+
+
+def patterns(name: str, known: Mapping[str, str]) -> list[str]:
+    """The patterns that a figure's name matches; there should be exactly one."""
+    return [pattern for pattern in known if matches(name, pattern)]
+
+
+def about(name: str, known: Mapping[str, str]) -> str:
+    return next((known[pattern] for pattern in patterns(name, known)), "")
+
+
+@cache
+def _expression(pattern: str) -> str:
+    return r"[^.]+".join(map(re.escape, PLACE.split(pattern)))
+
+
+def unique_names(names: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Make names unique, given each with its schema; the order is kept."""
+    schemas: dict[str, set[str]] = {}
+    for schema, name in names:
+        schemas.setdefault(name, set()).add(schema)
+    taken: set[str] = set()
+    for schema, name in names:
+        full_name = name if len(schemas[name]) == 1 else f"{schema}.{name.partition('.')[2]}"
+        found, number = full_name, 1
+        while found in taken or (found != name and found in schemas):
+            number += 1
+            found = f"{full_name}_{number}"
+        taken.add(found)
+        yield found
+
+
+Order = Mapping[str, Sequence[str]]
+EVERY = ("all models", "all")
+# The groups of all values together come first.
+PAPERS: Order = MappingProxyType(
+    {
+        "dataset": (
+            "elementary_mathematics",
+            "high_school_mathematics",
+            "college_mathematics",
+            "conceptual_physics",
+            "moral_scenarios",
+            "moral_reasoning",
+        ),
+        "model": ("gpt-4o", "gpt-4o-mini", "llama-3.1-8b", "instructgpt", "chatgpt", "chatgpt4"),
+        "condition": ("answer-first", "direct-to-AI"),
+        "answer_type": (
+            "letter_only_zero_shot",
+            "letter_only_few_shot",
+            "free_text",
+            "user-alone",
+            "user-AI",
+            "user-AI.answer-first",
+            "user-AI.direct-to-AI",
+        ),
+        "column": (
+            "Q_overall",
+            "Q2_harmful_content_overall",
+            "Q3_bias_overall",
+            "Q3_unfair_bias_overall",
+            "Q4_misinformation_overall",
+            "Q6_policy_guidelines_overall",
+        ),
+        "kind": ("alone", "with AI", "change with the AI"),
+    }
+)
+# The values of the columns of estimates' groups, as the papers' tables have them.
+
+
+def declared_order(study: Study | None) -> Order:
+    found: dict[str, dict[str, None]] = {}
+    for order in (*([_study_order(study)] if study else []), PAPERS):
+        for column, values in order.items():
+            found.setdefault(column, dict.fromkeys(EVERY)).update(dict.fromkeys(values))
+    known = {column: tuple(values) for column, values in found.items()}
+    return known | {"other": known["model"]}
+
+
+def _study_order(study: Study) -> Order:
+    """The values of the study's factors, its models, and the datasets of its problems."""
+    cell_values = [cell.values for cell in cells(study.factors, study.pools)]
+    factors = {name: tuple(dict.fromkeys(values[name] for values in cell_values)) for name in study.factors}
+    datasets = dict.fromkeys(problem.dataset for pool in study.pools.values() for problem in pool)
+    return {**factors, "model": (*factors.get("model", ()), *study.file.models), "dataset": tuple(datasets)}
+
+
+def in_order(finding: Finding, order: Order) -> Finding:
+    """The finding with its estimates sorted by their groups, one column after the other; names do not change.
+
+    Values that `order` does not have follow in the order in which they were.
+    """
+    columns = tuple(dict.fromkeys(column for one in finding.estimates for column in one.groups))
+    if not order.keys() & {*columns}:
+        return finding
+    places = {column: dict(_places(finding, column, order.get(column, ()))) for column in columns}
+    last = len(finding.estimates) + max(map(len, order.values()))
+
+    def place(groups: Mapping[str, str]) -> tuple[int, ...]:
+        return tuple(places[column][groups[column]] if column in groups else last for column in columns)
+
+    return replace(finding, estimates=tuple(sorted(finding.estimates, key=lambda one: place(one.groups))))
+
+
+def _places(finding: Finding, column: str, declared: Sequence[str]) -> Iterator[tuple[str, int]]:
+    there = dict.fromkeys(one.groups[column] for one in finding.estimates if column in one.groups)
+    known = [value for value in declared if value in there]
+    return ((value, number) for number, value in enumerate(dict.fromkeys((*known, *there))))
+
 
 INSTRUMENT = "instrument"
 """What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
@@ -116,7 +245,7 @@ def results(
 
     Sessions that were not completed count only if `unfinished` is true; imports do not record it. Only the quick steps
     are run, unless `whole` is true. `part` is a part of an imported release, by default the first one that it has.
-    Estimates are in the order of values that the study declares, then in that of the papers (value_order.py). Raises
+    Estimates are in the order of values that the study declares, then in that of the papers. Raises
     StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.extensions.analysis.arms import ComparedArm, by_arm, compared_factors
-from app.extensions.analysis.base import AnalysisStep, call, table
+from app.extensions.analysis.base import AnalysisStep, ComparedArm, by_arm, call, compared_factors, table
 from app.extensions.analysis.data_frames import SESSION, SURVEYS
 from app.extensions.analysis.estimates import (
     COUNT,

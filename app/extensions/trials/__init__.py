@@ -20,7 +20,7 @@ register(
             "confirmatory_part": f"{HERE}.report_part:confirmatory_part",
             "deviations": f"{HERE}.deviations:deviations",
             "figure_names": f"{HERE}.results:NAMES",
-            "plan_history": f"{HERE}.plan_history:plan_history",
+            "plan_history": f"{HERE}.deviations:plan_history",
             "take_look": f"{HERE}.looks:look",
         },
     )

@@ -1,8 +1,7 @@
 """Deviations from a preregistered plan, found in what is recorded: changed versions, exclusions, an early end.
 
 Nothing is a deviation before the preregistration, and nothing that the plan itself says. Reasons are given afterwards
-(`parley trial explain STUDY`), except for exclusions and the end, which have theirs.
-"""
+(`parley trial explain STUDY`), except for exclusions and the end, which have theirs."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from app.web.console.context import ConsoleContext
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.plan_events import PlanEvents, Preregistration, plan_events
@@ -123,3 +123,12 @@ def _ended(database: Database, planned: Study, recorded: PlanEvents, first: Prer
     if (number := complete_people(database, planned.name)) < wanted:
         what = f"the study was closed with {number:,} of {wanted:,} planned participants"
         yield Deviation("closed", last.at_us, what, last.why)
+
+
+def plan_history(desk: ConsoleContext, study: str) -> str:
+    """The preregistration, looks and deviations of a trial as HTML; empty for other studies."""
+    events = plan_events(desk.database, study)
+    if not events.preregistrations:
+        return ""
+    found = deviations(desk.database, study)
+    return desk.html("results_plan.html.j2", study=study, events=events, deviations=found)

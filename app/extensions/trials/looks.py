@@ -17,7 +17,7 @@ from math import isfinite
 from statistics import NormalDist
 
 from app.errors import TrialError
-from app.extensions.trials.hypothesis_tests import evaluate, shown, sides
+from app.extensions.trials.estimator import evaluate, shown, sides
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
 from app.extensions.trials.populations import intention_to_treat
 from app.extensions.trials.sequential import Monitor, boundaries, sequence_width

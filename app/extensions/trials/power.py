@@ -20,7 +20,7 @@ import numpy as np
 
 from app.errors import TrialError
 from app.extensions.analysis.intervals import wilson
-from app.extensions.trials.hypothesis_tests import sides
+from app.extensions.trials.estimator import sides
 from app.extensions.trials.simulation import Assumptions, Design, monitor_of, simulate_with
 
 NORMAL = NormalDist()

@@ -9,10 +9,9 @@ intraclass correlation of participants is
 and that of questions the same for pairs of one question and different participants: pairwise moment estimates, with
 equal weights of pairs (such estimates are compared in Biometrics 1995, 51:276). Below 0 they count as 0.
 
-Covariates explain the share R2 of the variance of participants' mean residuals, adjusted for their number k as 1 - (1 -
-R2) (G - 1)/(G - k - 1) with G participants; times that variance over mean of r^2, it is their share of the variance of
-answers.
-"""
+Covariates explain the share R2 of the variance of participants' mean residuals, adjusted for their number k as 1 - (1
+- R2) (G - 1)/(G - k - 1) with G participants; times that variance over mean of r^2, it is their share of the variance
+of answers."""
 
 from __future__ import annotations
 
@@ -29,6 +28,7 @@ from app.extensions.analysis.chatbench.accuracy import COLUMNS, TABLE, prepared
 from app.extensions.analysis.data_frames import frame
 from app.extensions.analysis.intervals import Codes, Values, codes, number_of
 from app.extensions.analysis.reads.study_data import origins_of
+from app.extensions.analysis.report.charts import PER_CENT, WIDTH, nominal
 from app.extensions.trials.estimator import BEFORE, CONTROL, TREATMENT
 from app.extensions.trials.outcomes import TrialData
 from app.extensions.trials.power import (
@@ -41,6 +41,7 @@ from app.extensions.trials.power import (
     sizes_around,
 )
 from app.extensions.trials.simulation import Assumptions, Contrast, Design
+from app.rendering.chart_style import CONFIG, INK, Spec
 from experiments.study.cells import cells
 from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.study import Study
@@ -337,3 +338,62 @@ def _default_effects(hypothesis: Hypothesis, assumed: Assumptions) -> tuple[floa
     larger = MORE * wanted
     possible = assumed.sd is not None or 0 < assumed.baseline + larger < 1
     return (wanted, larger) if wanted and possible else (wanted,)
+
+
+TARGETS = (80, 90)
+
+
+def power_chart(panels: Mapping[str, Sequence[PowerPoint]], null: Mapping[str, float]) -> Spec:
+    """Power by the number of participants, a line for each effect with Monte Carlo intervals.
+
+    A panel for each hypothesis: its points by its id, and `null` its effect without power.
+    """
+    drawn = [_power(name, points, null[name]) for name, points in panels.items()]
+    apart = {"scale": {"color": "independent", "shape": "independent"}}
+    return {"config": CONFIG, "resolve": apart, "vconcat": drawn}
+
+
+def _power(name: str, points: Sequence[PowerPoint], null: float) -> Spec:
+    words = {point.effect: f"effect {point.effect:g}" + (" (null)" if point.effect == null else "") for point in points}
+    rows = [
+        {
+            "participants": one.participants,
+            "effect": words[one.effect],
+            "power": 100 * one.power,
+            "low": 100 * one.interval[0],
+            "high": 100 * one.interval[1],
+        }
+        for one in points
+    ]
+    y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"labelExpr": PER_CENT}}
+    both: Spec = {
+        "x": {
+            "field": "participants",
+            "type": "quantitative",
+            "title": "participants who begin",
+            "scale": {"zero": False, "padding": 14},
+            "axis": {"tickCount": 6, "format": ",d", "grid": False},
+        },
+        "color": nominal("effect", list(words.values())),
+    }
+    at = {**both, "y": {"field": "power", **y}}
+    target = {"type": "rule", "strokeDash": [4, 4], "color": INK}
+    return {
+        "title": {"text": f"{name}: power", "anchor": "start", "color": INK, "fontSize": 13},
+        "width": WIDTH - 60,
+        "height": 220,
+        "data": {"values": rows},
+        "layer": [
+            {
+                "data": {"values": [{"at": one} for one in TARGETS]},
+                "mark": target,
+                "encoding": {"y": {"field": "at", **y}},
+            },
+            {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": at},
+            {"mark": "rule", "encoding": {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}}},
+            {
+                "mark": {"type": "point", "fill": "white", "size": 50, "opacity": 1},
+                "encoding": {**at, "shape": nominal("effect", list(words.values()))},
+            },
+        ],
+    }

@@ -15,8 +15,7 @@ from types import MappingProxyType
 from app.errors import TrialError
 from app.extensions.analysis.estimates import NUMBER, POINTS, SHARE, Estimate, Finding, Unit, estimate, format_value
 from app.extensions.analysis.intervals import Interval
-from app.extensions.trials.estimator import Difference
-from app.extensions.trials.hypothesis_tests import adjusted, evaluate, sides
+from app.extensions.trials.estimator import Difference, adjusted, evaluate, sides
 from app.extensions.trials.looks import nominal_alpha
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
 from app.extensions.trials.populations import RULES, Population, excluded_otherwise, intention_to_treat, per_protocol

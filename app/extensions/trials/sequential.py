@@ -129,7 +129,7 @@ class Monitor:
     """None for confidence sequences, which have two sides of alpha together."""
 
     def interval(self, found: Difference, look: int, fraction: float | None = None) -> tuple[float, float]:
-        """The interval at a look (from 0), for `hypothesis_tests.shown`.
+        """The interval at a look (from 0), for `estimator.shown`.
 
         `fraction` is the share of the planned participants that there really are; by default the planned share of the
         look. Only confidence sequences need it.

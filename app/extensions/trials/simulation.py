@@ -30,8 +30,7 @@ import numpy as np
 
 from app.errors import TrialError
 from app.extensions.analysis.intervals import Codes, Values
-from app.extensions.trials.estimator import Difference, change_of, difference_of
-from app.extensions.trials.hypothesis_tests import shown, sides
+from app.extensions.trials.estimator import Difference, change_of, difference_of, shown, sides
 from app.extensions.trials.sequential import Monitor, monitor
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Direction, Looks, Missing
 

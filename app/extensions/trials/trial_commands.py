@@ -357,7 +357,7 @@ def _costs(participants: int, trial: DryRunResult, minutes: float, reward: float
 
 def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
     from app.extensions.analysis.report.charts import svg
-    from app.extensions.trials.power_chart import power_chart
+    from app.extensions.trials.power_plan import power_chart
 
     panels = {one.hypothesis.id: one.points for one in results}
     with writing(to) as file:

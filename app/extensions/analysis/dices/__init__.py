@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from app.extensions.analysis.base import AnalysisStep, call, table
-from app.extensions.analysis.dices.agreement import agreement, dichotomy
+from app.extensions.analysis.dices.agreement import PROFILE, agreement, dichotomy
 from app.extensions.analysis.dices.answer_shares import HARM_COLUMNS, answered, experts, reasons, unsafe
 from app.extensions.analysis.dices.grasp import groups, kept_groups
-from app.extensions.analysis.dices.rater_pool import PROFILE
 from app.extensions.analysis.dices.raters import TIME, filtered, rater_profiles
 from app.extensions.analysis.estimates import Finding
 from experiments.instruments.dices_safety import columns as reason_columns

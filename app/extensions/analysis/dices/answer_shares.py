@@ -14,11 +14,8 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.dices.agreement import BOTH, ORDER, marked
-from app.extensions.analysis.dices.cohesion import order, peaks
-from app.extensions.analysis.dices.coincidence_matrix import Sums
-from app.extensions.analysis.dices.jackknife import of_mean
-from app.extensions.analysis.dices.rater_pool import PROFILE
+from app.extensions.analysis.dices.agreement import BOTH, ORDER, PROFILE, marked
+from app.extensions.analysis.dices.cohesion import Sums, of_mean, order, peaks
 from app.extensions.analysis.estimates import (
     NUMBER,
     SHARE,

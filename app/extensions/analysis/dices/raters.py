@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.dices.agreement import BOTH, ORDER, alpha, alpha_interval, counted, marked
+from app.extensions.analysis.dices.agreement import BOTH, ORDER, alpha, alpha_interval, counted, marked, profiles_of
 from app.extensions.analysis.dices.answer_shares import values_of
-from app.extensions.analysis.dices.rater_pool import profiles_of
 from app.extensions.analysis.estimates import COUNT, NUMBER, Estimate, Finding, count_estimate, estimate, slug
 from app.extensions.analysis.intervals import DRAWN, draws, middle
 from storage.datasets.describe.markdown import count

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from app.extensions.analysis.estimates import Estimate, Finding
-from app.extensions.analysis.figure_names import matches
 from app.extensions.analysis.report.wording import family
-from app.extensions.analysis.value_order import EVERY
+from app.extensions.analysis.results import EVERY, matches
 
 
 @dataclass(frozen=True, slots=True)

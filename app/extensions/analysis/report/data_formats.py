@@ -16,10 +16,9 @@ from typing import Any
 import orjson
 
 from app.extensions.analysis.estimates import Estimate, Finding
-from app.extensions.analysis.figure_names import about
 from app.extensions.analysis.report.build import Report
 from app.extensions.analysis.report.published_comparison import PrintedFigure
-from app.extensions.analysis.results import figure_names
+from app.extensions.analysis.results import about, figure_names
 from storage.datasets.writers import escaped
 from storage.registers.origins import SIMULATED, Origin
 

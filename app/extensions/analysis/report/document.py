@@ -1,25 +1,80 @@
-"""A report as Markdown."""
+"""The blocks of a report, and how they are written as Markdown; user-supplied text is escaped.
+
+A report as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from app.extensions.analysis.estimates import COUNT, Estimate, Finding, format_interval, format_p, format_value
 from app.extensions.analysis.report import wording
 from app.extensions.analysis.report.arrangement import Grid, grid, sections
-from app.extensions.analysis.report.blocks import (
+from app.extensions.analysis.report.build import (
     Block,
     BulletList,
     CodeLine,
     Contents,
-    ContentsEntry,
     Heading,
     Paragraph,
+    Report,
     TextTable,
-    as_markdown,
+    flow_stages,
+    money,
 )
-from app.extensions.analysis.report.build import Report, flow_stages
-from app.extensions.analysis.report.quality_and_costs import money
+
+SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
+"""Characters with a special meaning in Markdown and its tables."""
+FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
+"""Line beginnings that would start a list or turn the previous line into a heading."""
+HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def as_markdown(blocks: Iterable[Block]) -> str:
+    return "\n\n".join(map(_written, blocks)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text as one line of Markdown that shows just that."""
+    line = SIGNS.sub(r"\\\1", " ".join(text.split()))
+    line = FIRST.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", line)
+    return "".join(HTML.get(sign, sign) for sign in line)
+
+
+def _code(text: str) -> str:
+    """A text as code, enclosed in more backticks than it contains in a row."""
+    line = " ".join(text.split())
+    ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    space = " " if "`" in line else ""
+    return f"{ticks}{space}{line}{space}{ticks}"
+
+
+def _written(block: Block) -> str:
+    match block:
+        case Heading(level, text, anchor):
+            return (f'<a id="{anchor}"></a>\n\n' if anchor else "") + f"{'#' * level} {escaped(text)}"
+        case Contents(entries):
+            return "\n".join(
+                f"{'  ' * (entry.level - 1)}- [{escaped(entry.text)}](#{entry.anchor})" for entry in entries
+            )
+        case Paragraph(text, loud):
+            return f"> **{escaped(text)}**" if loud else escaped(text)
+        case BulletList(items):
+            return "\n".join(f"- {escaped(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
+        case CodeLine(text):
+            return f"    {' '.join(text.split())}"
+        case TextTable():
+            return _written_table(block)
+        case _ as other:
+            assert_never(other)
+
+
+def _written_table(table: TextTable) -> str:
+    sides = ["---" if number < table.words else "---:" for number in range(len(table.head))]
+    lines = [[escaped(cell) for cell in table.head], sides, *([escaped(cell) for cell in row] for row in table.rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
 
 WIDTH = 62
 """The number of characters of a table's numbers that fit the width of a page."""
@@ -80,16 +135,16 @@ def _contents(report: Report) -> Iterator[Block]:
         entry
         for section in found
         for entry in (
-            ContentsEntry(1, section.title, section.anchor),
-            *(ContentsEntry(2, finding.title, finding.name) for finding in section.findings),
+            Heading(1, section.title, section.anchor),
+            *(Heading(2, finding.title, finding.name) for finding in section.findings),
         )
     )
     if report.trial:
         planned = (
-            ContentsEntry(1, wording.CONFIRMATORY, "confirmatory"),
-            ContentsEntry(1, wording.EXPLORATORY, "exploratory"),
+            Heading(1, wording.CONFIRMATORY, "confirmatory"),
+            Heading(1, wording.EXPLORATORY, "exploratory"),
         )
-        entries = (*planned, *entries, ContentsEntry(1, "Checklists", "checklists"))
+        entries = (*planned, *entries, Heading(1, "Checklists", "checklists"))
     if entries:
         yield Heading(2, wording.CONTENTS)
         yield Contents(entries)

@@ -13,9 +13,8 @@ from app.errors import SettingsError
 from app.extensions.analysis.estimates import Finding, format_interval, format_p, format_value
 from app.extensions.analysis.report import charts, wording
 from app.extensions.analysis.report.arrangement import grid, sections
-from app.extensions.analysis.report.build import Report, flow_stages
+from app.extensions.analysis.report.build import Report, flow_stages, money
 from app.extensions.analysis.report.document import MANY
-from app.extensions.analysis.report.quality_and_costs import money
 from app.rendering.chart_style import Spec
 
 

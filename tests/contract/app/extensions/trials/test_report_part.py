@@ -11,10 +11,9 @@ import pytest
 
 from app.extensions.analysis.estimates import POINTS, format_interval, format_value
 from app.extensions.analysis.report import FORMATS, Report, build_report, markdown
-from app.extensions.analysis.report.blocks import TextTable
-from app.extensions.trials.report_part import SHOWED, confirmatory, part_of
+from app.extensions.analysis.report.document import TextTable
+from app.extensions.trials.report_part import SHOWED, TrialReport, confirmatory, part_of, trial_report
 from app.extensions.trials.results import unit_of
-from app.extensions.trials.trial_report import TrialReport, trial_report
 from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
 from storage.registers.plan_events import RecordedLook

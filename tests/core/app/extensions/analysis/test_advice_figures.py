@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.advice.calibration import calibration, calibration_error
-from app.extensions.analysis.advice.followed import advice_reliance, weight_of_advice
-from app.extensions.analysis.advice.judgements import ALONE, COLUMNS, WITH_AI
+from app.extensions.analysis.advice import (
+    ALONE,
+    COLUMNS,
+    WITH_AI,
+    advice_reliance,
+    calibration,
+    calibration_error,
+    weight_of_advice,
+)
 from app.extensions.analysis.estimates import Estimate, Finding
 
 JUDGED = st.lists(st.tuples(st.integers(0, 100), st.booleans()), min_size=1, max_size=60)

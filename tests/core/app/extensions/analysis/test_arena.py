@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.arena.bradley_terry import joined
+from app.extensions.analysis.arena import joined
 from app.extensions.analysis.intervals import Values
 from app.extensions.analysis.public import Estimate, Finding, bradley_terry, strengths, win_matrix
 

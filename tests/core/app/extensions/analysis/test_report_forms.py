@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import PublishedUnknown
-from app.extensions.analysis.figure_names import about, patterns, unique_names
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.extensions.analysis.report.published_comparison import PublishedPaper, published_paper
+from app.extensions.analysis.results import about, patterns, unique_names
 from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding, hostile
 from tests.fakes.reports import report as made_up
 

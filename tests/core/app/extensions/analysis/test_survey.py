@@ -11,8 +11,7 @@ from scipy import stats
 
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Estimate
-from app.extensions.analysis.figure_names import patterns
-from app.extensions.analysis.results import figure_names
+from app.extensions.analysis.results import figure_names, patterns
 from app.extensions.analysis.survey import COLUMNS, survey_results
 from experiments.study.fields import Field, LongText, MultipleChoiceField, Number, Scale, SingleChoice, Slider
 

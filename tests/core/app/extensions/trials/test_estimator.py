@@ -11,9 +11,16 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_ind
 
 from app.errors import TrialError
-from app.extensions.analysis.p_values import benjamini_hochberg, holm
-from app.extensions.trials.estimator import difference, paired
-from app.extensions.trials.hypothesis_tests import equivalence, evaluate, non_inferiority, shown, superiority
+from app.extensions.analysis.intervals import benjamini_hochberg, holm
+from app.extensions.trials.estimator import (
+    difference,
+    equivalence,
+    evaluate,
+    non_inferiority,
+    paired,
+    shown,
+    superiority,
+)
 from experiments.study.sections.plan import Direction
 from tests.fakes.clustered import by_definition
 

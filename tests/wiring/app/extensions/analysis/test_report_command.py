@@ -16,10 +16,9 @@ from app.extensions.analysis import report as reports
 from app.extensions.analysis import report_command, show_simulators
 from app.extensions.analysis import simulator_quality as analysis
 from app.extensions.analysis.base import AnalysisStep
-from app.extensions.analysis.figure_names import patterns
 from app.extensions.analysis.report import FORMATS, build_report
 from app.extensions.analysis.report.published_comparison import PAPERS
-from app.extensions.analysis.results import figure_names, results
+from app.extensions.analysis.results import figure_names, patterns, results
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.databases import fill

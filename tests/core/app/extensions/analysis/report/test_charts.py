@@ -15,7 +15,7 @@ from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.report.charts import accuracy_chart, forest_chart, scatter_chart, svg, turns_chart
 from app.extensions.analysis.report.published_comparison import PublishedPaper, compare_with_published
 from app.extensions.trials.power import PowerPoint
-from app.extensions.trials.power_chart import power_chart
+from app.extensions.trials.power_plan import power_chart
 from app.rendering.chart_style import Spec
 from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding
 

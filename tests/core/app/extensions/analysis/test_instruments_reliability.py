@@ -10,8 +10,13 @@ import pandas as pd
 import pytest
 from statsmodels.multivariate.factor import Factor
 
-from app.extensions.analysis.instruments.reliability import cronbach_alpha, omega_total, one_factor, reliabilities
-from app.extensions.analysis.instruments.scores import instrument_scores
+from app.extensions.analysis.instruments import (
+    cronbach_alpha,
+    instrument_scores,
+    omega_total,
+    one_factor,
+    reliabilities,
+)
 
 BY_HAND = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 1.0], [0.5, 1.0, 1.0]])
 """Covariances of three items. Their sum is 11, their trace 6."""

@@ -1,4 +1,5 @@
-"""How reliable the scores of instruments are: Cronbach's alpha and McDonald's omega total.
+"""The scores of instruments that a study's surveys ask: their means, overall and by condition, and how reliable they
+are.
 
 For k items with the covariance matrix S (Cronbach 1951, Psychometrika 16:297, formula 2)
 
@@ -16,23 +17,93 @@ there is no omega. Two items determine no model of one factor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.extensions.analysis.base import analysis
-from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate
-from app.extensions.analysis.instruments.scores import by_score, figure_name, full_title, of_newest_form
+from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, table
+from app.extensions.analysis.data_frames import INSTRUMENTS
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, mean_estimate, slug
 from app.extensions.analysis.intervals import DRAWN, Values, draws, middle
 
-COLUMNS = ("path", "instrument", "title", "score", "score_title", "low", "high", "items")
+COLUMNS = ("path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms")
+METHOD = (
+    "Scores follow the rules of each instrument's file: reverse items are turned, and there is no score where more "
+    "items are unanswered than the rule allows. The 95 % interval of a mean is mean ± t standard errors, by leaving "
+    "out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023), which for one score a "
+    "participant is the usual s/√n; t has one degree of freedom less than there are participants."
+)
+
+
+def instrument_scores(frame: pd.DataFrame) -> tuple[Finding, ...]:
+    """The mean of each score, and by condition; the standard deviation (n - 1) is in `further` as `sd`."""
+    return tuple(_finding(rows, name, place) for rows, name, place in by_score(frame))
+
+
+def by_score(frame: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
+    """The rows of each score at each place, with its name, and the place if there are several."""
+    for (instrument, score), rows in frame.groupby(["instrument", "score"], sort=False):
+        places = rows["path"].unique()
+        for path in places:
+            place = str(path) if len(places) > 1 else ""
+            yield rows[rows["path"] == path], f"{slug(instrument)}.{slug(score)}", place
+
+
+def of_newest_form(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a score in the form that the last session had: other versions of a study may have an instrument with
+    other items, or another scale, which cannot be put together."""
+    sizes, newest = rows["items"].map(len), rows.iloc[-1]
+    alike = (sizes == len(newest["items"])) & (rows["low"] == newest["low"]) & (rows["high"] == newest["high"])
+    found: pd.DataFrame = rows[alike]
+    return found
+
+
+def full_title(rows: pd.DataFrame, place: str) -> str:
+    """The title of a score: instrument, score, and the place if there are several."""
+    newest = rows.iloc[-1]
+    scored = f": {newest['score_title']}" if newest["score_title"] else f": {newest['score']}"
+    return f"{newest['title']}{scored}{f', at {place}' if place else ''}"
+
+
+def figure_name(what: str, name: str, place: str, *rest: str) -> str:
+    """The name of a figure about a score."""
+    parts = [f"instrument.{what}_at", name, slug(place)] if place else [f"instrument.{what}", name]
+    return ".".join([*parts, *map(slug, rest)])
+
+
+def _finding(every: pd.DataFrame, name: str, place: str) -> Finding:
+    rows = of_newest_form(every)
+    first = rows.iloc[0]
+    axis = (float(first["low"]), float(first["high"]))
+    known = rows[rows["value"].notna()]
+    title = full_title(rows, place)
+    unscored = len(rows) - len(known)
+    others = len(every) - len(rows)
+    note = f"{unscored:,} of {len(rows):,} without a score, as too many items were not answered. " if unscored else ""
+    note += f"{others:,} of another form of the instrument, in an earlier version, are left out." if others else ""
+    name, estimates = figure_name("mean", name, place), tuple(_means(known, name, place, title, axis))
+    return Finding(name, title, "scores", NUMBER, axis, estimates, METHOD, note=note.strip())
+
+
+def _means(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
+    for arm, rows in by_arm(known) if len(known) else ():
+        values = rows["value"].to_numpy("float64")
+        sd = {"sd": float(np.std(values, ddof=1))} if values.size > 1 else {}
+        said = f"{title} ({arm.label})" if arm.value else title
+        said = f"{said}: the mean was {{}}" + (f", with a standard deviation of {sd['sd']:.2f}" if sd else "")
+        which = figure_name("mean_by_arm" if arm.value else "mean", name, place, *arm.value)
+        figure = (which, arm.label, arm.groups, said, values, rows["_session"])
+        yield mean_estimate(*figure, counts="scores", scale=axis, further=sd)
+
+
+ITEM_COLUMNS = ("path", "instrument", "title", "score", "score_title", "low", "high", "items")
 LEAST_ITEMS_OMEGA = 3
 MOST_TURNS, CLOSE_ENOUGH, LEAST_UNIQUE = 500, 1e-11, 1e-4
 """When Newton's method ends: after so many steps, with a step so small, or at a unique variance so small."""
-METHOD = (
+RELIABILITY = (
     "Cronbach's alpha (1951) and McDonald's omega total (1999) are computed from the participants who answered all "
     "items of a score, reverse items turned; if a participant was asked several times, from the first time. Omega is "
     "that of a model of one factor, fitted by maximum likelihood. It needs at least three items, and there is none "
@@ -96,7 +167,9 @@ def reliabilities(frame: pd.DataFrame) -> Iterator[Finding]:
     """Alpha of each score of at least two items, and omega of each of at least three."""
     estimates = tuple(one for rows, name, place in by_score(frame) for one in _of_score(rows, name, place))
     title, columns = "Reliability of the scores", ("coefficient",)
-    yield Finding("instrument.reliability", title, "participants", NUMBER, (0, 1), estimates, METHOD, columns=columns)
+    yield Finding(
+        "instrument.reliability", title, "participants", NUMBER, (0, 1), estimates, RELIABILITY, columns=columns
+    )
 
 
 def _of_score(every: pd.DataFrame, name: str, place: str) -> Iterator[Estimate]:
@@ -129,3 +202,22 @@ def _drawn(answers: Values) -> Matrices:
     means = weights @ answers / people
     squares = np.tensordot(weights, products, axes=1) / people
     return np.asarray((squares - means[:, :, None] * means[:, None, :]) * people / (people - 1))
+
+
+_FRAME = "instrument_frame(database, study, origin)"
+_SCORES, _ITEMS = table(INSTRUMENTS, COLUMNS, _FRAME), table(INSTRUMENTS, ITEM_COLUMNS, _FRAME)
+PARTS: tuple[AnalysisStep, ...] = (
+    AnalysisStep("Scores of instruments", call(instrument_scores, _SCORES), quick=True),
+    AnalysisStep("Reliability of instruments", call(reliabilities, _ITEMS)),
+)
+_AT = "for an instrument that several surveys ask, by the path of the survey"
+NAMES: Mapping[str, str] = {
+    "instrument.mean.<instrument>.<score>": "mean of a score; `further` has its standard deviation",
+    "instrument.mean_by_arm.<instrument>.<score>.<factor>.<value>": "mean of a score by condition",
+    "instrument.mean_at.<instrument>.<score>.<place>": f"mean of a score {_AT}",
+    "instrument.mean_by_arm_at.<instrument>.<score>.<place>.<factor>.<value>": f"mean of a score by condition, {_AT}",
+    "instrument.alpha.<instrument>.<score>": "Cronbach's alpha of a score",
+    "instrument.alpha_at.<instrument>.<score>.<place>": f"Cronbach's alpha of a score {_AT}",
+    "instrument.omega.<instrument>.<score>": "McDonald's omega total of a score, by a model of one factor",
+    "instrument.omega_at.<instrument>.<score>.<place>": f"McDonald's omega total of a score {_AT}",
+}

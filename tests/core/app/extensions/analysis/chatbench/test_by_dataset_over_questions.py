@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.chatbench.over_questions import CODE, CORRECTED, PRINTED, TOTAL, of_people
+from app.extensions.analysis.chatbench.by_dataset import CODE, CORRECTED, PRINTED, TOTAL, of_people
 from app.extensions.analysis.intervals import codes
 from tests.fakes.planted import DATASETS, Planted, drawn
 

@@ -1,0 +1,357 @@
+"""Advice and confidence, in any study of its own: the answers alone and with a recommendation or a conversation.
+
+Judgements are read from the tidy table `answers` of any study of its own: the answers to problems in the steps
+`answer` and `chat`. Attention checks are left out.
+
+The measures of reliance are those of chatbench/reliance.py, with its sources, for a recommendation in place of the
+option that a chatbot gave. The weight of advice is how far numeric answers move from the participant's own
+towards the recommendation:
+
+    WOA = (final - initial) / (advice - initial)
+
+Harvey and Fischer: Taking Advice (Organizational Behavior and Human Decision Processes 70, 1997), and Yaniv:
+Receiving Other People's Advice (the same, 93, 2004). 0 keeps the own answer, 1 adopts the advice. It is undefined
+where the own answer is the advice. Answers that move away from the advice or beyond it are below 0 or above 1; the
+mean is of weights cut at 0 and 1, and that of the uncut ones is in `further`.
+
+Of confidence in points, calibration: a confidence of 70 says that the answer is right with probability 0.7.
+
+For confidences p and right answers y (0 or 1), n answers:
+
+- Brier score: mean of (p - y)^2. Brier: Verification of Forecasts Expressed in Terms of Probability (Monthly Weather
+  Review 78, 1950), in its usual form for two outcomes
+- its partition: Brier = reliability - resolution + uncertainty, over the groups k of answers with the same confidence:
+  reliability is the mean of (p_k - y_k)^2, resolution that of (y_k - mean y)^2, uncertainty mean y * (1 - mean y).
+  Murphy: A New Vector Partition of the Probability Score (Journal of Applied Meteorology 12, 1973)
+- expected calibration error: the mean over answers of |mean p - mean y| of their bin, with BINS bins of equal width,
+  closed on the right. Guo, Pleiss, Sun, Weinberger: On Calibration of Modern Neural Networks (ICML 2017), section 2
+- overconfidence: mean p - mean y. Lichtenstein and Fischhoff: Do Those Who Know More Also Know More about How Much They
+  Know? (Organizational Behavior and Human Performance 20, 1977)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from app.extensions.analysis.base import AnalysisStep, analysis, call, table
+from app.extensions.analysis.chatbench.reliance import MEASURES, hits
+from app.extensions.analysis.estimates import (
+    NUMBER,
+    POINTS,
+    Estimate,
+    Finding,
+    Scatter,
+    ScatterPoint,
+    estimate,
+    mean_estimate,
+    share_estimate,
+    share_finding,
+    slug,
+)
+from app.extensions.analysis.intervals import DRAWN, Codes, Values, codes, draws, middle, number_of
+from experiments.study.fields import ANSWER
+from experiments.study.problem_answer import ANSWER_CONFIDENCE
+from experiments.views.bonus import ATTENTION
+
+KEY = ("participant", "session", "position", "problem")
+"""What the answers to a problem in one turn of a loop have in common."""
+COLUMNS = (
+    *KEY, "step", "dataset", "status", "seq", "question", "value", "number", "correct", "advice", "advice_correct",
+)  # fmt: skip
+"""The columns of `answers` that are needed."""
+ALONE, WITH_AI = "alone", "with AI"
+
+
+def judgements(answers: pd.DataFrame) -> pd.DataFrame:
+    """A row for each answer to a problem: KEY's columns, `kind` (ALONE or WITH_AI), `value`, `number` (NaN for
+    options), `correct` (0, 1 or NaN if the right answer is unknown), `confidence` (0 to 1, or NaN), `advice`,
+    `advice_correct`.
+
+    An answer is given with the AI if it is given beside a conversation or a recommendation. Of several answers of a
+    kind to one problem in one turn, the last counts.
+    """
+    problems = answers["problem"].notna() & answers["step"].isin(("answer", "chat")) & (answers["dataset"] != ATTENTION)
+    sent = answers[problems & (answers["status"] == "submitted")].sort_values("seq", kind="stable")
+    given = sent[(sent["question"] == ANSWER.name) & sent["value"].notna()]
+    sure = sent.loc[sent["question"] == ANSWER_CONFIDENCE, ["session", "seq", "number"]]
+    both = given.merge(sure, on=["session", "seq"], how="left", suffixes=("", "_sure"))
+    helped = (both["step"] == "chat") | both["advice"].notna()
+    rows = both[[*KEY, "value", "number", "advice"]].assign(
+        kind=helped.map({True: WITH_AI, False: ALONE}),
+        correct=both["correct"].astype("float64"),
+        confidence=both["number_sure"].astype("float64") / 100,
+        advice_correct=both["advice_correct"].astype("float64"),
+    )
+    return rows.drop_duplicates([*KEY, "kind"], keep="last").reset_index(drop=True)
+
+
+def pairs(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row for each problem that was answered alone and with the AI: KEY's columns, and the others with the endings
+    `_alone` and `_ai`."""
+    alone, helped = (rows[rows["kind"] == kind].drop(columns="kind") for kind in (ALONE, WITH_AI))
+    return alone.merge(helped, on=[*KEY], suffixes=("_alone", "_ai"))
+
+
+METHOD = (
+    "A participant's own answer, the recommendation, and the answer with it. Relative AI reliance and relative "
+    "self-reliance follow Schemmer et al. (2023), over-reliance Buçinca et al. (2021), agreement and switch fraction "
+    "Yin et al. (2019). A number follows a recommendation if it equals it. 95 % intervals are Wilson's for the "
+    "effective number of independent answers by the two-way cluster jackknife (participants and questions)."
+)
+BETTER = (
+    "Accuracy with the recommendation minus that of the better of both alone (participants, or recommendations), on "
+    "the same answers (Bansal et al. 2021). The 95 % interval is mean ± t standard errors by the two-way cluster "
+    "jackknife (participants and questions); which of both is better is taken as known."
+)
+WEIGHT = (
+    "Weight of advice is (final - initial) / (advice - initial) (Harvey and Fischer 1997; Yaniv 2004), cut at 0 and 1, "
+    "without answers whose initial answer is the advice. The 95 % interval is mean ± t standard errors by the two-way "
+    "cluster jackknife (participants and questions)."
+)
+
+
+def advised_answers(answers: pd.DataFrame) -> pd.DataFrame:
+    """A row for each answer beside a recommendation whose problem was answered alone before and has a right answer:
+    `before`, `advice`, `after` (right or not, 0 or 1), `agreed`, `followed`, `participant`, `problem`."""
+    rows = pairs(judgements(answers))
+    rows = rows.dropna(subset=["correct_alone", "correct_ai", "advice_ai", "advice_correct_ai"])
+    return pd.DataFrame(
+        {
+            "participant": rows["participant"],
+            "problem": rows["problem"],
+            "before": rows["correct_alone"],
+            "advice": rows["advice_correct_ai"],
+            "after": rows["correct_ai"],
+            "agreed": _is_advice(rows, "alone"),
+            "followed": _is_advice(rows, "ai").astype("float64"),
+        }
+    )
+
+
+def _is_advice(rows: pd.DataFrame, which: str) -> pd.Series[bool]:
+    """Whether an answer is the recommendation: the same option, or a number that equals it, as 25 equals 25.0."""
+    number = rows[f"number_{which}"]
+    equal = number == pd.to_numeric(rows["advice_ai"], errors="coerce")
+    return equal.where(number.notna(), rows[f"value_{which}"] == rows["advice_ai"])
+
+
+@analysis
+def advice_reliance(answers: pd.DataFrame) -> Iterator[Finding]:
+    """Reliance on recommendations; the measures are those of `chatbench.reliance`."""
+    rows = advised_answers(answers)
+    if rows.empty:
+        return
+    yield share_finding("advice.reliance", "Reliance on recommendations", "answers", _shares(rows), METHOD)
+    alone, advice = float(rows["before"].mean()), float(rows["advice"].mean())
+    best, who = ("before", "the participants alone") if alone >= advice else ("advice", "the recommendations")
+    said = f"Accuracy with the recommendation was {{}} above that of the better of both alone ({who})"
+    further = {"accuracy_alone": alone, "accuracy_advice": advice, "accuracy": float(rows["after"].mean())}
+    better = mean_estimate(
+        "advice.complementary.all", "all", {"group": "all"}, said, rows["after"] - rows[best], rows["participant"],
+        rows["problem"], counts="answers", unit=POINTS, scale=(-1, 1), further=further,
+    )  # fmt: skip
+    yield Finding(
+        "advice.complementary", "People with recommendations against the better of both alone", "answers", POINTS,
+        (-1, 1), (better,), BETTER, reference=0.0,
+    )  # fmt: skip
+
+
+def _shares(rows: pd.DataFrame) -> Iterator[Estimate]:
+    for measure, (label, words) in MEASURES.items():
+        values = hits(rows, measure)
+        if not values.empty:
+            of, said = rows.loc[values.index], words[:1].upper() + words[1:]
+            known = (f"advice.reliance.{measure}", label, {"measure": label}, said, values)
+            yield share_estimate(*known, of["participant"], of["problem"], counts="answers")
+
+
+def weights(initial: Values, advice: Values, final: Values) -> Values:
+    """The weight of advice of each answer, uncut; NaN where it is undefined."""
+    apart = advice - initial
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (final - initial) / apart
+    return np.where(apart == 0, np.nan, found)
+
+
+@analysis
+def weight_of_advice(answers: pd.DataFrame) -> Iterator[Finding]:
+    """The mean weight of numeric advice, from 0 to 1.
+
+    `further` has `uncut`, the mean of the uncut weights, `kept` and `adopted`, the shares of weights that are exactly 0
+    and 1, `outside`, the share that is cut, and `undefined`, the number of answers without a weight.
+    """
+    rows = pairs(judgements(answers))
+    advice = pd.to_numeric(rows["advice_ai"], errors="coerce")
+    rows = rows.assign(advice=advice.astype("float64")).dropna(subset=["number_alone", "number_ai", "advice"])
+    given = (rows[name].to_numpy(dtype="float64") for name in ("number_alone", "advice", "number_ai"))
+    every = weights(*given)
+    known = ~np.isnan(every)
+    if not known.any():
+        return
+    uncut, of = every[known], rows[known]
+    cut = np.clip(uncut, 0, 1)
+    further = {
+        "uncut": float(uncut.mean()),
+        "kept": float((uncut == 0).mean()),
+        "adopted": float((uncut == 1).mean()),
+        "outside": float((uncut != cut).mean()),
+        "undefined": float((~known).sum()),
+    }
+    found = mean_estimate(
+        "advice.weight.all", "all", {"group": "all"}, "The mean weight of advice was {}", cut, of["participant"],
+        of["problem"], counts="answers", scale=(0, 1), further=further,
+    )  # fmt: skip
+    equal = int(further["undefined"])
+    note = f"Answers that were the advice before it was shown have no weight: {equal:,}." if equal else ""
+    yield Finding("advice.weight", "Weight of advice", "answers", NUMBER, (0, 1), (found,), WEIGHT, note=note)
+
+
+BINS = 10
+KINDS: Mapping[str, str] = {ALONE: "Alone", WITH_AI: "With the AI"}
+"""The words for each kind of answer, at the beginning of a sentence."""
+JACKKNIFE = "95 % intervals are mean ± t standard errors by the two-way cluster jackknife (participants and questions)."
+SCORE = (
+    "The Brier score is the mean of (confidence - right)^2, with confidence from 0 to 1: 0 is perfect, and 0.25 is "
+    f"that of a confidence of 50 throughout (Brier 1950). {JACKKNIFE} The change is of problems answered both ways."
+)
+OVER = f"Overconfidence is mean confidence minus accuracy (Lichtenstein and Fischhoff 1977). {JACKKNIFE}"
+PARTITION = (
+    "Reliability, resolution and uncertainty are Murphy's (1973): Brier score = reliability - resolution + "
+    "uncertainty, over answers with the same confidence; with few answers for each confidence, reliability and "
+    f"resolution are too large. The calibration error is that of Guo et al. (2017) with {BINS} bins of equal width. "
+    f"95 % intervals: {DRAWN}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrierPartition:
+    """Murphy's partition: the Brier score is `reliability - resolution + uncertainty`."""
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+
+
+def partition(confidence: Values, right: Values, weight: Values | None = None) -> BrierPartition:
+    """Murphy's partition over answers with the same confidence; `weight` is how often each answer counts."""
+    each = np.ones(right.size) if weight is None else weight
+    _, group = np.unique(confidence, return_inverse=True)
+    size = np.bincount(group, each)
+    used = size > 0
+    stated, came = (np.bincount(group, each * one)[used] / size[used] for one in (confidence, right))
+    total, mean = size.sum(), float(np.average(right, weights=each))
+    reliability, resolution = (float(size[used] @ part / total) for part in ((stated - came) ** 2, (came - mean) ** 2))
+    return BrierPartition(reliability, resolution, mean * (1 - mean))
+
+
+def bins_of(confidence: Values) -> Codes:
+    """The bin of each confidence, from 0; bins are closed on the right, and the first holds 0 as well."""
+    points = np.rint(np.asarray(confidence) * 100).astype(np.int64)
+    return np.maximum(0, -(-points * BINS // 100) - 1)
+
+
+def calibration_error(confidence: Values, right: Values, weight: Values | None = None) -> float:
+    """The expected calibration error, from 0 to 1."""
+    each = np.ones(right.size) if weight is None else weight
+    apart = np.bincount(bins_of(confidence), each * (confidence - right))
+    return float(np.abs(apart).sum() / each.sum())
+
+
+_DRAWN: Mapping[str, tuple[str, Callable[[Values, Values, Values | None], float]]] = {
+    "error": ("expected calibration error", calibration_error),
+    "reliability": ("reliability", lambda p, y, w: partition(p, y, w).reliability),
+    "resolution": ("resolution", lambda p, y, w: partition(p, y, w).resolution),
+    "uncertainty": ("uncertainty", lambda p, y, w: partition(p, y, w).uncertainty),
+}
+"""By name: the label, and the function of confidences, right answers and weights."""
+
+
+@analysis
+def calibration(answers: pd.DataFrame) -> Iterator[Finding]:
+    """How well confidence in points fits the answers, alone and with the AI; `change` is with the AI minus alone."""
+    rows = judgements(answers).dropna(subset=["confidence", "correct"])
+    parts = {kind: some for kind in KINDS if len(some := rows[rows["kind"] == kind])}
+    if not parts:
+        return
+    apart = {kind: (_apart(some, ""), some) for kind, some in parts.items()}
+    scores = {kind: (values**2, some) for kind, (values, some) in apart.items()}
+    if len(both := pairs(rows)):
+        alone, helped = _apart(both, "_alone"), _apart(both, "_ai")
+        scores["change"], apart["change"] = (helped**2 - alone**2, both), (helped - alone, both)
+    yield Finding(
+        "advice.brier", "Brier score of confidence", "answers", NUMBER, (-1, 1),
+        tuple(_mean("brier", kind, *one) for kind, one in scores.items()), SCORE,
+    )  # fmt: skip
+    yield Finding(
+        "advice.overconfidence", "Overconfidence", "answers", POINTS, (-1, 1),
+        tuple(_mean("overconfidence", kind, *one) for kind, one in apart.items()), OVER, reference=0.0,
+    )  # fmt: skip
+    drawn = tuple(found for kind, some in parts.items() for found in _drawn(kind, some))
+    curve = tuple(point for kind, some in parts.items() for point in _curve(kind, some))
+    yield Finding(
+        "advice.calibration", "Calibration of confidence", "answers", NUMBER, (0, 1), drawn, PARTITION,
+        columns=("kind",), scatter=Scatter("Confidence", "Share of right answers", (0, 1), curve),
+    )  # fmt: skip
+
+
+def _apart(rows: pd.DataFrame, end: str) -> Values:
+    return (rows[f"confidence{end}"] - rows[f"correct{end}"]).to_numpy(dtype="float64")
+
+
+def _mean(measure: str, kind: str, values: Values, rows: pd.DataFrame) -> Estimate:
+    brier, change = measure == "brier", kind == "change"
+    label = "change with the AI" if change else kind
+    what = "the Brier score" if brier else "confidence minus accuracy"
+    said = f"With the AI, {what} changed by {{}}" if change else f"{KINDS[kind]}, {what} was {{}}"
+    return mean_estimate(
+        f"advice.{measure}.{slug(kind)}", label, {"kind": label}, said, values, rows["participant"], rows["problem"],
+        counts="answers", unit=NUMBER if brier else POINTS, scale=(0 if brier and not change else -1, 1),
+    )  # fmt: skip
+
+
+def _drawn(kind: str, rows: pd.DataFrame) -> Iterator[Estimate]:
+    confidence, right = (rows[name].to_numpy(dtype="float64") for name in ("confidence", "correct"))
+    people = codes(rows["participant"])
+    count = number_of(people)
+    samples = [times[people].astype("float64") for times in draws(count)]
+    for measure, (label, of) in _DRAWN.items():
+        drawn = np.array([of(confidence, right, some) for some in samples])
+        found = middle(of(confidence, right, None), drawn, count)
+        name = f"advice.calibration.{measure}.{slug(kind)}"
+        known = (name, f"{kind}: {label}", {"measure": label, "kind": kind}, (len(rows), count), found)
+        yield estimate(*known, f"{KINDS[kind]}, the {label} of confidence was {{}}", NUMBER, "answers")
+
+
+def _curve(kind: str, rows: pd.DataFrame) -> Iterator[ScatterPoint]:
+    """A point for each bin with answers: mean confidence and the share of right answers."""
+    placed = rows.assign(bin=bins_of(rows["confidence"].to_numpy(dtype="float64")))
+    for number, some in placed.groupby("bin", sort=True):
+        low, high = (100 * (int(str(number)) + end) // BINS for end in (0, 1))
+        means = float(some["confidence"].mean()), float(some["correct"].mean())
+        yield ScatterPoint(*means, len(some), f"{kind}, confidence {low} to {high}", panel=kind)
+
+
+TABLE = "answers"
+"""The name by which steps request the tidy table of answers, which is no released one."""
+_ANSWERS = table(TABLE, COLUMNS, "load(study, origin, database=database).answers")
+PARTS: tuple[AnalysisStep, ...] = (
+    AnalysisStep("Reliance on advice", call(advice_reliance, _ANSWERS)),
+    AnalysisStep("Weight of advice", call(weight_of_advice, _ANSWERS)),
+    AnalysisStep("Calibration of confidence", call(calibration, _ANSWERS)),
+)
+NAMES: Mapping[str, str] = {
+    "advice.weight.all": "mean weight of numeric advice, from 0 (kept) to 1 (adopted)",
+    "advice.reliance.<measure>": (
+        "share of answers by how a recommendation was used; the measures are those of chatbench.reliance"
+    ),
+    "advice.complementary.all": "accuracy with a recommendation minus that of the better of participants and advice",
+    "advice.brier.<kind>": "Brier score of confidence in points: alone, with_AI, or the change between both",
+    "advice.overconfidence.<kind>": "mean confidence minus accuracy: alone, with_AI, or the change between both",
+    "advice.calibration.<measure>.<kind>": (
+        "calibration of confidence in points: error (expected calibration error), reliability, resolution, uncertainty"
+    ),
+}
