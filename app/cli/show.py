@@ -36,6 +36,7 @@ from app.clock import SystemClock
 from app.config import settings as configuration
 from app.errors import SettingsError
 from app.extension import hooked
+from app.extensions.trials.reads.plan_events import plan_events
 from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
 from app.studies.page_texts import texts_of_problems
@@ -58,7 +59,6 @@ from storage.log.seats import SessionCounts, cell_key, counted, query_params
 from storage.payments.retention import RetentionPlan, retention_plan
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
-from storage.registers.plan_events import plan_events
 from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of

@@ -21,7 +21,7 @@ from app.extensions.analysis.reads.study_data import data_version, origins_of
 from app.extensions.analysis.report.charts import forest_chart
 from app.extensions.analysis.report.wording import WARNINGS
 from app.extensions.analysis.results import SURVEY, Results, results
-from app.use_cases.outcome_lock import locked_for, look_is_due, open_again, peek
+from app.extensions.trials.outcome_lock import locked_for, look_is_due, open_again, peek
 from app.web.console.charts import chart_or_note
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser

@@ -16,9 +16,9 @@ import pandas as pd
 
 from app.errors import TrialError
 from app.extensions.trials.estimator import AFTER, BEFORE, CONTROL, TREATMENT, Difference, difference, paired
+from app.extensions.trials.plan_check import CONFIDENCES
 from experiments.events import Event
 from experiments.session.state import visited
-from experiments.study.checks.plan_check import CONFIDENCES
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from experiments.views.bonus import ATTENTION, checks_failed

@@ -48,14 +48,14 @@ from app.extensions.trials.wording import (
     missing_words,
     sample_words,
 )
-from app.use_cases.outcome_lock import outcome_lock
+from app.extensions.trials.outcome_lock import outcome_lock
 from experiments.study.sections.plan import STEP, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
-from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events
+from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events
 from storage.registers.studies import Studies
-from storage.reports.plan_history import plan_in_force
+from app.extensions.trials.reads.plan_participants import plan_in_force
 
 
 @dataclass(frozen=True, slots=True)

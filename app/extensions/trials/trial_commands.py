@@ -36,6 +36,7 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import TrialError
 from app.extensions.analysis.reads.study_data import flow
+from app.extensions.trials.reads.plan_events import record_preregistration, record_reason
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from experiments.errors import suggestion
@@ -45,7 +46,6 @@ from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
-from storage.registers.plan_events import record_preregistration, record_reason
 from storage.registers.study_versions import current, readable
 
 if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
@@ -311,9 +311,9 @@ def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
 
 
 def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
+    from app.extensions.trials.outcome_lock import locked_for
     from app.extensions.trials.outcomes import read_trial
     from app.extensions.trials.power_plan import Pilot, release
-    from app.use_cases.outcome_lock import locked_for
 
     if not source:
         return Pilot()

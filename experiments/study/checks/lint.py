@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.extensions.trials.plan_check import plan_advice
 from experiments.study.checks.embed_check import embed_advice
-from experiments.study.checks.plan_check import plan_advice
 from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step

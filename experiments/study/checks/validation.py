@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
 
+from app.extensions.trials.plan_check import plan_faults
 from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES
 from experiments.instruments.dices_safety import REASONS
@@ -22,7 +23,6 @@ from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.base_model import Condition, StrictModel, as_words
 from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
 from experiments.study.checks.embed_check import embed_faults
-from experiments.study.checks.plan_check import plan_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of

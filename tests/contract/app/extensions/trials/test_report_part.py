@@ -16,7 +16,7 @@ from app.extensions.trials.report_part import SHOWED, TrialReport, confirmatory,
 from app.extensions.trials.results import unit_of
 from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
-from storage.registers.plan_events import RecordedLook
+from app.extensions.trials.reads.plan_events import RecordedLook
 from tests.fakes.databases import busy, fill
 from tests.fakes.trials import PLAN, trial
 

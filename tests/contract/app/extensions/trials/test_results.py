@@ -14,10 +14,10 @@ from app.extensions.analysis.intervals import codes
 from app.extensions.analysis.report import wording
 from app.extensions.analysis.report.data_formats import figure
 from app.extensions.trials.outcomes import TrialData, TrialSession, TrialValue, read_trial
+from app.extensions.trials.reads.plan_events import RecordedLook
 from app.extensions.trials.results import HypothesisResult, trial_results
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 from storage.db.engine import open_database
-from storage.registers.plan_events import RecordedLook
 from tests.fakes.clustered import by_definition
 from tests.fakes.databases import fill
 from tests.fakes.sessions import study

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.extensions.trials.deviations import deviations
+from app.extensions.trials.reads.plan_events import plan_events, record_preregistration
 from app.studies.loader import load_study, read_yaml
 from storage.db.engine import Database, open_database
-from storage.registers.plan_events import plan_events, record_preregistration
 from storage.registers.study_status import set_status
 from storage.registers.study_versions import publish
 from tests.fakes import studies

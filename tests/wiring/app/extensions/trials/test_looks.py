@@ -16,10 +16,11 @@ from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import TrialError
 from app.extensions.trials.looks import look, nominal_alpha
+from app.extensions.trials.outcome_lock import locked_for, peek
 from app.extensions.trials.outcomes import estimated, read_trial
 from app.extensions.trials.populations import intention_to_treat
+from app.extensions.trials.reads.plan_events import RecordedLook, plan_events, record_preregistration
 from app.extensions.trials.sequential import boundaries
-from app.use_cases.outcome_lock import locked_for, peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation
@@ -27,7 +28,6 @@ from app.web.console.tabs.export import ExportTab
 from experiments.study.sections.plan import Looks, Plan
 from storage import tables
 from storage.db.engine import Database, open_database, writer
-from storage.registers.plan_events import RecordedLook, plan_events, record_preregistration
 from storage.registers.study_versions import publish
 from tests.fakes.accounts import Witnessed
 from tests.fakes.commanding import Done, parley

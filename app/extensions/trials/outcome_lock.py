@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events, record_look
+from app.extensions.trials.reads.plan_participants import complete_people, plan_in_force
 from experiments.study.sections.plan import Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
-from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
-from storage.reports.plan_history import complete_people, plan_in_force
 
 DAY_US = 86_400_000_000
 AGAIN = ", again"

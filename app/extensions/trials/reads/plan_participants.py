@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
+from app.extensions.trials.reads.plan_events import PlanEvents, Preregistration
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
-from storage.registers.plan_events import PlanEvents, Preregistration
 
 _seat, _session, _fact = tables.seats.c, tables.sessions.c, tables.events.c
 _PEOPLE = _seat.origin == Origin.PERSON

@@ -1,0 +1,1 @@
+"""What a trial reads and records of its plan."""
