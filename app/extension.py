@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.errors import MissingExtension
+from experiments.errors import ValidationIssue
+from experiments.study.study import Study
 from problems.plugins import Registry
 
 Place = str
-OWNERS: Mapping[str, str] = {"plan": "trials"}
-"""The keys of the study file that only an extension uses, with its name."""
+# Keys of the study file that only an extension uses, with its name; part of the schema all the same, as of the hash.
+OWNERS: Mapping[str, str] = {"plan": "trials", "privacy": "publishing"}
 
 
 class CommandEntry(NamedTuple):
@@ -37,7 +39,8 @@ class Extension:
     `commands` are by the heading of the help under which they stand. `shown` are the words of `parley show`, which its
     commands' modules register. `tabs` are classes of console tabs, by the tab behind which each stands; `routes`
     functions that make a route of the console from its context; `templates` is the folder of their Jinja templates.
-    `checks` are functions that yield the faults of a study. `hooks` are functions or constants that the core or another
+    `checks` are functions that yield the faults of a study, which may have others, and `advice` functions that yield
+    warnings about a valid one. `hooks` are functions or constants that the core or another
     extension asks for by the name of the hook.
     """
 
@@ -48,6 +51,7 @@ class Extension:
     routes: tuple[Place, ...] = ()
     templates: Path | None = None
     checks: tuple[Place, ...] = ()
+    advice: tuple[Place, ...] = ()
     hooks: Mapping[str, Place] = field(default_factory=dict)
 
 
@@ -69,6 +73,43 @@ def imported(place: Place) -> Any:
     return getattr(import_module(module), name)
 
 
+def study_faults(study: Study) -> Iterator[ValidationIssue]:
+    """What extensions find wrong with a study; and its keys that nothing uses, as their extension is missing."""
+    for key, owner in missing_extensions(study).items():
+        yield ValidationIssue(key, f"{_needs(owner)}; install it, or remove the key")
+    for extension in extensions():
+        for place in extension.checks:
+            yield from imported(place)(study)
+
+
+def study_advice(study: Study) -> Iterator[str]:
+    """What extensions warn of in a valid study."""
+    for extension in extensions():
+        for place in extension.advice:
+            yield from imported(place)(study)
+
+
+def missing_owners() -> Mapping[str, str]:
+    """The keys of the study file whose extension is not there, with its name."""
+    there = {extension.name for extension in extensions()}
+    return {key: owner for key, owner in OWNERS.items() if owner not in there}
+
+
+def missing_extensions(study: Study) -> Mapping[str, str]:
+    """The extensions that a study needs and that are not there, by its keys."""
+    return {key: owner for key, owner in missing_owners().items() if getattr(study.file, key) is not None}
+
+
+def refuse_missing(study: Study) -> None:
+    """Raise MissingExtension if a study has keys of an extension that is not there."""
+    for key, owner in missing_extensions(study).items():
+        raise MissingExtension(f"The study {study.name!r} has the key `{key}`, which {_needs(owner)}.")
+
+
+def _needs(owner: str) -> str:
+    return f"needs Parley's extension {owner!r} (app/extensions/{owner}), which is not installed"
+
+
 def hooked(hook: str) -> Iterator[Any]:
     """What each extension has for this hook, imported."""
     return (imported(extension.hooks[hook]) for extension in extensions() if hook in extension.hooks)
@@ -78,7 +119,5 @@ def needed(hook: str, owner: str) -> Any:
     """What an extension has for this hook; raises MissingExtension if the `owner` is not there."""
     found = next(hooked(hook), None)
     if found is None:
-        raise MissingExtension(
-            f"This needs Parley's extension {owner!r} (app/extensions/{owner}), which is not installed."
-        )
+        raise MissingExtension(f"This {_needs(owner)}.")
     return found

@@ -36,7 +36,6 @@ from app.clock import SystemClock
 from app.config import settings as configuration
 from app.errors import SettingsError
 from app.extension import hooked
-from app.extensions.trials.reads.plan_events import plan_events
 from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
 from app.studies.page_texts import texts_of_problems
@@ -125,7 +124,7 @@ def status(
             for one, why, to_do in problem_rows(link_problems(database, found.name))
         ],
         "retention": _retention(found, now_us).as_json(),
-        "trial": _trial(database, found.name),
+        **{key: value for status in hooked("status") for key, value in status(database, found.name).items()},
     }
     if not as_json:
         warn_of_rehearsal(origin)
@@ -153,20 +152,6 @@ def _retention(study: Study, now_us: int) -> RetentionPlan:
     if not study.file.keep_ids_for and not study.file.keep_for:
         return RetentionPlan(study.name, None, None)
     return retention_plan(*participants(), study, now_us)
-
-
-def _trial(database: Database, study: str) -> dict[str, Any]:
-    """What is recorded about a trial's plan; empty for a study that is not preregistered."""
-    events = plan_events(database, study)
-    if not events.preregistrations:
-        return {}
-    unplanned = sum(look.number is None for look in events.looks)
-    return {
-        "preregistered": iso(events.preregistrations[0].at_us),
-        "planned_looks": len(events.looks) - unplanned,
-        "unplanned_looks": unplanned,
-        "deviations": [one.what for deviations in hooked("deviations") for one in deviations(database, study)],
-    }
 
 
 @shown("quotas")

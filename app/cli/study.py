@@ -37,6 +37,7 @@ from app.cli.printing import echo, out, show
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid, SettingsError
+from app.extension import study_advice
 from app.studies.demo import with_local_model
 from app.studies.loader import find, load_study, shipped
 from app.studies.outline import outline, steps, to_rich_tree
@@ -195,7 +196,7 @@ def check(
         "hash": found.hash,
         "median_minutes": minutes,
         "errors": [],
-        "advice": advice(found, minutes),
+        "advice": [*advice(found, minutes), *study_advice(found)],
         "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
         "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
         **(estimate_costs(found, trial, participants) if trial and cost else {}),

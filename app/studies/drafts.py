@@ -21,6 +21,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from app.errors import NotYaml
+from app.extension import study_advice
 from app.studies.draft_files import PART
 from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, text_issue, yaml_issue
 from app.studies.translations import missing_translations
@@ -185,7 +186,7 @@ def check_text(text: str, folder: Path) -> CheckResult:
             else [ValidationIssue("", f"{error.name}: {one}") for one in error.found]
         )
         return _faulty(found, page)
-    return CheckResult(study, advice=(*advice(study, None), *_untranslated(study)))
+    return CheckResult(study, advice=(*advice(study, None), *study_advice(study), *_untranslated(study)))
 
 
 def with_issues(text: str, issues: Sequence[ValidationIssue]) -> CheckResult:

@@ -17,7 +17,6 @@ from typing import Any
 from app.backends import registry as backends
 from app.backends.providers import how_reached
 from app.errors import NotYaml
-from app.extension import OWNERS, extensions, imported
 from app.studies.text_check import check_texts
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
@@ -104,21 +103,9 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
             found = [replace(fault, place=", ".join(filter(None, (error.name, fault.place)))) for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
     pictures = check_texts(study, raw, protocols, path.parent)
-    if faults := [*faults, *_extension_faults(study), *pictures.faults]:
+    if faults := [*faults, *pictures.faults]:
         raise StudyError(str(path), faults)
     return with_pictures(study, pictures.by_key, pictures.files)
-
-
-def _extension_faults(study: Study) -> Iterator[ValidationIssue]:
-    """What the extensions find wrong with a study; and the keys that nothing uses, as an extension is missing."""
-    there = {extension.name for extension in extensions()}
-    for key, owner in OWNERS.items():
-        if getattr(study.file, key) is not None and owner not in there:
-            what = f"needs Parley's extension {owner!r} (app/extensions/{owner}), which is not installed; install it"
-            yield ValidationIssue(key, f"{what}, or remove the key")
-    for extension in extensions():
-        for place in extension.checks:
-            yield from imported(place)(study)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

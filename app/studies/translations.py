@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from app.extension import study_faults
 from app.i18n.catalogues import catalogue, catalogues, is_supported, primary
 from experiments.errors import ValidationIssue, suggestion
 from experiments.study.resolve import resolve
@@ -27,7 +28,7 @@ def resolve_translations(
     instruments: Mapping[str, Raw] = MappingProxyType({}),
 ) -> Study:
     """The resolved study, with all that there is in its languages; raises StudyError."""
-    study = resolve(raw, protocols, pools, instruments)
+    study = resolve(raw, protocols, pools, instruments, study_faults)
     file = study.file
     tags = dict.fromkeys((file.language, *file.offered))
     full = file.translations | {tag: words for tag in tags if (words := _words(study, tag))}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -33,6 +33,7 @@ from problems.pictures import Picture, PictureMap
 from problems.problem import Problem
 
 Json = Any
+Check = Callable[[Study], Iterable[ValidationIssue]]
 
 
 def resolve(
@@ -40,9 +41,10 @@ def resolve(
     protocols: Mapping[str, Mapping[str, Json]],
     pools: Mapping[str, Sequence[Problem]],
     instruments: Mapping[str, Mapping[str, Json]] = {},
+    check: Check | None = None,
 ) -> Study:
     """A study from its file, the available protocols, its pools of problems and the available instruments; raises
-    StudyError with all errors."""
+    StudyError with all errors, also those that a further `check` finds."""
     name = str(raw.get("study", "study"))
     file, faults = parse_leniently(raw)
     if file is None:
@@ -64,7 +66,7 @@ def resolve(
     )
     inlined = _Inlined(file.flow, read, protocols, instruments)
     study = _study(file, inlined.flow, pools, text, asked)
-    faults += drop_consequential(raw, faults, [*inlined.issues, *validate(study)])
+    faults += drop_consequential(raw, faults, [*inlined.issues, *validate(study), *(check(study) if check else ())])
     if faults:
         raise StudyError(name, faults)
     return study

@@ -94,7 +94,7 @@ def report_(
     """The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON."""
     from app.extensions.analysis.report import FORMATS, build_report
     from app.extensions.analysis.report.published_comparison import published_paper
-    from app.extensions.trials.outcome_lock import locked_for, peek
+    from app.use_cases.outcome_lock import locked_for, peek
 
     chosen = _format(form, to)
     require_folder(to)

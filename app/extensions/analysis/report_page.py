@@ -15,7 +15,7 @@ from starlette.routing import Route
 from app.extensions.analysis.background_cache import StaleWhileRevalidate
 from app.extensions.analysis.reads.study_data import data_version
 from app.extensions.analysis.report import build_report, html
-from app.extensions.trials.outcome_lock import locked_for, open_again
+from app.use_cases.outcome_lock import locked_for, open_again
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR
 from problems.errors import ParleyError

@@ -21,7 +21,7 @@ from app.extensions.analysis.reads.study_data import data_version, origins_of
 from app.extensions.analysis.report.charts import forest_chart
 from app.extensions.analysis.report.wording import WARNINGS
 from app.extensions.analysis.results import SURVEY, Results, results
-from app.extensions.trials.outcome_lock import locked_for, look_is_due, open_again, peek
+from app.use_cases.outcome_lock import locked_for, look_is_due, open_again, peek
 from app.web.console.charts import chart_or_note
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -139,7 +139,7 @@ class ResultsTab:
             return {
                 **{part: gr.update(visible=False) for figure in self._figures for part in figure},
                 self._head: "",
-                self._said: self._desk.html("results_locked.html.j2", why=why),
+                self._said: self._desk.html("outcomes_locked.html.j2", why=why),
                 self._history: history,
                 self._survey: "",
                 self._take: gr.update(visible=visitor.owner and look_is_due(self._desk.database, study)),

@@ -16,11 +16,17 @@ register(
         shown={"deviations": DEVIATIONS, "integrity": INTEGRITY},
         tabs={"sessions": (f"{HERE}.integrity_tab:IntegrityTab",)},
         templates=Path(__file__).parent / "templates",
+        checks=(f"{HERE}.plan_check:plan_faults",),
+        advice=(f"{HERE}.plan_check:plan_advice",),
         hooks={
             "confirmatory_part": f"{HERE}.report_part:confirmatory_part",
-            "deviations": f"{HERE}.deviations:deviations",
             "figure_names": f"{HERE}.results:NAMES",
+            "locked_for": f"{HERE}.outcome_lock:locked_for",
+            "look_is_due": f"{HERE}.outcome_lock:look_is_due",
+            "open_again": f"{HERE}.outcome_lock:open_again",
+            "peek": f"{HERE}.outcome_lock:peek",
             "plan_history": f"{HERE}.deviations:plan_history",
+            "status": f"{HERE}.show_trial:status",
             "take_look": f"{HERE}.looks:look",
         },
     )

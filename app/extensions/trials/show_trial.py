@@ -11,13 +11,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, option
 from app.cli.printing import iso, show
 from app.cli.show import shown
+from app.extensions.trials.reads.plan_events import plan_events
 from experiments.views.integrity import INDICATORS
 from storage.datasets.integrity import excluded_sessions
+from storage.db.engine import Database
 from storage.registers.study_versions import current
 from storage.reports.conversations import origin_of
 
 if TYPE_CHECKING:
     from app.extensions.trials.false_alarms import IntegrityFindings
+
+
+def status(database: Database, study: str) -> dict[str, Any]:
+    """What is recorded about a trial's plan; empty for a study that is not preregistered."""
+    from app.extensions.trials.deviations import deviations
+
+    events = plan_events(database, study)
+    if not events.preregistrations:
+        return {"trial": {}}
+    unplanned = sum(look.number is None for look in events.looks)
+    return {
+        "trial": {
+            "preregistered": iso(events.preregistrations[0].at_us),
+            "planned_looks": len(events.looks) - unplanned,
+            "unplanned_looks": unplanned,
+            "deviations": [one.what for one in deviations(database, study)],
+        }
+    }
 
 
 @shown("deviations")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.extensions.trials.plan_check import plan_advice
 from experiments.study.checks.embed_check import embed_advice
 from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
@@ -52,7 +51,6 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_unidentified(study),
         *_unseen(study),
         *_quoted(study),
-        *plan_advice(study),
         *embed_advice(study),
         *_consent(study),
         *_unbounded(steps),

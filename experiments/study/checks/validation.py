@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
 
-from app.extensions.trials.plan_check import plan_faults
 from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES
 from experiments.instruments.dices_safety import REASONS
@@ -96,7 +95,7 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*_fallbacks(study), *_prices(study), *factors, *(() if factors else _cells(study)), *_caps(study)),
         *(*_bonus(study), *_same_ids(study), *validate_ai_alone(study), *_conversations(study)),
         *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
-        *(*_prompts(study.file.models, flow.asked), *plan_faults(study), *_integrity(study), *embed_faults(study)),
+        *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
         *(*_blank(study), *_end(study)),
     ]
 

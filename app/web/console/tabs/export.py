@@ -189,7 +189,7 @@ class ExportTab:
         origin = request.origin or Origin.PERSON
         desk = self._desk
         if why := locked_for(desk.database, request.study, origin, visitor.name, desk.clock.now_us()):
-            return desk.html("results_locked.html.j2", why=why)
+            return desk.html("outcomes_locked.html.j2", why=why)
         return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
 
 

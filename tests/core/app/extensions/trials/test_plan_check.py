@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.extensions.trials.plan_check import plan_advice, plan_faults
 from experiments.errors import StudyError, ValidationIssue
-from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.sections.plan import OUTCOME
 from experiments.study.study import Study
@@ -73,7 +73,9 @@ def study_of(plan: dict[str, Any], *, right: str | None = "A", attention: bool =
         ],
         **keys,
     }
-    return resolve(raw, {}, {"pool": [Problem("p", "What?", "What?", "d", options=OPTIONS, answer=right)]})
+    return resolve(
+        raw, {}, {"pool": [Problem("p", "What?", "What?", "d", options=OPTIONS, answer=right)]}, check=plan_faults
+    )
 
 
 def found(plan: dict[str, Any], **keys: Any) -> list[tuple[str, str]]:
@@ -94,7 +96,7 @@ SOUND = [
 
 @pytest.mark.parametrize("sound", SOUND)
 def test_a_sound_plan_has_no_errors_and_needs_no_advice(sound: dict[str, Any]) -> None:
-    assert advice(study_of(sound), 20) == []
+    assert list(plan_advice(study_of(sound))) == []
 
 
 H = "plan.hypotheses[0]"
@@ -141,7 +143,7 @@ def test_what_a_loop_varies_can_only_change_what_is_recorded_in_it(outcome: str,
         "plan": plan({"outcome": outcome, "contrast": contrast}),
     }
     try:
-        resolve(raw, {}, {"pool": problems})
+        resolve(raw, {}, {"pool": problems}, check=plan_faults)
         where = []
     except StudyError as error:
         where = [one.where for one in error.found]
@@ -166,7 +168,7 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
     planned = plan({"outcome": outcome})
     problems = {"pool": {"source": "items", "items": [{"question": "How many?", "answer": "7"}]}}
     try:
-        resolve({**BARE, **raw, "plan": planned, "problems": problems}, {}, {"pool": [NUMERIC]})
+        resolve({**BARE, **raw, "plan": planned, "problems": problems}, {}, {"pool": [NUMERIC]}, check=plan_faults)
         found_at = []
     except StudyError as error:
         found_at = [one.where for one in error.found]
@@ -186,7 +188,7 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
     ],
 )
 def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:
-    assert [words.partition(": ")[0] for words in advice(study_of(vague), 20)] == [where]
+    assert [words.partition(": ")[0] for words in plan_advice(study_of(vague))] == [where]
 
 
 NAMES = st.sampled_from(["arm", "step", "before", "after", "ai", "none", "h", "main", "age", "x"])
@@ -224,7 +226,7 @@ PLAN = st.fixed_dictionaries(
 
 def issues(raw: dict[str, Any]) -> tuple[ValidationIssue, ...]:
     try:
-        assert isinstance(advice(study_of(raw), None), list)
+        assert all(plan_advice(study_of(raw)))
     except StudyError as error:
         return error.found
     return ()
