@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.errors import MissingExtension
 from experiments.errors import ValidationIssue
-from experiments.study.study import Study
 from problems.plugins import Registry
+
+if TYPE_CHECKING:  # the list of commands imports no study
+    from experiments.study.study import Study
 
 Place = str
 # Keys of the study file that only an extension uses, with its name; part of the schema all the same, as of the hash.
