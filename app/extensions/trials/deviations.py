@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from app.extensions.trials.reads.plan_events import PlanEvents, Preregistration, plan_events
+from app.extensions.trials.reads.plan_participants import complete_people, exclusions, plan_in_force, started_before
 from app.web.console.context import ConsoleContext
 from experiments.study.study import Study
 from storage.db.engine import Database
-from app.extensions.trials.reads.plan_events import PlanEvents, Preregistration, plan_events
 from storage.registers.studies import Studies
 from storage.registers.study_versions import versions
-from app.extensions.trials.reads.plan_participants import complete_people, exclusions, plan_in_force, started_before
 
 SHORT = 12
 """Characters of a hash that are shown."""

@@ -18,15 +18,15 @@ from statistics import NormalDist
 
 from app.errors import TrialError
 from app.extensions.trials.estimator import evaluate, shown, sides
+from app.extensions.trials.outcome_lock import next_look, planned_study
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
 from app.extensions.trials.populations import intention_to_treat
+from app.extensions.trials.reads.plan_events import RecordedLook, plan_events, record_look
+from app.extensions.trials.reads.plan_participants import complete_people
 from app.extensions.trials.sequential import Monitor, boundaries, sequence_width
-from app.extensions.trials.outcome_lock import next_look, planned_study
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Hypothesis, Plan, PlannedContrast
 from storage.db.engine import Database
 from storage.registers.origins import Origin
-from app.extensions.trials.reads.plan_events import RecordedLook, plan_events, record_look
-from app.extensions.trials.reads.plan_participants import complete_people
 
 LATER = "Nothing is recorded. Take the look when more have completed: its boundary is that of their share."
 

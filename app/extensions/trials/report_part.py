@@ -33,8 +33,11 @@ from app.extensions.analysis.report.build import Block, BulletList, Confirmatory
 from app.extensions.analysis.report.wording import CONFIRMATORY, when
 from app.extensions.trials.deviations import SHORT, Deviation, deviations
 from app.extensions.trials.estimator import sides
+from app.extensions.trials.outcome_lock import outcome_lock
 from app.extensions.trials.outcomes import TrialData, read_trial
 from app.extensions.trials.populations import ArmFlow, arm_flows
+from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events
+from app.extensions.trials.reads.plan_participants import plan_in_force
 from app.extensions.trials.results import HypothesisResult, findings, raw_means, raw_words, trial_results, unit_of
 from app.extensions.trials.wording import (
     ESTIMATOR,
@@ -48,14 +51,11 @@ from app.extensions.trials.wording import (
     missing_words,
     sample_words,
 )
-from app.extensions.trials.outcome_lock import outcome_lock
 from experiments.study.sections.plan import STEP, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
-from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events
 from storage.registers.studies import Studies
-from app.extensions.trials.reads.plan_participants import plan_in_force
 
 
 @dataclass(frozen=True, slots=True)

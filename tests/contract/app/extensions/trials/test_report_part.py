@@ -12,11 +12,11 @@ import pytest
 from app.extensions.analysis.estimates import POINTS, format_interval, format_value
 from app.extensions.analysis.report import FORMATS, Report, build_report, markdown
 from app.extensions.analysis.report.document import TextTable
+from app.extensions.trials.reads.plan_events import RecordedLook
 from app.extensions.trials.report_part import SHOWED, TrialReport, confirmatory, part_of, trial_report
 from app.extensions.trials.results import unit_of
 from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
-from app.extensions.trials.reads.plan_events import RecordedLook
 from tests.fakes.databases import busy, fill
 from tests.fakes.trials import PLAN, trial
 
