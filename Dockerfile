@@ -17,6 +17,8 @@ COPY problems problems
 RUN /opt/parley/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM python:3.12-slim
+# What llama.cpp needs, for the model on this computer with which the demo talks.
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --create-home parley && install -d -o parley -g parley -m 700 /data
 COPY --from=build /opt/parley /opt/parley
 ENV PATH=/opt/parley/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp \

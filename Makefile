@@ -116,6 +116,7 @@ $(VENV)/.stamp-run: pyproject.toml requirements.lock | $(VENV)/bin/python
 	sed '/^$(LOCAL_MARK)/,$$d' requirements.lock > $(VENV)/run.lock
 	sed -n '/^$(LOCAL_MARK)/,/^$(DEV_MARK)/p' requirements.lock > $(VENV)/local.lock
 	$(INSTALL) --require-hashes --no-deps -r $(VENV)/run.lock
+	@if $(DEBIAN_ROOT) && ! ldconfig -p | grep -q libgomp.so.1; then $(APT_GET) libgomp1; fi >/dev/null || true # llama.cpp's
 	$(INSTALL) --require-hashes --no-deps --only-binary :all: -r $(VENV)/local.lock || echo "$(NO_MODEL)" >&2
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@

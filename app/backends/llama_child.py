@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 
-NICE = 10
+NICE = 5
 CACHE_MIB = 256
 """How much is kept of conversations that are not being answered; llama.cpp's default is 8 GB."""
 
@@ -29,6 +29,8 @@ def main() -> None:
         server = _served(**given)
     except RuntimeError as error:
         sys.exit(str(error))
+    except ImportError as error:  # of the system's libraries the wheel lacks one
+        sys.exit(f"{error} (on Debian and Ubuntu: apt-get install libgomp1)")
     os.write(address, f"{server.listening_address}\n".encode())
     threading.Event().wait()
 
