@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from app.extensions.analysis.estimates import Estimate, Finding, Scatter, ScatterPoint, Unit, estimate
 from app.extensions.analysis.intervals import Interval
@@ -19,15 +19,6 @@ NASTY = (
 )
 DATASETS, MODELS = ("physics", "moral"), ("one", "two")
 ANSWERS = ("zero_shot", "user-alone", "user-AI")
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """A paper's figure."""
-
-    value: float
-    standard_error: float | None
-    source: str
 
 
 def figure(name: str, label: str, interval: Interval, unit: Unit = "share", **groups: str) -> Estimate:

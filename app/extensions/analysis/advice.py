@@ -343,15 +343,3 @@ PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Weight of advice", call(weight_of_advice, _ANSWERS)),
     AnalysisStep("Calibration of confidence", call(calibration, _ANSWERS)),
 )
-NAMES: Mapping[str, str] = {
-    "advice.weight.all": "mean weight of numeric advice, from 0 (kept) to 1 (adopted)",
-    "advice.reliance.<measure>": (
-        "share of answers by how a recommendation was used; the measures are those of chatbench.reliance"
-    ),
-    "advice.complementary.all": "accuracy with a recommendation minus that of the better of participants and advice",
-    "advice.brier.<kind>": "Brier score of confidence in points: alone, with_AI, or the change between both",
-    "advice.overconfidence.<kind>": "mean confidence minus accuracy: alone, with_AI, or the change between both",
-    "advice.calibration.<measure>.<kind>": (
-        "calibration of confidence in points: error (expected calibration error), reliability, resolution, uncertainty"
-    ),
-}

@@ -31,7 +31,7 @@ al.: Chatbot Arena. ICML 2024.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import log
@@ -366,11 +366,3 @@ PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Win rates between two models", call(pairwise, _VOTES)),
     AnalysisStep("Win rates by position", call(positions, _VOTES)),
 )
-NAMES: Mapping[str, str] = {
-    "arena.win_rate.<model>": "share of votes won, of those with a winner that showed the model",
-    "arena.ties.<kind>": "share of all votes that are ties",
-    "arena.bradley_terry.<model>": "Bradley-Terry strength: log-odds of winning against a model of mean strength",
-    "arena.elo.<model>": "Bradley-Terry strength on the arena's scale: 400 points are odds of 10 to 1, mean 1000",
-    "arena.pairwise.<model>.<other>": "share of votes between two models won by the first, ties counting half",
-    "arena.position.<slot>": "share of votes with a winner won by the model in position a, b, c or d",
-}

@@ -17,7 +17,7 @@ there is no omega. Two items determine no model of one factor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -210,14 +210,3 @@ PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Scores of instruments", call(instrument_scores, _SCORES), quick=True),
     AnalysisStep("Reliability of instruments", call(reliabilities, _ITEMS)),
 )
-_AT = "for an instrument that several surveys ask, by the path of the survey"
-NAMES: Mapping[str, str] = {
-    "instrument.mean.<instrument>.<score>": "mean of a score; `further` has its standard deviation",
-    "instrument.mean_by_arm.<instrument>.<score>.<factor>.<value>": "mean of a score by condition",
-    "instrument.mean_at.<instrument>.<score>.<place>": f"mean of a score {_AT}",
-    "instrument.mean_by_arm_at.<instrument>.<score>.<place>.<factor>.<value>": f"mean of a score by condition, {_AT}",
-    "instrument.alpha.<instrument>.<score>": "Cronbach's alpha of a score",
-    "instrument.alpha_at.<instrument>.<score>.<place>": f"Cronbach's alpha of a score {_AT}",
-    "instrument.omega.<instrument>.<score>": "McDonald's omega total of a score, by a model of one factor",
-    "instrument.omega_at.<instrument>.<score>.<place>": f"McDonald's omega total of a score {_AT}",
-}

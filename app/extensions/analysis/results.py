@@ -10,10 +10,12 @@ values by its factors, models and problems. Values in neither keep their order."
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 
 import pandas as pd
@@ -188,21 +190,7 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
 )
 """The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
 schema."""
-NAMES: Mapping[str, str] = MappingProxyType(
-    dict(
-        sorted(
-            (
-                advice.NAMES  # type: ignore[operator]
-                | arena.NAMES
-                | chatbench.NAMES
-                | dices.NAMES
-                | instruments.NAMES
-                | mathconverse.NAMES
-                | survey.NAMES
-            ).items()
-        )
-    )
-)
+NAMES: Mapping[str, str] = json.loads((Path(__file__).parent / "figure_names.json").read_text(encoding="utf-8"))
 """Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`."""
 NAMES_HOOK = "figure_names"
 

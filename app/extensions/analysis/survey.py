@@ -259,13 +259,3 @@ def _short(text: str) -> str:
 
 _ANSWERS = table(SURVEYS, COLUMNS, "survey_frame(database, study, origin)")
 PARTS: tuple[AnalysisStep, ...] = (AnalysisStep("Survey questions", call(survey_results, _ANSWERS), quick=True),)
-NAMES: Mapping[str, str] = {
-    f"survey.{what}{by}": f"{meaning}{', by condition' if by else ''}"
-    for what, meaning in {
-        "share.<question>.<option>": "share of answers that chose an option, or ticked a box (`ticked`)",
-        "mean.<question>": "mean of a number, a scale or a slider (`further` has its standard deviation)",
-        "answers.<question>": "number of answers to a question with a free text",
-        "passed.<check>": "share of the answers to a check that passed it",
-    }.items()
-    for by in ("", ".<factor>.<value>")
-}

@@ -325,11 +325,22 @@ class HypothesisTest:
 def evaluate(
     found: Difference, direction: Direction, alpha: float = 0.05, margin: float | None = None
 ) -> HypothesisTest:
-    if direction == "equivalent":
-        return equivalence(found, margin or 0.0, alpha)
-    if direction == "not_worse":
-        return non_inferiority(found, margin or 0.0, alpha)
-    return superiority(found, direction, alpha)
+    """The test of a direction. Raises TrialError for a margin that is not above 0, where the direction needs one."""
+    edge = 0.0
+    if direction in ("equivalent", "not_worse"):
+        edge = margin or 0.0
+        if not edge > 0:
+            raise TrialError(f"The margin must be more than 0, not {edge:g}.")
+    above, below = found.p_above(-edge), found.p_below(edge)
+    p = {
+        "different": min(1.0, 2 * min(above, below)),
+        "greater": above,
+        "less": below,
+        "not_worse": above,
+        "equivalent": max(above, below),
+    }[direction]
+    level = 1 - alpha if sides(direction) == 2 else 1 - 2 * alpha
+    return HypothesisTest(p, alpha, *found.interval(level), level)
 
 
 def sides(direction: Direction) -> Literal[1, 2]:
@@ -349,38 +360,9 @@ def shown(low: float, high: float, direction: Direction, margin: float | None = 
     return (low > 0 and direction != "less") or (high < 0 and direction != "greater")
 
 
-def superiority(
-    found: Difference, direction: Direction = "different", alpha: float = 0.05, null: float = 0.0
-) -> HypothesisTest:
-    above, below = found.p_above(null), found.p_below(null)
-    if direction == "different":
-        return _result(found, min(1.0, 2 * min(above, below)), alpha, 1 - alpha)
-    return _result(found, above if direction == "greater" else below, alpha, 1 - 2 * alpha)
-
-
-def non_inferiority(found: Difference, margin: float, alpha: float = 0.05) -> HypothesisTest:
-    """Whether the difference is above minus the margin; greater values are better."""
-    _positive(margin, "The margin")
-    return _result(found, found.p_above(-margin), alpha, 1 - 2 * alpha)
-
-
-def equivalence(found: Difference, margin: float, alpha: float = 0.05) -> HypothesisTest:
-    _positive(margin, "The margin")
-    return _result(found, max(found.p_above(-margin), found.p_below(margin)), alpha, 1 - 2 * alpha)
-
-
 def adjusted(p_values: Sequence[float], correction: Correction) -> tuple[float, ...]:
     """The p values of a family, corrected for their number as the plan says, in the same order."""
     found = np.asarray(p_values, dtype=float)
     if correction != "none":
         found = holm(found) if correction == "holm" else benjamini_hochberg(found)
     return tuple(map(float, found))
-
-
-def _result(found: Difference, p: float, alpha: float, level: float) -> HypothesisTest:
-    return HypothesisTest(p, alpha, *found.interval(level), level)
-
-
-def _positive(value: float, what: str) -> None:
-    if not value > 0:
-        raise TrialError(f"{what} must be more than 0, not {value:g}.")

@@ -13,10 +13,11 @@ marked as not answered, for the authors to write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any
 
 from app.extensions.analysis.estimates import (
@@ -165,108 +166,26 @@ def _result(result: HypothesisResult) -> str:
 NOT_ANSWERED = "not answered"
 
 
-@dataclass(frozen=True, slots=True)
-class ChecklistItem:
-    number: str
-    item: str
-    answer: str
-
-    @property
-    def answered(self) -> bool:
-        return self.answer != NOT_ANSWERED
+CHECKLISTS: Sequence[Mapping[str, Any]] = json.loads(
+    (Path(__file__).parent / "checklists.json").read_text(encoding="utf-8")
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Checklist:
-    title: str
-    source: str
-    items: tuple[ChecklistItem, ...]
-
-    @property
-    def answered(self) -> int:
-        return sum(one.answered for one in self.items)
-
-
-def checklists(trial: TrialReport) -> tuple[Checklist, ...]:
+def checklists(trial: TrialReport) -> list[dict[str, Any]]:
     """The filled checklists; that for AI only if a model replies in the study."""
-    found = [_filled("CONSORT 2025", "doi.org/10.1371/journal.pmed.1004587", CONSORT, trial)]
-    if trial.study.file.models:
-        found.append(_filled("CONSORT-AI", "doi.org/10.1038/s41591-020-1034-x", CONSORT_AI, trial))
-    return tuple(found)
-
-
-def _filled(title: str, source: str, items: Mapping[str, str], trial: TrialReport) -> Checklist:
     known = {number: answer for number, answer in _answers(trial) if answer}
-    prefix = "AI " if items is CONSORT_AI else ""
-    rows = (ChecklistItem(number, item, known.get(f"{prefix}{number}", NOT_ANSWERED)) for number, item in items.items())
-    return Checklist(title, source, tuple(rows))
-
-
-CONSORT: Mapping[str, str] = MappingProxyType(
-    {
-        "1a": "identified as a randomised trial",
-        "1b": "structured summary",
-        "2": "registry, number and date of registration",
-        "3": "where the protocol and the analysis plan can be read",
-        "4": "where data, code and other materials can be had",
-        "5a": "funding, and what the funders did",
-        "5b": "conflicts of interest of the authors",
-        "6": "background and rationale",
-        "7": "objectives on benefits and harms",
-        "8": "involvement of patients or the public",
-        "9": "type of trial, allocation ratio, framework",
-        "10": "changes after the start, and outcomes or analyses that were not prespecified, with reasons",
-        "11": "settings and locations",
-        "12a": "who was eligible",
-        "12b": "who was eligible to deliver the intervention",
-        "13": "intervention and comparator in enough detail to repeat them",
-        "14": "primary and secondary outcomes: measure, metric, aggregation, time",
-        "15": "how harms were defined and assessed",
-        "16a": "how the sample size was determined, with its assumptions",
-        "16b": "interim analyses and stopping rules",
-        "17a": "who made the random sequence, and how",
-        "17b": "type of randomisation and its restrictions",
-        "18": "how the sequence was implemented and concealed",
-        "19": "whether those who enrolled and assigned knew the sequence",
-        "20a": "who was blinded after assignment",
-        "20b": "how blinding was achieved, and how alike the interventions were",
-        "21a": "statistical methods that compare the groups",
-        "21b": "who is in each analysis, and in which group",
-        "21c": "how missing data were handled",
-        "21d": "further analyses, prespecified or post hoc",
-        "22a": "numbers assigned, treated as intended and analysed, by group",
-        "22b": "losses and exclusions after assignment, by group, with reasons",
-        "23a": "dates of recruitment and follow-up",
-        "23b": "why the trial ended or was stopped",
-        "24a": "how intervention and comparator were delivered: by whom, adherence, fidelity",
-        "24b": "other care during the trial, by group",
-        "25": "baseline characteristics of each group in a table",
-        "26": "for each outcome and group: numbers, result, effect with its precision; for binary ones absolute and "
-        "relative effects",
-        "27": "harms and unintended events in each group",
-        "28": "other analyses, prespecified or post hoc",
-        "29": "interpretation",
-        "30": "limitations",
-    }
-)
-CONSORT_AI: Mapping[str, str] = MappingProxyType(
-    {
-        "1a,b (i)": "the title or abstract says that the intervention involves AI, and the type of model",
-        "1a,b (ii)": "the title or abstract says what the AI is meant for",
-        "2a (i)": "what the AI is meant for, its purpose and its users",
-        "4a (i)": "inclusion and exclusion of participants",
-        "4a (ii)": "inclusion and exclusion of input data",
-        "4b": "how the AI was integrated into the setting, and what it required",
-        "5 (i)": "which version of the AI was used",
-        "5 (ii)": "how input data were acquired and selected",
-        "5 (iii)": "how poor or missing input data were handled",
-        "5 (iv)": "whether people handled the input together with the AI, and what skill that took",
-        "5 (v)": "what the AI puts out",
-        "5 (vi)": "how the output contributed to decisions",
-        "19": "analysis of errors of the AI, or why there is none",
-        "25": "whether and how the AI or its code can be accessed, with restrictions",
-    }
-)
+    return [
+        {
+            "title": one["title"],
+            "source": one["source"],
+            "items": [
+                {"number": number, "item": item, "answer": known.get(f"{one['prefix']}{number}", NOT_ANSWERED)}
+                for number, item in one["items"].items()
+            ],
+        }
+        for one in CHECKLISTS
+        if not one["prefix"] or trial.study.file.models
+    ]
 
 
 def _answers(trial: TrialReport) -> Iterator[tuple[str, str]]:
@@ -504,9 +423,10 @@ def _seen(one: RecordedLook, units: Mapping[str, Unit]) -> Iterator[tuple[str, .
         )
 
 
-def _checklist(one: Checklist) -> TextTable:
-    rows = tuple((item.number, item.item, item.answer) for item in one.items)
-    title = f"{one.title} ({one.source}): {one.answered} of {len(one.items)} items answered here"
+def _checklist(one: Mapping[str, Any]) -> TextTable:
+    rows = tuple((item["number"], item["item"], item["answer"]) for item in one["items"])
+    answered = sum(answer != NOT_ANSWERED for *_, answer in rows)
+    title = f"{one['title']} ({one['source']}): {answered} of {len(rows)} items answered here"
     return TextTable(title, ("Item", "What to report", "Where"), rows, 3)
 
 
@@ -522,7 +442,7 @@ def _as_json(trial: TrialReport) -> dict[str, Any]:
         "deviations": [asdict(one) for one in trial.deviations],
         "planned_looks": [asdict(one) for one in trial.planned_looks],
         "unplanned_looks": [asdict(one) for one in trial.unplanned_looks],
-        "checklists": [asdict(one) for one in checklists(trial)],
+        "checklists": checklists(trial),
     }
 
 

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -41,7 +40,6 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from experiments.errors import suggestion
 from experiments.study.study import Study
-from problems.errors import DISTRIBUTION
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
@@ -58,7 +56,7 @@ TRIED, REPLY_TOKENS = 20, 300
 SHARES = ("icc_participant", "icc_question", "covariate_r2", "dropout")
 ASSUMED = ("baseline", "sd", *SHARES)
 commands = group("trial")
-REPORT, ANALYSIS, FROZEN = "simulated-report.md", "analysis.py", "study.json"
+REPORT, FROZEN = "simulated-report.md", "study.json"
 
 
 @commands.command("preregister")
@@ -106,20 +104,14 @@ def preregister(
 
 def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:
     """The files by name. Raises TrialError if the study has no plan."""
-    from app.extensions.trials.power_plan import plan_of
-    from app.extensions.trials.preregistration import CODE, ExistingData, aspredicted, markdown, osf
+    from app.extensions.trials.preregistration import texts
 
-    plan_of(study)
     people, pilots = (flow(database, study.name, origin).arrived for origin in (Origin.PERSON, Origin.PILOT))
-    names = ["study.yaml", FROZEN, ANALYSIS, *([REPORT] if simulated else [])]
-    data = ExistingData(people, pilots)
-    code = CODE.format(name=study.name, file=ANALYSIS, hash=study.hash, parley=version(DISTRIBUTION))
+    names = ["study.yaml", FROZEN, "analysis.py", *([REPORT] if simulated else [])]
     return {
-        "osf.md": markdown(study.file.title, osf(study, data, names)),
-        "aspredicted.md": markdown(study.file.title, aspredicted(study, data, names)),
+        **texts(study, people, pilots, names),
         "study.yaml": f"{readable(study)}\n",
         FROZEN: f"{study.document}\n",
-        ANALYSIS: code,
         **({REPORT: asyncio.run(_simulated_report(study, simulated))} if simulated else {}),
     }
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
+from app.extensions.analysis.chatbench.published import PublishedFigure
 from app.extensions.analysis.estimates import Estimate, Finding
 from app.extensions.analysis.report.build import Report
-from app.extensions.analysis.report.published_comparison import PrintedFigure
 from app.extensions.analysis.results import about, figure_names
 from storage.datasets.writers import escaped
 from storage.registers.origins import SIMULATED, Origin
@@ -57,7 +57,7 @@ def contents(report: Report) -> dict[str, Any]:
     }
 
 
-def figure(finding: Finding, one: Estimate, published: PrintedFigure | None = None) -> dict[str, Any]:
+def figure(finding: Finding, one: Estimate, published: PublishedFigure | None = None) -> dict[str, Any]:
     """A figure with its interval, sizes and sentence; `published` only where it is compared."""
     values = asdict(one) | {
         "level": None if one.low is None else one.level,
@@ -67,7 +67,7 @@ def figure(finding: Finding, one: Estimate, published: PrintedFigure | None = No
     order = ("label", "value", "low", "high", "level", "n", "counts", "participants", "unit", "groups", "further")
     found = {name: values[name] for name in (*order, "sentence", "why")}
     found |= {"about": about(one.name, figure_names()), "finding": finding.name}
-    return found | ({"published": _printed(published)} if published is not None else {})
+    return found | ({"published": asdict(published)} if published is not None else {})
 
 
 def _flow(report: Report) -> dict[str, Any]:
@@ -86,10 +86,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _iso(at_us: int) -> str:
     return datetime.fromtimestamp(at_us / 1e6, UTC).isoformat()
-
-
-def _printed(published: PrintedFigure) -> dict[str, Any]:
-    return {name: getattr(published, name) for name in ("value", "standard_error", "source")}
 
 
 def _against(report: Report) -> dict[str, Any] | None:

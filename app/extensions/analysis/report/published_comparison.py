@@ -8,33 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Protocol, cast
 
 from app.errors import PublishedUnknown
 from app.extensions.analysis.chatbench.accuracy import ALL
+from app.extensions.analysis.chatbench.published import MODELS, PublishedFigure, figures
 from app.extensions.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit, format_value, slug
 from experiments.errors import suggestion
 
 PAPERS: Mapping[str, str] = {"chatbench": "ChatBench (Chang, Anderson, Hofman: ACL 2025)"}
-"""The papers with known figures. `published.py` in the analysis of that name has the function `figures` and the paper's
-`MODELS`."""
-
-
-class PrintedFigure(Protocol):
-    """A printed figure, in the unit of Parley's figure, and its place in the paper."""
-
-    @property
-    def value(self) -> float:
-        """The figure."""
-
-    @property
-    def standard_error(self) -> float | None:
-        """Its standard error, where the paper has it."""
-
-    @property
-    def source(self) -> str:
-        """The table or page."""
+"""The papers with known figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +28,7 @@ class PublishedPaper:
 
     name: str
     title: str
-    figures: Mapping[str, PrintedFigure]
+    figures: Mapping[str, PublishedFigure]
     models: tuple[str, ...] = ()
     called: Mapping[str, str] = field(default_factory=dict)
 
@@ -87,7 +69,7 @@ class FigureComparison:
 
     finding: Finding
     estimate: Estimate
-    published: PrintedFigure
+    published: PublishedFigure
 
     @property
     def difference(self) -> float:
@@ -119,25 +101,23 @@ def published_paper(name: str, called: Sequence[str] = ()) -> PublishedPaper:
     """The paper of this name, with its models matched to the study's by `MINE=THEIRS`; raises PublishedUnknown."""
     if name not in PAPERS:
         raise PublishedUnknown(f"there are no published figures named {name!r}{suggestion(name, PAPERS)}")
-    module = import_module(f"app.extensions.analysis.{name}.published")
-    models: tuple[str, ...] = module.MODELS
-    matches = dict(_stands(one, models) for one in called)
+    matches = dict(_stands(one) for one in called)
     if len(matches) < len(called):
         raise PublishedUnknown(
             f"--match-model {' --match-model '.join(called)}: a model of the study matches only one model of the paper"
         )
-    own = {published: [mine for mine in matches if matches[mine] == published] for published in models}
+    own = {published: [mine for mine in matches if matches[mine] == published] for published in MODELS}
     own = {published: mine or [published] for published, mine in own.items() if mine or published not in matches}
-    return PublishedPaper(name, PAPERS[name], cast(Mapping[str, PrintedFigure], module.figures(own)), models, matches)
+    return PublishedPaper(name, PAPERS[name], figures(own), MODELS, matches)
 
 
-def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
+def _stands(text: str) -> tuple[str, str]:
     """A model of the study and the paper's that it stands for, which may be written as in names of figures."""
     mine, _, published = (part.strip() for part in text.rpartition("="))
-    found = {slug(model): model for model in models}.get(slug(published))
+    found = {slug(model): model for model in MODELS}.get(slug(published))
     if not mine or found is None:
         wrong = f"{published!r} is not a model of the paper" if mine else "it takes MINE=THEIRS"
-        raise PublishedUnknown(f"--match-model {text}: {wrong}{suggestion(published, models)}")
+        raise PublishedUnknown(f"--match-model {text}: {wrong}{suggestion(published, MODELS)}")
     return mine, found
 
 

@@ -13,17 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import PublishedUnknown
+from app.extensions.analysis.chatbench.published import PublishedFigure as Printed
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.extensions.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.extensions.analysis.results import about, patterns, unique_names
-from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding, hostile
+from tests.fakes.reports import NASTY, accuracy, by_turn, crossed, figure, finding, hostile
 from tests.fakes.reports import report as made_up
 
 PAPER = PublishedPaper(
     "paper",
     "A paper",
-    {"chatbench.accuracy.physics.one.user-AI": Printed(0.55, 0.02, "Table 5"), "x.y": Printed(1, None, "Table 6")},
+    {
+        "chatbench.accuracy.physics.one.user-AI": Printed(0.55, 0.02, "Table 5"),
+        "x.y": Printed(1, None, "Table 6"),
+    },
 )
 
 

@@ -14,12 +14,9 @@ from app.errors import TrialError
 from app.extensions.analysis.intervals import benjamini_hochberg, holm
 from app.extensions.trials.estimator import (
     difference,
-    equivalence,
     evaluate,
-    non_inferiority,
     paired,
     shown,
-    superiority,
 )
 from experiments.study.sections.plan import Direction
 from tests.fakes.clustered import by_definition
@@ -105,17 +102,17 @@ def test_equivalence_and_non_inferiority_are_the_two_one_sided_tests() -> None:
     })  # fmt: skip
     found = difference(rows)
     p, (_, p1, _), (_, p2, _) = ttost_ind(a, b, -0.5, 0.5)
-    tost = equivalence(found, 0.5)
+    tost = evaluate(found, "equivalent", margin=0.5)
     assert tost.p == pytest.approx(p, abs=1e-9)
     assert (tost.p <= tost.alpha) == (tost.low > -0.5 and tost.high < 0.5)
     assert tost.level == pytest.approx(0.9)
-    assert non_inferiority(found, 0.5).p == pytest.approx(p1, abs=1e-9)
+    assert evaluate(found, "not_worse", margin=0.5).p == pytest.approx(p1, abs=1e-9)
     assert max(p1, p2) == p
-    assert superiority(found).p == pytest.approx(found.p, abs=1e-12)
-    greater = stats.ttest_ind(a - 0.2, b, alternative="greater").pvalue
-    assert superiority(found, "greater", null=0.2).p == pytest.approx(greater, abs=1e-9)
+    assert evaluate(found, "different").p == pytest.approx(found.p, abs=1e-12)
+    greater = stats.ttest_ind(a, b, alternative="greater").pvalue
+    assert evaluate(found, "greater").p == pytest.approx(greater, abs=1e-9)
     with pytest.raises(TrialError, match="margin"):
-        equivalence(found, 0)
+        evaluate(found, "equivalent", margin=0)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -15,7 +15,6 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from app.clock import VirtualClock
-from app.extensions.analysis import mathconverse
 from app.extensions.analysis import public as notebook
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Finding
@@ -44,6 +43,33 @@ FAMILIES = {
 }
 """The studies, and whose analyses each has."""
 NAMES = list(FAMILIES)
+QUESTIONS = {
+    "How do ratings change over the course of a conversation?": (
+        "mathconverse.trend", "mathconverse.by_turn.helpfulness", "mathconverse.by_turn.correctness",
+    ),
+    "How many steps do participants take, and when do they stop?": (
+        "mathconverse.turns", "mathconverse.turns_by_model", "mathconverse.stopped_after",
+    ),
+    "What kinds of queries do people make?": (
+        "taxonomy.label", "taxonomy.labels", "taxonomy.by_model", "taxonomy.by_turn",
+    ),
+    "How do ratings differ with experience?": (
+        "mathconverse.by_expertise.helpfulness", "mathconverse.by_expertise.correctness", "taxonomy.by_expertise",
+    ),
+    "Is GPT-4 consistently preferred?": (
+        "mathconverse.preferred", "mathconverse.strict_best", "mathconverse.mean_rank",
+        "mathconverse.mean_rank_complete",
+    ),
+    "Do helpfulness and correctness predict the preference?": ("mathconverse.predicts_preference",),
+    "Are helpfulness and correctness correlated?": (
+        "mathconverse.pearson", "mathconverse.spearman", "mathconverse.divergence",
+    ),
+    "Does confidence before the chat change ratings?": (
+        "mathconverse.by_confidence.helpfulness", "mathconverse.by_confidence.correctness", "mathconverse.spearman",
+        "taxonomy.by_confidence",
+    ),
+}  # fmt: skip
+"""The eight questions that CheckMate registered beforehand (questions_to_ask.txt), each with the findings about it."""
 SEAT = tables.seats.c
 
 
@@ -180,7 +206,7 @@ def test_the_published_rows_are_analysed_after_their_import(database: Database, 
         shutil.copy(shared / part, path)
         import_files(database, name, [path], "old")
     found = check(database, "old", "import")
-    assert {name for about in mathconverse.QUESTIONS.values() for name in about} <= found
+    assert {name for about in QUESTIONS.values() for name in about} <= found
 
 
 @pytest.mark.parametrize("talks", [False, True], ids=["labels alone", "labels and conversations"])

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.dices import NAMES, parts
+from app.extensions.analysis.dices import parts
 from app.extensions.analysis.dices.raters import REMOVED
 from app.extensions.analysis.public import Estimate, Finding, answered, experts
+from app.extensions.analysis.results import NAMES
 from storage.schemas.registry import released
 from tests.fakes.examples import examples
 

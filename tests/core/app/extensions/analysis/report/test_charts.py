@@ -10,6 +10,7 @@ from typing import Any
 import altair
 import pytest
 
+from app.extensions.analysis.chatbench.published import PublishedFigure as Printed
 from app.extensions.analysis.estimates import Finding, Scatter, ScatterPoint, Unit
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.report.charts import accuracy_chart, forest_chart, scatter_chart, svg, turns_chart
@@ -17,7 +18,7 @@ from app.extensions.analysis.report.published_comparison import PublishedPaper, 
 from app.extensions.trials.power import PowerPoint
 from app.extensions.trials.power_plan import power_chart
 from app.rendering.chart_style import Spec
-from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding
+from tests.fakes.reports import NASTY, accuracy, by_turn, crossed, figure, finding
 
 FIRST = accuracy().estimates[0].name
 
