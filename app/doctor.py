@@ -25,7 +25,6 @@ from app.backends.anthropic import ANTHROPIC_URL, headers_for, path_at
 from app.backends.openai import OPENAI_URL
 from app.backends.registry import configuration_errors
 from app.backends.wire.http_client import client, proxy_of, trusted
-from app.backends.wire.streaming import WHOLE, bearer
 from app.config.model_servers import Server
 from app.config.secret import secret_in_use
 from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
@@ -222,14 +221,15 @@ async def _listed(settings: Settings, servers: Mapping[str, tuple[str, Server]])
 
 async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Diagnosis:
     """`GET /models` is known to OpenAI's kind of servers and to Anthropic's."""
-    headers, path = bearer(server), "/models"
+    headers, path = None, "/models"
     if kind == "anthropic":
         headers, path = headers_for(server), path_at(server, "models")
     try:
         asking = client(settings, server, headers)
         try:
             async with asyncio.timeout(WITHIN_S):
-                await asking.get(path, headers=WHOLE)
+                async with asking.stream("GET", path):
+                    pass
         finally:
             await asking.aclose()
     except (BackendError, SettingsError, TimeoutError) as fault:

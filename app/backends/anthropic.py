@@ -1,11 +1,12 @@
 """Anthropic's Messages API, in its own streaming protocol: Anthropic itself, and what speaks as it does.
 
-`wire/http_client` sends the request, `wire/anthropic_messages` reads the response.
+By httpx2, as a client of its own that the `openai` backend's SDK stands on.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -13,19 +14,22 @@ from pydantic import Field, model_validator
 from app.backends.base import (
     JSON,
     BackendOptions,
-    Completion,
     Delta,
+    ReasoningDelta,
     Request,
     Sleep,
+    StreamEnd,
+    TextDelta,
     as_chat_messages,
     parse_options,
     system_of,
 )
 from app.backends.registry import backend
-from app.backends.wire.anthropic_messages import Messages, message_reply
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import STREAM, WHOLE, completion_of, encoded, masking, streamed
+from app.backends.wire.error_mapping import check_event, refusal
+from app.backends.wire.framing import SseFraming, WholeFraming
+from app.backends.wire.streaming import streamed
+from app.backends.wire.values import count, cut_off, encoded, finish_reason, listed, part, string
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -74,17 +78,11 @@ class Anthropic:
         self._client = client(settings, server, headers_for(server))
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        sent = encoded(_body(request, parse_options(AnthropicOptions, request.options), stream=True))
-        opening = self._client.stream("POST", self._path, content=sent, headers=STREAM)
+        sent = encoded(_body(request, parse_options(AnthropicOptions, request.options)))
+        opening = self._client.stream("POST", self._path, content=sent)
+        framing = WholeFraming((b"{",)) if request.whole else SseFraming(whole=True)
         dialect = Dialect(request.model)
-        return streamed(self._server, opening, SseFraming(), Messages(), dialect, dialect.splitter(), message_reply)
-
-    async def whole(self, request: Request) -> Completion:
-        sent = encoded(_body(request, parse_options(AnthropicOptions, request.options), stream=False))
-        with masking(self._server, sent):
-            response = await self._client.post(self._path, content=sent, headers=WHOLE)
-            dialect = Dialect(request.model)
-            return completion_of(response, self._server, sent, message_reply, dialect, dialect.splitter())
+        return streamed(self._server, opening, framing, Messages(), dialect, dialect.splitter())
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -109,7 +107,7 @@ def _own_server(settings: Settings) -> Server:
     return Server(url=settings.anthropic_base_url or ANTHROPIC_URL, key=settings.anthropic_api_key)
 
 
-def _body(request: Request, options: AnthropicOptions, *, stream: bool) -> dict[str, Any]:
+def _body(request: Request, options: AnthropicOptions) -> dict[str, Any]:
     budget = options.thinking_budget
     thinking = {"type": options.thinking} if options.thinking else None
     optional = {
@@ -117,7 +115,7 @@ def _body(request: Request, options: AnthropicOptions, *, stream: bool) -> dict[
         "temperature": request.temperature,
         "thinking": {"type": "enabled", "budget_tokens": budget} if budget else thinking,
         "output_config": _output(request, options) or None,
-        "stream": stream or None,
+        "stream": not request.whole or None,
         **{name: getattr(options, name) for name in SAMPLING},
     }
     return {
@@ -133,3 +131,78 @@ def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
     """How much work goes into the reply, and the schema to which it is held."""
     effort = {"effort": options.effort} if options.effort else {}
     return effort | ({"format": {"type": "json_schema", "schema": request.schema}} if request.schema else {})
+
+
+@dataclass(slots=True)
+class Messages:
+    """Text comes in `text_delta`s of content blocks, what the model thought in `thinking_delta`s; signatures and all
+    other kinds of deltas are skipped. The stop reason comes in `message_delta`, the end is `message_stop`; a stream
+    without either was cut off. A whole answer is one `message`."""
+
+    _stop_reason: str | None = None
+    _explanation: str = ""
+    _model: str | None = None
+    _usage: dict[str, Any] = field(default_factory=dict)
+
+    def read(self, event: dict[str, Any]) -> Iterator[Delta]:
+        check_event(event)
+        match string(event, "type"):
+            case "message_start":
+                message = part(event, "message")
+                self._model = string(message, "model")
+                self._usage = part(message, "usage")
+            case "content_block_start":
+                block = part(event, "content_block")
+                yield from _reasoning(block, "thinking")
+                yield from _text(block, "text")
+            case "content_block_delta":
+                delta = part(event, "delta")
+                yield from _reasoning(delta, "thinking_delta")
+                yield from _text(delta, "text_delta")
+            case "message_delta":
+                self._change(event)
+            case "message_stop":
+                yield self._end()
+            case "message" | None:
+                yield from self._whole(event)
+            case _:
+                pass  # a kind that says nothing to us
+
+    def end(self, *, done: bool) -> Iterator[Delta]:
+        """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
+        raise cut_off("message_stop")
+
+    def _whole(self, message: dict[str, Any]) -> Iterator[Delta]:
+        self._model, self._usage = string(message, "model"), part(message, "usage")
+        for block in listed(message, "content"):
+            yield from _reasoning(block, "thinking")
+            yield from _text(block, "text")
+        self._change({"delta": message})
+        yield self._end()
+
+    def _change(self, event: dict[str, Any]) -> None:
+        delta = part(event, "delta")
+        self._stop_reason = string(delta, "stop_reason") or self._stop_reason
+        self._explanation = string(part(delta, "stop_details"), "explanation") or self._explanation
+        # what is told here is the count of everything so far
+        self._usage |= {name: value for name, value in part(event, "usage").items() if value is not None}
+
+    def _end(self) -> StreamEnd:
+        tokens = count(self._usage.get("input_tokens")), count(self._usage.get("output_tokens"))
+        if self._stop_reason == "refusal":
+            raise refusal(self._explanation, tokens)
+        if self._stop_reason is None:
+            raise cut_off("stop_reason")
+        return StreamEnd(finish_reason(self._stop_reason), self._model, *tokens)
+
+
+def _text(values: dict[str, Any], kind: str) -> Iterator[TextDelta]:
+    text = string(values, "text") if string(values, "type") == kind else None
+    if text:
+        yield TextDelta(text)
+
+
+def _reasoning(values: dict[str, Any], kind: str) -> Iterator[ReasoningDelta]:
+    text = string(values, "thinking") if string(values, "type") == kind else None
+    if text:
+        yield ReasoningDelta(text)

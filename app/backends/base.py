@@ -44,6 +44,8 @@ class Request:
     """The random seed of this reply, for backends that draw at random: equal seeds give equal replies."""
     schema: Mapping[str, JSON] | None = None
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
+    whole: bool = field(default=False, compare=False)
+    """Whether nobody reads along, so that a server is asked for an answer in one piece."""
     problem: Problem | None = field(default=None, compare=False, repr=False)
     """What the messages are about, with its answer, for backends that stand in for a model; it is sent to no server."""
 
@@ -87,6 +89,9 @@ class StreamEnd:
     """The model that replied, by its server's own name, which may be more exact than the one asked for."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    sent: str = field(default="", compare=False, repr=False)
+    """The body of the request, and of an answer in one piece, for backends that know them."""
+    raw: str = field(default="", compare=False, repr=False)
     adapted: tuple[str, ...] = ()
     """What of the request the server refuses, so that it was left out or put elsewhere: `temperature`, `system`."""
 

@@ -20,6 +20,10 @@ from app.errors import BackendBroken, BackendError, BackendUnavailable
 from problems.text import Cleaner
 
 ACCEPTED = ("stop", "length")
+NO_REPLIES = {
+    "content_filter": "The model server's content filter stopped the reply.",
+    "refusal": "The model refused to reply.",
+}
 MAX_REASONING_CHARS = 200_000
 """How much of what a model thought is kept; more is no failure."""
 T = TypeVar("T")
@@ -54,7 +58,7 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
         while True:
             for delta in progress.cleaned(_sound(await within_deadline(anext(stream), *until))):
                 if isinstance(delta, StreamEnd):
-                    check_end(delta.finish_reason, progress.blank, thought=progress.reasoning_chars > 0)
+                    check_end(delta, progress.blank, thought=progress.reasoning_chars > 0)
                     yield delta
                     return
                 if progress.counts(delta):
@@ -156,23 +160,28 @@ def check_length(chars: int, limits: ReplyLimits) -> None:
         )
 
 
-def check_end(finish_reason: str, blank: bool, *, thought: bool = False) -> None:
+def check_end(end: StreamEnd, blank: bool, *, thought: bool) -> None:
     """Raise BackendBroken if what ended like this is no reply; `thought` if there was reasoning, or text of which it is
     not known."""
-    if finish_reason == "content_filter":
-        raise BackendBroken("The model server's content filter stopped the reply.", reason="content_filter")
-    if finish_reason == "refusal":
-        raise BackendBroken("The model refused to reply.", reason="refusal")
+    if (failed := _no_reply(end.finish_reason, blank, thought)) is not None:
+        what, reason = failed
+        error = BackendBroken(what, reason=reason)
+        error.sent, error.raw, error.tokens = end.sent, end.raw, (end.prompt_tokens, end.completion_tokens)
+        raise error
+
+
+def _no_reply(finish_reason: str, blank: bool, thought: bool) -> tuple[str, str] | None:
+    if finish_reason in NO_REPLIES:
+        return NO_REPLIES[finish_reason], finish_reason
     if finish_reason not in ACCEPTED:
-        raise BackendBroken(
-            f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}.",
-            reason="finish_reason",
-        )
-    if blank:
-        hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
-        if hint and thought:
-            hint += " If this model does not reason, write `options: {reasoning_until: ''}` in the study."
-        raise BackendBroken(f"The reply is empty.{hint}", reason="empty_reply")
+        what = f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}."
+        return what, "finish_reason"
+    if not blank:
+        return None
+    hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
+    if hint and thought:
+        hint += " If this model does not reason, write `options: {reasoning_until: ''}` in the study."
+    return f"The reply is empty.{hint}", "empty_reply"
 
 
 def _too_slow(wait: str, seconds: float) -> BackendUnavailable:

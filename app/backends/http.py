@@ -1,6 +1,6 @@
 """Any endpoint that takes JSON and answers with JSON, described in the study: what is asked, and where the text is.
 
-`wire/http_client` sends the request, `wire/http_decoder` reads the response. In the body `{{name}}` stands for a value,
+In the body `{{name}}` stands for a value,
 which is put in as what it is, never pasted as text: what people have written is never searched for names.
 """
 
@@ -8,20 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 from urllib.parse import quote
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, as_chat_messages, parse_options, system_of
+from app.backends.base import (
+    JSON,
+    BackendOptions,
+    Delta,
+    Request,
+    Sleep,
+    StreamEnd,
+    TextDelta,
+    as_chat_messages,
+    parse_options,
+    system_of,
+)
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialects
-from app.backends.wire.http_decoder import HttpDecoder, LineFraming, ValuePaths, WholeFraming
-from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import STREAM, Framing, bearer, encoded, streamed
+from app.backends.wire.error_mapping import check_event
+from app.backends.wire.framing import LineFraming, SseFraming, WholeFraming
+from app.backends.wire.streaming import Framing, streamed
+from app.backends.wire.values import count, cut_off, encoded, excerpt, finish_reason, malformed, shown
 from app.config.model_servers import Server
 from app.config.settings import Settings
-from app.errors import SettingsError
+from app.errors import BackendBroken, SettingsError
 from problems.errors import did_you_mean
 
 NAMES = ("messages", "prompt", "system", "model", "temperature", "max_tokens")
@@ -85,7 +98,7 @@ class Http:
             raise SettingsError("The backend 'http' needs a `server`.")
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
-        self._server, self._client = server, client(settings, server, bearer(server))
+        self._server, self._client = server, client(settings, server)
         self._dialects = Dialects()
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
@@ -94,9 +107,9 @@ class Http:
         given = {"text", "finish", "finishes", "version", "prompt_tokens", "completion_tokens"}
         decoder = HttpDecoder(ValuePaths(**options.model_dump(include=given)), whole=options.stream == "none")
         sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
-        opening = self._client.stream(options.method, path, content=sent, headers=STREAM)
+        opening = self._client.stream(options.method, path, content=sent)
         dialect = self._dialects.of(request)
-        splitter = dialect.splitter(options.reasoning_until, hold=True)
+        splitter = dialect.splitter(options.reasoning_until, hold=not request.whole)
         return streamed(self._server, opening, framing, decoder, dialect, splitter)
 
     async def close(self) -> None:
@@ -163,3 +176,84 @@ def _fill(template: JSON, values: Mapping[str, JSON]) -> JSON:
             return [_fill(one, values) for one in template if not _lacks(one, values)]
         case _:
             return template
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePaths:
+    """Where in a value what is found, as paths: `choices.0.message.content`."""
+
+    text: str
+    finish: str | None = None
+    finishes: dict[str, str] = field(default_factory=dict)
+    version: str | None = None
+    prompt_tokens: str | None = None
+    completion_tokens: str | None = None
+
+
+@dataclass
+class HttpDecoder:
+    """A stream has to say that it is over, by its finish reason or by `[DONE]`: bytes that just stop are a reply that
+    was cut off. An object with an `error` in it is one."""
+
+    places: ValuePaths
+    whole: bool = False
+    _finish: str | None = None
+    _found: bool = False
+    _last: Any = None
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    def read(self, value: Any) -> Iterator[TextDelta]:
+        if isinstance(value, dict):
+            check_event(value)
+        self._last = value
+        self._keep(value)
+        text = at(value, self.places.text)
+        if isinstance(text, str):
+            self._found = True
+            if text:
+                yield TextDelta(text)
+        elif text is not None:
+            raise malformed(shown(text), f"{self.places.text} is not text")
+
+    def end(self, *, done: bool) -> Iterator[StreamEnd]:
+        """Give the `StreamEnd`; raise BackendBroken if the reply was cut off or is none."""
+        if self.places.finish is None and (done or self.whole):
+            self._finish = "stop"
+        yield self._end()
+
+    def _keep(self, value: Any) -> None:
+        reason = at(value, self.places.finish)
+        if reason is not None and reason is not False:
+            self._finish = "stop" if reason is True else self.places.finishes.get(str(reason)) or str(reason).lower()
+        for name in ("version", "prompt_tokens", "completion_tokens"):
+            found = at(value, getattr(self.places, name))
+            if found is not None:
+                self._known[name] = found
+
+    def _end(self) -> StreamEnd:
+        if not self._found:
+            raise BackendBroken(
+                f"The model server's answer has no text at `{self.places.text}`: {excerpt(shown(self._last))}. "
+                "Correct `text` in the study.",
+                reason="no_text",
+            )
+        if self._finish is None:
+            raise cut_off(f"`{self.places.finish}`" if self.places.finish else "[DONE]")
+        version = self._known.get("version")
+        return StreamEnd(
+            finish_reason=finish_reason(self._finish),
+            model=version if isinstance(version, str) else None,
+            prompt_tokens=count(self._known.get("prompt_tokens")),
+            completion_tokens=count(self._known.get("completion_tokens")),
+        )
+
+
+def at(value: Any, path: str | None) -> Any:
+    for step in path.split(".") if path else ():
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value if path else None

@@ -1,26 +1,25 @@
 """Any server that speaks OpenAI's Chat Completions or Responses: OpenAI, Azure, vLLM, Ollama, llama.cpp, routers.
 
-By OpenAI's own SDK. Answers are read by our readers, which take what servers that are only compatible send. What a
+By OpenAI's own SDK and its methods. Answers are read by our readers, which take what servers that are only compatible
+send. What a
 model thought is no part of its reply. What a server refuses of a request and can do without is left out
 (`wire/dialect`).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Completion, Delta, Request, Sleep, parse_options
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
-from app.backends.wire.chat_completions import ChatCompletions, chat_reply
 from app.backends.wire.dialect import Dialect, Dialects, SystemRole
-from app.backends.wire.openai_responses import Responses, response_reply
-from app.backends.wire.reasoning import ReasoningSplitter
-from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import STREAM, bearer, completion_of, encoded, masking, streamed
+from app.backends.wire.framing import SseFraming, WholeFraming
+from app.backends.wire.openai_decoders import ChatCompletions, Responses
+from app.backends.wire.streaming import streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import BackendRejected, SettingsError
@@ -28,13 +27,10 @@ from app.errors import BackendRejected, SettingsError
 if TYPE_CHECKING:
     import httpx2
 
-Answer = TypeVar("Answer")
 OPENAI_URL = "https://api.openai.com/v1"
 MARKING = (OPENAI_URL, "https://api.deepseek.com")
 """Addresses of vendors that send no reasoning in the text: OpenAI shows none, DeepSeek has `reasoning_content`
 (api-docs.deepseek.com/guides/thinking_mode)."""
-PATHS = {"chat": "/chat/completions", "responses": "/responses"}
-"""Where requests go, written by us: `create` of the SDK checks and copies each, which takes as long as all the rest."""
 CHAT_ONLY = ("presence_penalty", "frequency_penalty", "stop", "seed", "max_tokens_field")
 SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "reasoning_effort")
 
@@ -91,33 +87,23 @@ class OpenAI:
         self._newer = server.url == OPENAI_URL
         self._marks_reasoning = server.url.startswith(MARKING)
         self._dialects = Dialects()
-        # The client's transport adds the key. What the SDK would add, also from variables, it leaves out.
-        http_client = client(settings, server, bearer(server))
+        # The client adds the key. What the SDK would add, also from variables, it leaves out.
+        http_client = client(settings, server)
         self._client = AsyncOpenAI(
-            api_key="added by the transport", base_url=server.url, max_retries=0, timeout=None, http_client=http_client
+            api_key="added by the client",
+            base_url=server.url,
+            max_retries=0,
+            timeout=http_client.timeout,
+            http_client=http_client,
         )
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options, dialect = parse_options(OpenAIOptions, request.options), self._dialects.of(request)
-        responses = options.api == "responses"
-        decoder, whole = (Responses(), response_reply) if responses else (ChatCompletions(), chat_reply)
-        splitter = self._splitter(dialect, options)
-        opening = self._opening(request, options, dialect)
-        return streamed(self._server, opening, SseFraming(), decoder, dialect, splitter, whole)
-
-    async def whole(self, request: Request) -> Completion:
-        import httpx2
-
-        options, dialect = parse_options(OpenAIOptions, request.options), self._dialects.of(request)
-        read = response_reply if options.api == "responses" else chat_reply
-
-        async def post(sent: bytes) -> Completion:
-            with masking(self._server, sent):
-                response = await self._client.post(PATHS[options.api], cast_to=httpx2.Response, content=sent)
-                splitter = self._splitter(dialect, options)
-                return completion_of(response, self._server, sent, read, dialect, splitter)
-
-        return await self._adapted(request, options, dialect, post, stream=False)
+        chat = options.api == "chat"
+        decoder = ChatCompletions() if chat else Responses()
+        framing = WholeFraming((b"{",)) if request.whole else SseFraming(whole=True)
+        splitter = dialect.splitter(options.reasoning_until, hold=chat and not (request.whole or self._marks_reasoning))
+        return streamed(self._server, self._opening(request, options, dialect), framing, decoder, dialect, splitter)
 
     async def close(self) -> None:
         await self._client.close()
@@ -126,58 +112,36 @@ class OpenAI:
     async def _opening(
         self, request: Request, options: OpenAIOptions, dialect: Dialect
     ) -> AsyncIterator[httpx2.Response]:
-        from openai import AsyncStream
+        """The answer to a request, which is made again if the server refuses a part that can be left out or put
+        elsewhere."""
+        api = self._client.chat.completions if options.api == "chat" else self._client.responses
+        create: Callable[..., Any] = api.with_streaming_response.create
+        async with AsyncExitStack() as stack:
+            answer = None
+            while answer is None:
+                body = dialect.fields(self._body(request, options, dialect))
+                try:
+                    answer = await stack.enter_async_context(create(**body, extra_body=options.extra or None))
+                except BackendRejected as error:
+                    if not dialect.learn(error, body, movable=options.system_role is None):
+                        raise
+            yield answer.http_response
 
-        async def post(sent: bytes) -> AsyncStream[object]:
-            return await self._client.post(
-                PATHS[options.api],
-                cast_to=object,
-                content=sent,
-                options={"headers": STREAM},
-                stream=True,
-                stream_cls=AsyncStream[object],
-            )
-
-        stream = await self._adapted(request, options, dialect, post, stream=True)
-        async with stream:
-            yield stream.response
-
-    async def _adapted(
-        self,
-        request: Request,
-        options: OpenAIOptions,
-        dialect: Dialect,
-        post: Callable[[bytes], Awaitable[Answer]],
-        *,
-        stream: bool,
-    ) -> Answer:
-        """Send a request; and again, if the server refuses a part of it that can be left out or put elsewhere."""
-        while True:
-            body = dialect.fields(self._body(request, options, dialect, stream=stream))
-            try:
-                return await post(encoded(body | options.extra))
-            except BackendRejected as error:
-                if not dialect.learn(error, body, movable=options.system_role is None):
-                    raise
-
-    def _splitter(self, dialect: Dialect, options: OpenAIOptions) -> ReasoningSplitter:
-        return dialect.splitter(options.reasoning_until, hold=options.api == "chat" and not self._marks_reasoning)
-
-    def _body(self, request: Request, options: OpenAIOptions, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
+    def _body(self, request: Request, options: OpenAIOptions, dialect: Dialect) -> dict[str, Any]:
         messages = dialect.messages(request.messages, options.system_role)
         chat = options.api == "chat"
-        body = self._chat_body(request, options, stream) if chat else _responses_body(request, options, stream)
+        body = self._chat_body(request, options) if chat else _responses_body(request, options)
         body |= {"messages" if chat else "input": messages}
         return {name: value for name, value in body.items() if value is not None}
 
-    def _chat_body(self, request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
+    def _chat_body(self, request: Request, options: OpenAIOptions) -> dict[str, Any]:
         max_tokens = options.max_tokens_field or ("max_completion_tokens" if self._newer else "max_tokens")
         return {
             "model": request.model,
             "temperature": request.temperature,
             max_tokens: request.max_tokens,
-            "stream": stream or None,
-            "stream_options": {"include_usage": True} if stream and options.usage else None,
+            "stream": not request.whole or None,
+            "stream_options": {"include_usage": True} if options.usage and not request.whole else None,
             "response_format": {"type": "json_schema", "json_schema": _strict(request)} if request.schema else None,
             **{name: getattr(options, name) for name in SAMPLING},
         }
@@ -192,10 +156,10 @@ def _own_server(settings: Settings) -> Server:
     return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
 
 
-def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
+def _responses_body(request: Request, options: OpenAIOptions) -> dict[str, Any]:
     return {
         "model": request.model,
-        "stream": stream or None,
+        "stream": not request.whole or None,
         # what people say in a study is not to be kept by the server, which is its default
         "store": False,
         "temperature": request.temperature,

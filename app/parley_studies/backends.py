@@ -3,7 +3,6 @@
 from app.backends.base import (
     Backend,
     BackendOptions,
-    Completion,
     Delta,
     PromptMessage,
     ReasoningDelta,
@@ -17,9 +16,9 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend
+from app.backends.wire.framing import LineFraming, SseFraming, WholeFraming
 from app.backends.wire.http_client import client
-from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import completion_of, encoded, masking, streamed
+from app.backends.wire.streaming import streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
@@ -32,8 +31,8 @@ __all__ = [
     "BackendOptions",
     "BackendRejected",
     "BackendUnavailable",
-    "Completion",
     "Delta",
+    "LineFraming",
     "PromptMessage",
     "ReasoningDelta",
     "ReasoningEnd",
@@ -45,12 +44,10 @@ __all__ = [
     "SseFraming",
     "StreamEnd",
     "TextDelta",
+    "WholeFraming",
     "as_chat_messages",
     "backend",
     "client",
-    "completion_of",
-    "encoded",
-    "masking",
     "parse_options",
     "streamed",
     "system_of",

@@ -132,6 +132,7 @@ FAULTS: dict[str, Fault] = {
     "gzip": steps("squeeze", "open", ("say", "Hello"), "finish"),
     "gzip-broken": steps("squeeze", "open", ("plain_chunk", b"this is not gzip")),
     "half-pair": said("Hel\ud83d"),
+    "halves": said("Hel\ud83d", "\ude00lo"),
     "hang": steps(("wait", HANG_S)),
     "hang-midway": steps("open", ("say", "Hel"), ("wait", HANG_S)),
     "hang-open": steps("open", ("wait", HANG_S)),

@@ -101,7 +101,9 @@ class Reply:
         self._packer = zlib.compressobj(wbits=31)
 
     async def raw(self, text: str) -> None:
-        text = re.sub("[\ud800-\udbff]", lambda half: f"\\u{ord(half[0]):x}", text.replace("\n", self.newline))
+        text = re.sub(
+            "[\ud800-\udbff\ude00-\udfff]", lambda half: f"\\u{ord(half[0]):x}", text.replace("\n", self.newline)
+        )
         await self.send(text.encode(errors="surrogateescape"))
 
     async def send(self, data: bytes) -> None:

@@ -4,6 +4,7 @@ The status decides whose move it is; a code in the body may say more than the st
 server's own text is quoted, cut short, and never without `Server.mask`.
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -69,7 +70,7 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
 
 
 def error_in_stream(error: object) -> BackendError:
-    content = orjson.dumps({"error": error})
+    content = json.dumps({"error": error}).encode()
     code, text = _code_and_message(content)
     reason = _reason(code, text)
     message = f"The model server broke off with an error: {code or ''} {text}"[:EXCERPT].strip()
@@ -107,17 +108,19 @@ def too_long() -> BackendBroken:
     return BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
 
 
-def refusal(text: str) -> BackendBroken:
-    """The error for a model's refusal to reply; `text` is what it said instead."""
+def refusal(text: str, tokens: tuple[int | None, int | None] = (None, None)) -> BackendBroken:
+    """The error for a model's refusal to reply; `text` is what it said instead, `tokens` what it took."""
     said = f": {text[:EXCERPT]}" if text else ""
-    return BackendBroken(f"The model refused to reply{said}.", reason="refusal")
+    error = BackendBroken(f"The model refused to reply{said}.", reason="refusal")
+    error.tokens = tokens
+    return error
 
 
 def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -> BackendError:
     """An error without a secret of the server, and with what went over the wire; servers quote keys and whole
     requests."""
     same = type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
-    same.sent, same.raw = server.mask(sent or error.sent), server.mask(raw or error.raw)
+    same.sent, same.raw, same.tokens = server.mask(sent or error.sent), server.mask(raw or error.raw), error.tokens
     return same
 
 

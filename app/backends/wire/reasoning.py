@@ -9,7 +9,7 @@ or the end (decision 0015).
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.errors import BackendBroken
@@ -197,24 +197,6 @@ class ReasoningSplitter:
         if length > 0:
             delta, self._held = self._own(self._held[:length]), self._held[length:]
             yield delta
-
-
-def split_reasoning(text: str, end: StreamEnd, splitter: ReasoningSplitter) -> tuple[str, str]:
-    """A whole text as reasoning and reply. One of which nothing is known and that was cut off is a reply: nobody reads
-    along, and calls with a small `max_tokens` for one letter always end so."""
-    reasoning = reply = ""
-    end = replace(end, finish_reason="stop") if splitter.hold else end
-    for delta in (*splitter.split(TextDelta(text)), *splitter.split(end)):
-        match delta:
-            case ReasoningDelta(piece):
-                reasoning += piece
-            case ReasoningEnd():
-                reasoning, reply = reasoning + reply, ""
-            case TextDelta(piece):
-                reply += piece
-            case _:
-                pass
-    return reasoning, reply
 
 
 def _may_open(text: str) -> bool:

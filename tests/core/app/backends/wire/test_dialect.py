@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from app.backends.base import ReasoningEnd, StreamEnd
 from app.backends.guard import guarded_stream
-from app.backends.wire.chat_completions import ChatCompletions, chat_reply
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.sse import SseFraming
+from app.backends.wire.framing import SseFraming
+from app.backends.wire.openai_decoders import ChatCompletions
 from app.backends.wire.streaming import streamed
 from app.config.model_servers import Server
 from app.errors import BackendError
@@ -127,13 +127,13 @@ def heard(body: bytes, places: list[int], dialect: Dialect) -> tuple[str, str]:
 
     @asynccontextmanager
     async def opening():
-        yield SimpleNamespace(headers={}, aiter_bytes=chunks)
+        yield SimpleNamespace(headers={}, aiter_bytes=chunks, request=SimpleNamespace(content=b"{}"))
 
     buffer = ReplyBuffer()
 
     async def read():
         splitter, server = dialect.splitter(hold=True), Server(url="http://127.0.0.1:9/v1")
-        parts = opening(), SseFraming(), ChatCompletions(), dialect, splitter, chat_reply
+        parts = opening(), SseFraming(whole=True), ChatCompletions(), dialect, splitter
         async for delta in guarded_stream(lambda: streamed(server, *parts), LIMITS):
             _take(delta, buffer, known=dialect.unopened)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.reasoning import MOST_HELD, NAMES, ReasoningSplitter, split_reasoning
+from app.backends.wire.reasoning import MOST_HELD, NAMES, ReasoningSplitter
 from app.errors import BackendBroken
 
 WORDS = st.text(st.sampled_from("ab <>/\n`[]\u00e9"), max_size=30)
@@ -50,9 +50,6 @@ def test_thoughts_in_tags_are_no_part_of_the_reply(tags, thoughts, reply, cuts, 
 def test_thoughts_without_an_opening_tag_are_no_part_of_the_reply(tags, thoughts, reply, cuts):
     text = f"{thoughts}{tags[1]}\n\n{reply}"
     assert divided(text, cuts) == (thoughts, reply.lstrip())
-    splitter = ReasoningSplitter()
-    assert split_reasoning(text, StreamEnd("stop"), splitter) == (thoughts, reply.lstrip())
-    assert splitter.unopened
 
 
 @given(WORDS, SOUND, CUTS)
