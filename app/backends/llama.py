@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from app.backends.base import JSON, BackendOptions, Completion, Delta, Request, Sleep, parse_options
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, parse_options
 from app.backends.llama_server import LlamaServer
 from app.backends.openai import OpenAI
 from app.backends.registry import backend
@@ -62,9 +62,6 @@ class Llama:
         async with aclosing(client.stream(_asked(request))) as deltas:
             async for delta in deltas:
                 yield delta
-
-    async def whole(self, request: Request) -> Completion:
-        return await (await self._client(request.model)).whole(_asked(request))
 
     async def close(self) -> None:
         for model in self._models.values():
