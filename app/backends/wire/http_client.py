@@ -30,12 +30,14 @@ MAX_REFUSAL_BYTES = 20_000
 MULTIPLE_CHOICES = 300
 # Servers close a connection that nobody uses after 5 s (uvicorn, node) or later.
 KEPT_S = 4.0
+# httpx lets some errors of TLS through as they are
+WIRE_ERRORS = (httpx2.HTTPError, OSError)
 NOT_OURS = ("connection", "content-length", "transfer-encoding")
 
 
 def client(settings: Settings, server: Server, headers: Mapping[str, str] | None = None) -> httpx2.AsyncClient:
     """A client of one server, for one event loop. `headers` are the backend's own, over which the server's win; unset,
-    they are `Authorization` with the server's key."""
+    they are a bearer token, the server's key."""
     if headers is None:
         headers = {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
     for name in ("httpx2", "httpcore2", "openai"):  # at INFO they log each address, below it more
@@ -88,7 +90,7 @@ class Transport(httpx2.AsyncHTTPTransport):
                 if new:
                     raise
                 return await self._unkept.handle_async_request(sent)
-        except Exception as error:  # anyio's errors of TLS come as they are (pydantic/httpx2#854)
+        except WIRE_ERRORS as error:
             raise http_error(self._server, error, self._login) from None
 
     async def aclose(self) -> None:
@@ -105,7 +107,7 @@ async def _refusal(server: Server, response: httpx2.Response) -> BackendError:
                 content += piece
                 if len(content) >= MAX_REFUSAL_BYTES:
                     break
-    except httpx2.HTTPError as error:
+    except WIRE_ERRORS as error:
         return http_error(server, error)
     mapped = refused(response.status_code, response.headers, content[:MAX_REFUSAL_BYTES])
     mapped.sent, mapped.raw = text_from(response.request.content), text_from(content[:MAX_REFUSAL_BYTES])
@@ -117,8 +119,6 @@ def http_error(server: Server, error: Exception, login: str = "") -> BackendErro
     why = str(error) or type(error).__name__
     why = why.replace(login, "***") if login else why
     match error:
-        case BackendError():
-            return error
         case httpx2.ConnectTimeout():
             return timeout(server, "timeout_connect")
         case httpx2.ConnectError() | httpx2.ProxyError() | ssl.SSLError():

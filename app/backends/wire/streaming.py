@@ -82,13 +82,13 @@ def _raw(framing: Framing) -> str:
 
 async def _pieces(response: httpx2.Response, server: Server) -> AsyncGenerator[bytes | None]:
     """The body as it comes, and None at its end."""
-    from app.backends.wire.http_client import http_error
+    from app.backends.wire.http_client import WIRE_ERRORS, http_error
 
     try:
         async with aclosing(response.aiter_bytes()) as pieces:
             async for piece in pieces:
                 yield piece
-    except Exception as error:
+    except WIRE_ERRORS as error:
         raise http_error(server, error) from None
     yield None
 
