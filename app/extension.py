@@ -40,7 +40,8 @@ class Extension:
 
     `commands` are by the heading of the help under which they stand. `shown` are the words of `parley show`, which its
     commands' modules register. `tabs` are classes of console tabs, by the tab behind which each stands; `routes`
-    functions that make a route of the console from its context; `templates` is the folder of their Jinja templates.
+    functions that make a route of the console from its context; `templates` and `styles` are the folders of their
+    Jinja templates and style sheets. `studies` is a folder of study files, which become templates of studies.
     `checks` are functions that yield the faults of a study, which may have others, and `advice` functions that yield
     warnings about a valid one. `hooks` are functions or constants that the core or another
     extension asks for by the name of the hook.
@@ -52,6 +53,8 @@ class Extension:
     tabs: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     routes: tuple[Place, ...] = ()
     templates: Path | None = None
+    styles: Path | None = None
+    studies: Path | None = None
     checks: tuple[Place, ...] = ()
     advice: tuple[Place, ...] = ()
     hooks: Mapping[str, Place] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.studies.loader import load_study, shipped
+from app.studies.loader import find, load_study, shipped
 from app.studies.yaml_loader import parse_yaml
 
 ENTRIES = Path(__file__).with_name("gallery.yaml")
@@ -42,10 +42,8 @@ def gallery() -> str:
 def _study(entry: Mapping[str, Any]) -> str:
     name = entry["study"]
     schemas = ", ".join(f"`{schema}`" for schema in load_study(name).file.export_schemas)
-    return (
-        f"## {name}\n\n{entry['about']} Exports: {schemas}. [{name}.yaml](../../experiments/studies/{name}.yaml)\n\n"
-        f"{_picture(entry)}\n"
-    )
+    file = find(name).relative_to(ENTRIES.parents[1])
+    return f"## {name}\n\n{entry['about']} Exports: {schemas}. [{name}.yaml](../../{file})\n\n{_picture(entry)}\n"
 
 
 def _picture(entry: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from app.errors import NotYaml
 from app.extension import study_advice
 from app.studies.draft_files import PART
-from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, text_issue, yaml_issue
+from app.studies.loader import FILE, find, mapping_of, shipped, study_of, text_issue, yaml_issue
 from app.studies.translations import missing_translations
 from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
@@ -131,11 +131,12 @@ def create_draft(folder: Path, template: str) -> Path:
     path = folder / FILE
     if path.exists():
         raise StudyError(str(path), [ValidationIssue("", "exists already and is not replaced; choose another folder")])
-    text, name = find(template).read_text(encoding="utf-8"), slug(folder.resolve().name)
+    source, name = find(template), slug(folder.resolve().name)
+    text = source.read_text(encoding="utf-8")
     folder.mkdir(parents=True, exist_ok=True)
-    for beside in {file.name for file in STUDIES.iterdir()} & set(_words(parse_yaml(text).value)):
+    for beside in {file.name for file in source.parent.iterdir()} & set(_words(parse_yaml(text).value)):
         if not (folder / beside).exists():
-            save_draft(folder / beside, _renamed((STUDIES / beside).read_text(encoding="utf-8"), template, name))
+            save_draft(folder / beside, _renamed((source.parent / beside).read_text(encoding="utf-8"), template, name))
     save_draft(path, _as_new_study(_renamed(text, template, name), name, path))
     return path
 

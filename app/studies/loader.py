@@ -17,6 +17,7 @@ from typing import Any
 from app.backends import registry as backends
 from app.backends.providers import how_reached
 from app.errors import NotYaml
+from app.extension import extensions
 from app.studies.text_check import check_texts
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
@@ -52,7 +53,12 @@ Load = Callable[[Mapping[str, Any], str, Path], tuple[Problem, ...]]
 
 def shipped() -> list[str]:
     """The names of the studies that come with Parley; `demo.de.yaml` is a translation of one."""
-    return sorted(path.stem for path in STUDIES.glob("*.yaml") if "." not in path.stem)
+    return sorted(_shipped_files())
+
+
+def _shipped_files() -> dict[str, Path]:
+    folders = (STUDIES, *(one.studies for one in extensions() if one.studies))
+    return {path.stem: path for folder in folders for path in folder.glob("*.yaml") if "." not in path.stem}
 
 
 def find(reference: str, published: Collection[str] = ()) -> Path:
@@ -67,11 +73,11 @@ def find(reference: str, published: Collection[str] = ()) -> Path:
         return path
     if (path / FILE).is_file():
         return path / FILE
-    if reference not in shipped():
+    if reference not in (files := _shipped_files()):
         what = "is neither a file nor a study that comes with Parley" + (" or is published here" if published else "")
-        known = suggestion(reference, [*shipped(), *published])
+        known = suggestion(reference, [*sorted(files), *published])
         raise StudyError(reference, [ValidationIssue("", f"{what}{known}")])
-    return STUDIES / f"{reference}.yaml"
+    return files[reference]
 
 
 def load_study(reference: str) -> Study:

@@ -13,7 +13,7 @@ import typer
 from app.bots.dry_run import estimate_by_simulation
 from app.cli import app as command_line
 from app.config.settings import Settings, env_name
-from app.studies.loader import STUDIES, load_study
+from app.studies.loader import find, load_study
 from app.studies.yaml_loader import parse_yaml
 from experiments.study.study import Study
 from storage.yaml_text import yaml_text
@@ -48,11 +48,11 @@ def whole(block: Block) -> dict:
     if block.page.startswith(COOKBOOK):
         found = TEMPLATE.search((ROOT / "docs" / block.page).read_text(encoding="utf-8"))
         assert found is not None, f"{block} is no whole study, and its page has no template"
-        return {**parse_yaml((STUDIES / f"{found[1]}.yaml").read_text(encoding="utf-8")).value, **raw}
+        return {**parse_yaml(find(found[1]).read_text(encoding="utf-8")).value, **raw}
     part_of_first = block.page.startswith(RESEARCHERS) or block.page in (MODELS.name, DESIGNS.name)
     assert part_of_first or block.page == TRIALS.name, f"{block} is no whole study"
     if block.page == TRIALS.name:
-        return {**parse_yaml((STUDIES / "uplift.yaml").read_text(encoding="utf-8")).value, **raw}
+        return {**parse_yaml(find("uplift").read_text(encoding="utf-8")).value, **raw}
     first = parse_yaml(next(blocks(FIRST, "yaml")).text).value
     if "flow" in raw and raw["flow"][-1].get("step") != "finish":
         raw["flow"] = [*raw["flow"], FINISH]

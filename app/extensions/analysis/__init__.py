@@ -16,6 +16,7 @@ register(
         tabs={"export": (f"{HERE}.results_tab:ResultsTab",)},
         routes=(f"{HERE}.report_page:route",),
         templates=Path(__file__).parent / "templates",
+        styles=Path(__file__).parent / "static",
         hooks={"annotator_agreement": f"{HERE}.annotator_agreement:agreement_of"},
     )
 )

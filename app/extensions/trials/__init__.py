@@ -16,6 +16,8 @@ register(
         shown={"deviations": DEVIATIONS, "integrity": INTEGRITY},
         tabs={"sessions": (f"{HERE}.integrity_tab:IntegrityTab",)},
         templates=Path(__file__).parent / "templates",
+        styles=Path(__file__).parent / "static",
+        studies=Path(__file__).parent / "studies",
         checks=(f"{HERE}.plan_check:plan_faults",),
         advice=(f"{HERE}.plan_check:plan_advice",),
         hooks={

@@ -15,11 +15,12 @@ import gradio as gr
 from gradio.components import Component
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app.alerts import explained, link, since
+from app.extension import extensions
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.event_validation import EventValidation
@@ -91,6 +92,7 @@ def routes(desk: ConsoleContext) -> list[BaseRoute]:
     )
     return [
         Route("/console/study.schema.json", _schema, methods=["GET", "HEAD"]),
+        *(Route(f"/console/{path.name}", partial(_style, path)) for path in _styles_of_extensions()),
         Mount("/console", StaticFiles(directory=STATIC)),
         Mount("/parley", StaticFiles(directory=SHARED)),
         page,
@@ -102,9 +104,18 @@ def _schema(_: Request) -> Response:
     return JSONResponse(json_schema("study"))
 
 
+def _styles_of_extensions() -> list[Path]:
+    return [path for one in extensions() if one.styles for path in one.styles.glob("*.css")]
+
+
+async def _style(path: Path, _: Request) -> Response:
+    return FileResponse(path)
+
+
 def head() -> str:
     first = ("console",)
-    names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
+    others = {path.stem for path in (*STATIC.glob("*.css"), *_styles_of_extensions())}
+    names = [*first, *sorted(others.difference(first))]
     styles = "".join(f'<link rel="stylesheet" href="console/{name}.css">' for name in names)
     styles += '<link rel="stylesheet" href="parley/text.css">'
     script = '<script type="module" src="console/console.js"></script>'

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.studies.drafts import CheckResult, check_text
-from app.studies.loader import STUDIES, shipped
+from app.studies.loader import STUDIES, find, shipped
 from app.studies.yaml_loader import parse_yaml
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
@@ -49,7 +49,7 @@ def test_what_would_do_harm_is_refused(case: str, tmp_path: Path) -> None:
 def test_no_study_breaks_the_checker(
     tmp_path_factory: pytest.TempPathFactory, name: str, chance: random.Random
 ) -> None:
-    lines = (STUDIES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    lines = find(name).read_text(encoding="utf-8").splitlines()
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len(lines))
         line, junk = lines[at], chance.choice(JUNK)

@@ -184,7 +184,7 @@ def published(kind: Literal["study", "protocol"]) -> jsonschema.Draft202012Valid
 
 @pytest.mark.parametrize("path", [*map(find, shipped()), *PROTOCOLS.glob("*.yaml")], ids=lambda path: path.stem)
 def test_a_file_that_comes_with_parley_fits_the_published_schema(path: Path) -> None:
-    kind = "study" if path.parent == STUDIES else "protocol"
+    kind = "protocol" if path.parent == PROTOCOLS else "study"
     published(kind).validate(parse_yaml(path.read_text(encoding="utf-8")).value)
 
 

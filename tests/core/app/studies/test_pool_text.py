@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.studies.loader import STUDIES, shipped
+from app.studies.loader import find, shipped
 from app.studies.pool_text import pools_in, with_pool
 from experiments.errors import StudyError
 
@@ -40,7 +40,7 @@ def test_a_pool_is_replaced_and_the_comments_around_it_stay() -> None:
 
 @pytest.mark.parametrize("name", shipped())
 def test_a_pool_of_each_study_that_comes_with_parley_can_be_replaced(name: str) -> None:
-    text = (STUDIES / f"{name}.yaml").read_text(encoding="utf-8")
+    text = find(name).read_text(encoding="utf-8")
     for pool in (*pools_in(text), "another"):
         edited = with_pool(text, pool, POOL)
         comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
