@@ -3,7 +3,7 @@ both give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,11 +52,17 @@ class SessionEvidence:
 def session_evidence(
     database: Database, study: str, origins: Sequence[str], thresholds: Thresholds
 ) -> dict[int, SessionEvidence]:
-    """The evidence of each session of these origins by number, oldest first and excluded ones included; copies are
-    looked for among them all."""
-    by_number = {one.session.number: one for one in session_writings(database, study, origins)}
+    """The evidence of each session of these origins by number, oldest first and excluded ones included."""
+    return evidence_among(session_writings(database, study, origins), replies_alone(database, study), thresholds)
+
+
+def evidence_among(
+    writings: Iterable[SessionWriting], alone: Mapping[Question, Sequence[Runs]], thresholds: Thresholds
+) -> dict[int, SessionEvidence]:
+    """The evidence of each session by number; copies are looked for among them all."""
+    by_number = {one.session.number: one for one in writings}
     found = {}
-    for session, dossier in dossiers([one.session for one in by_number.values()], replies_alone(database, study)):
+    for session, dossier in dossiers([one.session for one in by_number.values()], alone):
         copy = dossier["duplicate"]
         alike = by_number[copy.number].seed if copy is not None and copy.number is not None else None
         found[session.number] = SessionEvidence(dossier, flagged(dossier, thresholds), thresholds, alike)

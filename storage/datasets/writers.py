@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import RawIOBase, StringIO
 from operator import itemgetter
@@ -42,8 +42,6 @@ ESCAPE = "'"
 WHOLE = re.compile("-?[0-9]+")
 LINES, PARQUET = "jsonl", "parquet"
 GROUP_ROWS = 10_000
-Batches = Iterable[Rows]
-"""Rows of database values in batches; the value of a JSON column is its JSON text."""
 
 
 class _Lines:
@@ -182,10 +180,10 @@ def copy_path(path: str, format_: str) -> str:
     return str(PurePosixPath(path).with_suffix(f".{format_}"))
 
 
-def write_copy(format_: str, out: Path, columns: Sequence[Column], batches: Batches) -> None:
-    """Write rows; raises StorageError if the package that it needs is not installed."""
+def copying(format_: str, out: Path, columns: Sequence[Column], batches: Iterator[Rows]) -> Iterator[Rows]:
+    """Write rows as they pass; raises StorageError if the package that it needs is not installed."""
     try:
-        FORMATS[format_](out, columns, batches)
+        yield from FORMATS[format_](out, columns, batches)
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise
@@ -194,7 +192,7 @@ def write_copy(format_: str, out: Path, columns: Sequence[Column], batches: Batc
         ) from None
 
 
-def _write_lines(out: Path, columns: Sequence[Column], batches: Batches) -> None:
+def _copying_lines(out: Path, columns: Sequence[Column], batches: Iterator[Rows]) -> Iterator[Rows]:
     names = [column.name for column in columns]
     json = [number for number, column in enumerate(columns) if column.kind == "json"]
     with out.open("wb") as file:
@@ -204,31 +202,32 @@ def _write_lines(out: Path, columns: Sequence[Column], batches: Batches) -> None
                 for number in json:
                     cells[number] = None if row[number] is None else orjson.Fragment(row[number])
                 file.write(orjson.dumps(dict(zip(names, cells, strict=True)), option=orjson.OPT_APPEND_NEWLINE))
+            yield rows
 
 
-def _write_parquet(out: Path, columns: Sequence[Column], batches: Batches) -> None:
+def _copying_parquet(out: Path, columns: Sequence[Column], batches: Iterator[Rows]) -> Iterator[Rows]:
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     names = [column.name or f"Unnamed: {number}" for number, column in enumerate(columns)]  # as pandas names them
     fields = [pa.field(n, _type(c), metadata={"description": c.meaning}) for n, c in zip(names, columns, strict=True)]
     schema = pa.schema(fields)
+
+    def arrays(group: Rows) -> pa.Table:
+        cells = zip(*group, strict=True)
+        found = [pa.array(_values(c, some), f.type) for c, f, some in zip(columns, fields, cells, strict=True)]
+        return pa.Table.from_arrays(found, schema=schema)
+
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
-        for rows in _groups(batches):
-            cells = zip(*rows, strict=True)
-            arrays = [pa.array(_values(c, some), f.type) for c, f, some in zip(columns, fields, cells, strict=True)]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-
-
-def _groups(batches: Batches) -> Iterable[list[Sequence[Any]]]:
-    group: list[Sequence[Any]] = []
-    for rows in batches:
-        group.extend(rows)
-        if len(group) >= GROUP_ROWS:
-            yield group
-            group = []
-    if group:
-        yield group
+        group: list[Sequence[Any]] = []
+        for rows in batches:
+            group.extend(rows)
+            if len(group) >= GROUP_ROWS:
+                writer.write_table(arrays(group))
+                group = []
+            yield rows
+        if group:
+            writer.write_table(arrays(group))
 
 
 def _shape(column: Column) -> Shape | None:
@@ -264,6 +263,6 @@ def _nested(shape: Shape) -> pa.DataType:
     raise AssertionError(shape)
 
 
-FORMATS: Mapping[str, Callable[[Path, Sequence[Column], Batches], None]] = MappingProxyType(
-    {LINES: _write_lines, PARQUET: _write_parquet}
+FORMATS: Mapping[str, Callable[[Path, Sequence[Column], Iterator[Rows]], Iterator[Rows]]] = MappingProxyType(
+    {LINES: _copying_lines, PARQUET: _copying_parquet}
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -23,6 +24,7 @@ from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
+from storage.datasets.exports.session_rows import SessionRows, sharing
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
 from storage.datasets.writers import (
     LINES,
@@ -34,8 +36,8 @@ from storage.datasets.writers import (
     Rows,
     check_formats,
     copy_path,
+    copying,
     escaped,
-    write_copy,
 )
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
@@ -47,6 +49,7 @@ from storage.registers.publication_metadata import dataset_info_in
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
 
+Written = tuple[ExportedFile, Sequence[PersonalDataMatch]]
 OnRows = Callable[[str, int], None]
 """Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
 
@@ -75,13 +78,18 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         pictures = picture_paths(studies)
         with writing_folder(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
             _write_pictures(register, pictures, paths)
-            made = [_write(connection, chosen, formats[chosen.path], paths, on_rows, request) for chosen in plan.files]
+            made = [
+                written
+                for some in _read_together(connection, plan)
+                for written in _in_step(
+                    [_write(connection, chosen, formats[chosen.path], paths, on_rows, request) for chosen in some]
+                )
+            ]
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
         users = tuple(count_simulated(connection, request.study)) if plan.origin == Origin.BOT else ()
         dataset = dataset_info_in(connection, request.study)
         period = period_of(connection, request.study, plan)
-    uses = model_uses(database, request.study) if plan.origin != Origin.IMPORT else ()
     exported = ExportManifest(
         study=request.study,
         schema=plan.schema,
@@ -96,7 +104,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         safe=request.safe,
         selected=plan.selected,
         users=users,
-        uses=_shown_in(made, uses),
+        uses=_uses(database, plan),
         dataset=dataset,
         pictures=bool(pictures),
         period=period,
@@ -109,11 +117,14 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
     return exported
 
 
-def _shown_in(made: Sequence[tuple[ExportedFile, object]], uses: Sequence[ModelTask]) -> tuple[ModelTask, ...]:
+def _uses(database: Database, plan: ExportPlan) -> tuple[ModelTask, ...]:
     """The uses of models whose results the files have."""
-    tables_ = [file.table for file, _ in made]
-    tasks = {("annotation", name) for table in tables_ for name in table.annotated}
-    alone = any(table.of_alone for table in tables_)
+    released = [chosen.table for chosen in plan.files]
+    tasks = {("annotation", name) for table in released for name in table.annotated}
+    alone = any(table.of_alone for table in released)
+    if plan.origin == Origin.IMPORT or not (tasks or alone):
+        return ()
+    uses = model_uses(database, plan.files[0].study)
     return tuple(use for use in uses if (use.kind, use.task) in tasks or (use.kind == "alone" and alone))
 
 
@@ -135,6 +146,28 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
         return sum(map(len, _written(connection, chosen, out, request, _screening(chosen, request))))
 
 
+def _read_together(connection: Connection, plan: ExportPlan) -> Iterator[Sequence[FileRows]]:
+    """The files of a plan: those that are made of sessions together, the others one by one."""
+    if sessions := [chosen for chosen in plan.files if isinstance(chosen, SessionRows)]:
+        yield sharing(connection, sessions)
+    yield from ([chosen] for chosen in plan.files if not isinstance(chosen, SessionRows))
+
+
+def _in_step(writings: Sequence[Generator[None, None, Written]]) -> list[Written]:
+    """Let several files be written batch by batch in turn; returns what each has come to."""
+    found: dict[int, Written] = {}
+    with ExitStack() as stack:
+        left = {number: stack.enter_context(closing(one)) for number, one in enumerate(writings)}
+        while left:
+            for number, one in [*left.items()]:
+                try:
+                    next(one)
+                except StopIteration as end:
+                    found[number] = end.value
+                    del left[number]
+    return [found[number] for number in range(len(writings))]
+
+
 def _write(
     connection: Connection,
     chosen: FileRows,
@@ -142,20 +175,21 @@ def _write(
     paths: Mapping[str, Path],
     on_rows: OnRows,
     request: ExportRequest,
-) -> tuple[ExportedFile, Sequence[PersonalDataMatch]]:
-    """Write a file and its copies to their temporary paths; returns it and the personal data found in it. The rows of
-    the first copy are those just written, unless the file spells them in its own way."""
+) -> Generator[None, None, Written]:
+    """Write a file and its copies to their temporary paths, and stop after each batch; returns the file and the
+    personal data found in it. The copies are of the rows just written, unless the file spells them in its own way."""
     name, seen, screening = chosen.path, CsvCells(chosen.columns), _screening(chosen, request)
-    together = bool(formats) and not chosen.is_spelled(connection)
+    apart = bool(formats) and chosen.is_spelled(connection)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
-        rows = _written(
-            connection, chosen, hashed, request, screening, partial(on_rows, name), typed=together, seen=seen
-        )
-        first = [_copy(chosen, formats[0], paths, rows)] if together else []
-        deque(rows, maxlen=0)
-    rest = formats[len(first) :]
-    others = (_copy(chosen, format_, paths, _screened_values(connection, chosen, request)) for format_ in rest)
+        typed = bool(formats) and not apart
+        told = partial(on_rows, name)
+        rows = _written(connection, chosen, hashed, request, screening, told, typed=typed, seen=seen)
+        for _ in rows if apart else _copied(chosen, formats, paths, rows):
+            yield
+    if apart:
+        values = _values(connection, chosen, request, _screening(chosen, request), as_spelled=False)
+        deque(_copied(chosen, formats, paths, values), maxlen=0)
     written = ExportedFile(
         table=chosen.table,
         path=name,
@@ -167,7 +201,7 @@ def _write(
         as_floats=seen.as_floats,
         as_texts=seen.as_texts,
         empty=seen.empty,
-        copies=(*first, *others),
+        copies=tuple(_copy(copy_path(name, format_), format_, paths) for format_ in formats),
     )
     return written, screening.found if screening else ()
 
@@ -176,9 +210,18 @@ def _screening(chosen: FileRows, request: ExportRequest) -> Screening | None:
     return Screening(request.screen, chosen.path, chosen.columns) if request.screen else None
 
 
-def _screened_values(connection: Connection, chosen: FileRows, request: ExportRequest) -> Iterator[Rows]:
-    found, screening = chosen.stream(connection, texts=False, as_spelled=False), _screening(chosen, request)
-    rows = round_down(found, chosen.columns, dict(request.rounded))
+def _values(
+    connection: Connection,
+    chosen: FileRows,
+    request: ExportRequest,
+    screening: Screening | None,
+    *,
+    texts: bool = False,
+    as_spelled: bool = True,
+) -> Iterator[Rows]:
+    """The rows of a file, rounded and screened as the request says."""
+    rows = chosen.stream(connection, texts=texts, as_spelled=as_spelled)
+    rows = round_down(rows, chosen.columns, dict(request.rounded)) if request.rounded else rows
     return screening.rows(rows) if screening else rows
 
 
@@ -190,11 +233,18 @@ def formats_of(chosen: FileRows, plan: ExportPlan, request: ExportRequest) -> li
     return [*formats, LINES] if mixed and not {PARQUET, LINES}.intersection(formats) else formats
 
 
-def _copy(chosen: FileRows, format_: str, paths: Mapping[str, Path], rows: Iterator[Rows]) -> FileCopy:
-    """Write rows with their values in another format to the copy's temporary path."""
-    path = copy_path(chosen.path, format_)
-    create(paths[path]).close()
-    write_copy(format_, paths[path], chosen.columns, rows)
+def _copied(
+    chosen: FileRows, formats: Sequence[str], paths: Mapping[str, Path], rows: Iterator[Rows]
+) -> Iterator[Rows]:
+    """The rows, which are written to the copies' temporary paths on the way."""
+    for format_ in formats:
+        path = paths[copy_path(chosen.path, format_)]
+        create(path).close()
+        rows = copying(format_, path, chosen.columns, rows)
+    return rows
+
+
+def _copy(path: str, format_: str, paths: Mapping[str, Path]) -> FileCopy:
     return FileCopy(format_, path, paths[path].stat().st_size, sha256_of(paths[path]))
 
 
@@ -220,8 +270,7 @@ def _written(
         writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
         count = 0
         on_rows(count)
-        found = round_down(chosen.stream(connection, texts=texts), chosen.columns, dict(request.rounded))
-        for rows in screening.rows(found) if screening else found:
+        for rows in _values(connection, chosen, request, screening, texts=texts):
             if seen is not None:
                 seen.see(rows)
             writer.rows(_escaped(rows, chosen.columns) if escaping else rows)

@@ -7,17 +7,25 @@ data left and so no row.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import tee
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 
 from experiments.events import Event
 from experiments.session.engine import fold
+from experiments.views.integrity import written
 from storage import tables
 from storage.datasets.exports.disclosure import rounded_cell
-from storage.datasets.integrity import SessionEvidence, session_evidence, thresholds_in_force
+from storage.datasets.integrity import (
+    SessionEvidence,
+    SessionWriting,
+    evidence_among,
+    replies_alone,
+    thresholds_in_force,
+)
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.datasets.writers import FORMULA_STARTS, Rows
@@ -46,6 +54,8 @@ class SessionRows:
     texts: bool = False
     without: tuple[str, ...] = ()
     rounded: Mapping[str, int] = field(default_factory=dict)
+    shared: Iterable[TidySession] | None = None
+    """The sessions, where the tables read them together."""
     _formulas: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -67,11 +77,11 @@ class SessionRows:
     def stream(
         self, connection: Connection, *, texts: bool, most: int | None = None, as_spelled: bool = True
     ) -> Iterator[Rows]:
-        """Yield all rows or the first ones, in a batch for each session that has some."""
+        """Yield all rows or the first ones, in a batch for each session."""
         names, left = [column.name for column in self.columns], most
         open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
         self._formulas.clear()
-        for record in self.records(connection):
+        for record in self.records(connection, self.table.name) if self.shared is None else self.shared:
             made = self._disclosed(rows(self.table.name, record, self.layout))
             found = [tuple(one.get(name) for name in names) for one in made][:left]
             self._formulas.update(
@@ -81,8 +91,7 @@ class SessionRows:
                 if type(cell := row[n]) is str and cell[:1] in FORMULA_STARTS
             )
             left = None if left is None else left - len(found)
-            if found:
-                yield found
+            yield found
             if left == 0:
                 return
 
@@ -99,15 +108,15 @@ class SessionRows:
             elif column not in self.without:
                 yield one
 
-    def records(self, connection: Connection) -> Iterator[TidySession]:
-        """The sessions in the order of arrival, with what the table needs of them."""
+    def records(self, connection: Connection, *names: str) -> Iterator[TidySession]:
+        """The sessions in the order of arrival, with what the tables of these names need of them."""
         studies = {one.hash: one for one in self.layout.studies}
-        evidence = self._evidence(connection) if self.table.name == "integrity" else {}
+        evidence = self._evidence(connection) if "integrity" in names else {}
         for page in self._pages(connection):
             streams = [found.stream for found in page]
             events = _by_stream(connection, _events(streams))
-            records = _by_stream(connection, _of(tables.telemetry, streams)) if self.table.name == "timings" else {}
-            attempts = _by_stream(connection, attempts_of(streams)) if self.table.name == "model_calls" else {}
+            records = _by_stream(connection, _of(tables.telemetry, streams)) if "timings" in names else {}
+            attempts = _by_stream(connection, attempts_of(streams)) if "model_calls" in names else {}
             for found in page:
                 state = fold(_event(*row) for row in events.get(found.stream, ()))
                 if state.seq and state.outcome != "withdrawn":
@@ -119,8 +128,8 @@ class SessionRows:
     def _evidence(self, connection: Connection) -> Mapping[int, SessionEvidence]:
         """The evidence of all sessions of the origin, by number: copies are also in sessions that are left out."""
         database = connection.engine
-        thresholds = thresholds_in_force(database, self.study)
-        return session_evidence(database, self.study, (self.origin,), thresholds)
+        writings = map(_writing, replace(self, passes=None).records(connection, "timings"))
+        return evidence_among(writings, replies_alone(database, self.study), thresholds_in_force(database, self.study))
 
     def _pages(self, connection: Connection) -> Iterator[Sequence[Found]]:
         query = select(_session.hash, _session.ordinal, *_seat).join(tables.seats, _seat.stream == _session.stream)
@@ -133,6 +142,17 @@ class SessionRows:
         ).all():
             yield page
             last = page[-1].ordinal
+
+
+def sharing(connection: Connection, files: Sequence[SessionRows]) -> list[SessionRows]:
+    """The tables of one export, which read each session once, together, if they are streamed in step."""
+    records = files[0].records(connection, *(one.table.name for one in files))
+    return [replace(one, shared=each) for one, each in zip(files, tee(records, len(files)), strict=True)]
+
+
+def _writing(record: TidySession) -> SessionWriting:
+    session = written(record.study, record.state, record.seat["ordinal"], record.telemetry)
+    return SessionWriting(session, record.state.seed)
 
 
 def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Found]]:

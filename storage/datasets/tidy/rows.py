@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -38,7 +39,7 @@ BETWEEN = "; "
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TidySession:
     """What is stored of a session: its study, its state, and its row in `seat`.
 
@@ -53,24 +54,33 @@ class TidySession:
     attempts: Sequence[Mapping[str, Any]] = ()
     evidence: SessionEvidence | None = None
 
+    @cached_property
+    def places(self) -> _Places:
+        return _Places(self.study, self.state)
+
 
 def rows(table: str, record: TidySession, layout: Layout) -> Iterator[Values]:
     """The rows of a session in a table, in order."""
     seed = record.state.seed
     keys = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
-    found = _WHOLE[table](record, layout) if table in _WHOLE else _BY_EVENT[table](record, _Places(record))
+    found = _WHOLE[table](record, layout) if table in _WHOLE else _BY_EVENT[table](record, record.places)
     for values in found:
         yield {**keys, **values}
 
 
 class _Places:
-    """The places that a session has reached, and the columns that say where they are; each is made once."""
+    """The places that a session has reached, the columns that say where they are, and the answers there; each is made
+    once."""
 
-    def __init__(self, record: TidySession) -> None:
-        self.steps = tuple(place for place in visited(record.study, record.state) if isinstance(place.node, Step))
+    def __init__(self, study: Study, state: State) -> None:
+        self.steps = tuple(place for place in visited(study, state) if isinstance(place.node, Step))
         self._by_path = {place.path: place for place in self.steps}
-        self._positions = {unit.prefix: unit.position for unit in problem_turns(record.study, record.state)}
+        self._positions = {unit.prefix: unit.position for unit in problem_turns(study, state)}
         self._found: dict[str, Values] = {}
+
+    @cached_property
+    def answers(self) -> tuple[tuple[Location, Event, AnswerView], ...]:
+        return tuple(_given_answers(self.steps))
 
     def columns(self, path: str) -> Values:
         if path not in self._found:
@@ -117,7 +127,7 @@ def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
 
 
 def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
-    for place, event, view in _given_answers(places.steps):
+    for place, event, view in places.answers:
         if view.name not in _ratings(place, event):
             asked = {"question": view.name, "wording": view.question or None}
             correct = None if view.correct is None else int(view.correct)
@@ -143,7 +153,7 @@ def _scores(record: TidySession, places: _Places) -> Iterator[Values]:
 
 
 def _answers_rated(record: TidySession, places: _Places) -> Iterator[Values]:
-    for place, event, view in _given_answers(places.steps):
+    for place, event, view in places.answers:
         about = _ratings(place, event).get(view.name)
         if about is not None:
             yield {
