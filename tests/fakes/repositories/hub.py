@@ -1,4 +1,4 @@
-"""The Hugging Face Hub, as far as huggingface_hub uses it for a dataset: repositories, commits, Git LFS, downloads.
+"""The Hugging Face Hub, as far as its client uses it for a dataset or a file: repositories, commits, LFS, downloads.
 
 Sources: https://huggingface.co/docs/hub/api, the client's own requests, and
 https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md for large files.
@@ -61,8 +61,8 @@ class HubFake(RepositoryFake):
             ("POST", r"/datasets/(?P<id>[\w.-]+/[\w.-]+)\.git/info/lfs/objects/batch", self._batch),
             ("PUT", r"/lfs/(?P<oid>[0-9a-f]{64})", self._store),
             ("POST", r"/lfs/(?P<oid>[0-9a-f]{64})/verify", self._verify),
-            ("HEAD", r"/datasets/(?P<id>[\w.-]+/[\w.-]+)/resolve/[^/]+/(?P<path>.+)", self._resolve),
-            ("GET", r"/datasets/(?P<id>[\w.-]+/[\w.-]+)/resolve/[^/]+/(?P<path>.+)", self._resolve),
+            ("HEAD", r"(?:/datasets)?/(?P<id>[\w.-]+/[\w.-]+)/resolve/[^/]+/(?P<path>.+)", self._resolve),
+            ("GET", r"(?:/datasets)?/(?P<id>[\w.-]+/[\w.-]+)/resolve/[^/]+/(?P<path>.+)", self._resolve),
         ]
 
     def refusal(self, status: int, message: str) -> Answer:

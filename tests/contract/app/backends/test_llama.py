@@ -15,6 +15,8 @@ from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
 import pytest
+from huggingface_hub import constants
+from pydantic import SecretStr
 
 from app.backends import llama, registry
 from app.backends.base import PromptMessage, Request, StreamEnd, TextDelta
@@ -25,6 +27,8 @@ from app.config.settings import Settings
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
 from tests.conftest import IN_CI
 from tests.fakes.asking import PATIENT, collect, said
+from tests.fakes.repositories.hub import HubFake, Repository
+from tests.fakes.repositories.server import serve
 
 SETTINGS = Settings(llama_context=1024, llama_slots=2, llama_threads=1, connect_timeout_s=30, _env_file=None)
 HELLO = Request("smollm2", (PromptMessage("user", "Say hello."),), temperature=0, max_tokens=12)
@@ -81,11 +85,11 @@ def answered(loop, backend) -> str:
 
 
 def test_a_reply_comes_in_pieces_with_its_tokens_and_no_path(loop, backend):
-    deltas = loop.run(collect(backend, replace(HELLO, max_tokens=60)))
+    deltas = loop.run(collect(backend, replace(HELLO, max_tokens=30)))
     assert len(deltas) > 2
     assert [type(delta) for delta in deltas] == [TextDelta] * (len(deltas) - 1) + [StreamEnd]
     assert deltas[-1].finish_reason in ("stop", "length")
-    assert 0 < deltas[-1].completion_tokens <= 60
+    assert 0 < deltas[-1].completion_tokens <= 30
     assert deltas[-1].model == "SmolLM2-135M-Instruct.Q4_1"
 
 
@@ -176,6 +180,23 @@ def test_a_model_that_is_none_is_denied(loop, backend, model, reason, tmp_path, 
     with pytest.raises(BackendDenied) as denied:
         loop.run(collect(backend, replace(HELLO, model=model)))
     assert denied.value.reason == reason
+
+
+def test_a_file_of_the_hub_is_downloaded_once(loop, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", tmp_path)
+    fake = HubFake()
+    fake.repositories["lab/tiny"] = Repository("lab/tiny", False, {"m.gguf": b"GGUF"})
+    with serve(fake) as hub:
+        settings = SETTINGS.model_copy(update={"huggingface_url": hub.url, "huggingface_token": SecretStr(hub.token)})
+        with pytest.raises(BackendDenied):
+            llama.find_file("hf://lab/tiny/m.gguf", settings, download=False)
+        with pytest.raises(BackendDenied):
+            llama.find_file("hf://lab/tiny/other.gguf", settings, download=True)
+        backend = Llama(settings, asyncio.sleep)
+        backend.prepare("hf://lab/tiny/m.gguf")
+        asked = len(hub.requests)
+        assert llama.find_file("hf://lab/tiny/m.gguf", settings, download=True).read_bytes() == b"GGUF"
+        assert len(hub.requests) == asked > 0
 
 
 def test_the_demo_knows_where_the_model_runs_and_why_it_does_not(loop, monkeypatch):
