@@ -125,23 +125,23 @@ def rated_reply(scale: str, facts: Sequence[Event], reply: Event) -> RatingSubje
     return RatingSubject(scale, reply.path, turn_of(facts, reply), slot, model)
 
 
-def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
+def prompt(location: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
     """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`; left out
     if empty), and the conversation so far. Of the study's pictures the model reads the alternative texts."""
-    system = _system(place, model)
+    system = _system(location, model)
     if problem_in_prompt:
-        options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
-        about = f"The problem being worked on:\n\n{place.problem.text}\n\n{options}"
-        system = f"{system}\n\n{described(about, place.study.pictures)}".strip()
+        options = "\n".join(f"{option.key}. {option.text}" for option in location.problem.options)
+        about = f"The problem being worked on:\n\n{location.problem.text}\n\n{options}"
+        system = f"{system}\n\n{described(about, location.study.pictures)}".strip()
     start = [{"role": "system", "text": system}] if system else []
     return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in said]
 
 
-def _system(place: Location, model: str) -> str:
+def _system(location: Location, model: str) -> str:
     """The model's system prompt at this location. Validation ensures that there is one for each value."""
-    system = place.study.model(model).system
-    filled = place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
-    return described(filled, place.study.pictures)
+    system = location.study.model(model).system
+    filled = location.fill(system if isinstance(system, str) else system.pick[str(location.look_up(system.by))])
+    return described(filled, location.study.pictures)
 
 
 def read_message(value: Any, max_chars: int) -> str:
@@ -180,7 +180,7 @@ def spent(state: State) -> float:
     return sum((float(event.data.get("cost", 0.0)) for event in state.events if event.by == "model"), 0.0)
 
 
-def messages_left(place: Location, of: int) -> int:
+def messages_left(location: Location, of: int) -> int:
     """How many of the remaining `of` messages can be sent: all, or none once the session's `cost_limit` is reached."""
-    limit = place.study.file.cost_limit
-    return 0 if limit is not None and spent(place.state) >= limit else of
+    limit = location.study.file.cost_limit
+    return 0 if limit is not None and spent(location.state) >= limit else of

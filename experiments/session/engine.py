@@ -236,11 +236,11 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
     return place.node.decide(place, action)
 
 
-def _in_time(place: Location, action: Action) -> bool:
+def _in_time(location: Location, action: Action) -> bool:
     """Whether a `stop` from an older screen is accepted: if only models have added events to the step since then."""
-    if action.kind != "stop" or action.seen is None or action.seen > place.state.changed:
+    if action.kind != "stop" or action.seen is None or action.seen > location.state.changed:
         return False
-    return all(event.by == "model" for event in place.facts if event.seq > action.seen)
+    return all(event.by == "model" for event in location.facts if event.seq > action.seen)
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:

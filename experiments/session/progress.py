@@ -22,32 +22,32 @@ PROGRESS = "progress"
 LASTING[PROGRESS] = STEPS
 
 
-def progress(study: Study, state: State, place: Location | None) -> ProgressView:
+def progress(study: Study, state: State, location: Location | None) -> ProgressView:
     """The progress at a location; None means that all steps are done. Cached per location, because each message of a
     conversation shows it again."""
-    if place is None:
+    if location is None:
         return ProgressView("", 1.0)
     known: tuple[str, ProgressView] | None = state.memo.get((PROGRESS, study.hash))
-    if known is None or known[0] != place.path:
-        known = state.memo[PROGRESS, study.hash] = (place.path, _progress(study, state, place))
+    if known is None or known[0] != location.path:
+        known = state.memo[PROGRESS, study.hash] = (location.path, _progress(study, state, location))
     return known[1]
 
 
-def _progress(study: Study, state: State, place: Location) -> ProgressView:
+def _progress(study: Study, state: State, location: Location) -> ProgressView:
     behind = visited_path(study, state).behind
     total = max(behind + 1, round(_steps(study, state)))
-    return ProgressView(_words(place), min(1.0, behind / max(1, total - 1)))
+    return ProgressView(_words(location), min(1.0, behind / max(1, total - 1)))
 
 
-def _words(place: Location) -> str:
-    phases, turns = place.scope.phases, place.scope.turns
-    words = _capital(place.translate(phases[-1][0].phase)) if phases else ""
+def _words(location: Location) -> str:
+    phases, turns = location.scope.phases, location.scope.turns
+    words = _capital(location.translate(phases[-1][0].phase)) if phases else ""
     for depth, turn in enumerate(turns):
         parent = turns[depth - 1].prefix if depth else (f"{phases[-1][1]}/" if phases else "")
-        loops = _beside(place, turn.node)
-        number, total = _count(place, turn, parent, loops)
+        loops = _beside(location, turn.node)
+        number, total = _count(location, turn, parent, loops)
         if total > 1 or len(turns) == 1:
-            noun = place.translate(noun_of(loops[0]))
+            noun = location.translate(noun_of(loops[0]))
             count = lazy(
                 "{what} {number} of {total}", what=noun if words else _capital(noun), number=number, total=total
             )
@@ -63,11 +63,11 @@ def noun_of(node: Loop) -> str:
     return node.each.replace("_", " ").replace("-", " ")
 
 
-def _beside(place: Location, node: Loop) -> list[Loop]:
+def _beside(location: Location, node: Loop) -> list[Loop]:
     """A loop and those of its sibling loops that are counted as one with it. The first gives the noun."""
-    flows: list[Sequence[Node]] = [place.study.flow]
-    flows += [phase.flow for phase, _ in place.scope.phases]
-    flows += [turn.node.flow for turn in place.scope.turns]
+    flows: list[Sequence[Node]] = [location.study.flow]
+    flows += [phase.flow for phase, _ in location.scope.phases]
+    flows += [turn.node.flow for turn in location.scope.turns]
     flow = next((flow for flow in flows if any(child is node for child in flow)), (node,))
     return [other for other in flow if isinstance(other, Loop) and _look_alike(other, node)]
 
@@ -78,11 +78,11 @@ def _look_alike(one: Loop, other: Loop) -> bool:
     return one.each == other.each or list(map(type, one.flow)) == list(map(type, other.flow))
 
 
-def _count(place: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) -> tuple[int, int]:
+def _count(location: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) -> tuple[int, int]:
     """The number of this turn among all turns of the sibling loops, from 1, and the number of all."""
     number, total, passed = turn.index + 1, 0, False
     for other in loops:
-        draw = place.state.draws.get(prefix + other.id)
+        draw = location.state.draws.get(prefix + other.id)
         size = len(draw.items) if draw else (other.take or other.up_to or 1)
         passed = passed or other is turn.node
         number += 0 if passed else size

@@ -18,58 +18,58 @@ from experiments.study.schema import Loop
 from problems.problem import Problem
 
 
-def draw_fact(place: Location, taken: Mapping[str, int]) -> dict[str, Any]:
+def draw_fact(location: Location, taken: Mapping[str, int]) -> dict[str, Any]:
     """The data of the event `drawn` for the undrawn loop at this location. Raises StudyError if the pool is too small.
 
     `taken` is how often each problem was drawn by all participants; only loops with a target read it.
     """
-    node = place.node
+    node = location.node
     assert isinstance(node, Loop)  # noqa: S101
-    wanted = {tag: place.fill(value) for tag, value in node.where.items()}
-    chosen, seen = _items(place, node, wanted, taken)
+    wanted = {tag: location.fill(value) for tag, value in node.where.items()}
+    chosen, seen = _items(location, node, wanted, taken)
     wish = node.take or 1
     if len(chosen) < wish:
         words = f"needs {wish} of {node.of} where {wanted or 'anything'}; {len(chosen)} are left"
-        raise StudyError(place.study.name, [ValidationIssue(place.path, words)])
+        raise StudyError(location.study.name, [ValidationIssue(location.path, words)])
     items: list[dict[str, str]] = [{node.each: item} for item in chosen]
     for name, companions in node.vary.items():
-        order: Sequence[str] = shuffled(companions, place.state.seed, f"{place.path}:{name}")
+        order: Sequence[str] = shuffled(companions, location.state.seed, f"{location.path}:{name}")
         if node.vary_order == LATIN:
-            order = apply_order(companions, place.state.factors[of_companions(node, name)])
+            order = apply_order(companions, location.state.factors[of_companions(node, name)])
         for number, item in enumerate(items):
             item[name] = order[number % len(order)]
     return {"of": node.of, "items": items, **({"taken": seen} if node.target else {})}
 
 
 def _items(
-    place: Location, node: Loop, wanted: Mapping[str, str], taken: Mapping[str, int]
+    location: Location, node: Loop, wanted: Mapping[str, str], taken: Mapping[str, int]
 ) -> tuple[list[str], dict[str, int]]:
     """The drawn items, and the counts of the problems that could have been drawn, without counts of 0."""
-    seed, used = place.state.seed, _used(place, node.of)
+    seed, used = location.state.seed, _used(location, node.of)
     if not node.of:
         return [str(number + 1) for number in range(node.take or 1)], {}
-    pool = place.study.pools[node.pool]
+    pool = location.study.pools[node.pool]
     if node.tag is not None:
         values = [value for value in values_of(pool, node.tag, wanted) if value not in used]
-        return _in_order(place, node, _chosen(values, node, seed, place.path)), {}
+        return _in_order(location, node, _chosen(values, node, seed, location.path)), {}
     fitting = [item for item in matching(pool, wanted) if item.id not in used]
     if node.target:
         seen = {item.id: taken[item.id] for item in fitting if taken.get(item.id)}
-        return _fewest(fitting, node, seed, place.path, taken), seen
-    return _in_order(place, node, _spread(fitting, node, seed, place.path)), {}
+        return _fewest(fitting, node, seed, location.path, taken), seen
+    return _in_order(location, node, _spread(fitting, node, seed, location.path)), {}
 
 
-def _in_order(place: Location, node: Loop, chosen: Sequence[str]) -> list[str]:
+def _in_order(location: Location, node: Loop, chosen: Sequence[str]) -> list[str]:
     """The chosen items; in the order of the participant's row if the loop uses a Latin square."""
     if node.order != LATIN:
         return list(chosen)
-    pool = place.study.pools[node.pool]
+    pool = location.study.pools[node.pool]
     names = values_of(pool, node.tag, {}) if node.tag else [item.id for item in pool]
-    return apply_order(sorted(chosen, key=names.index), place.state.factors[of_items(node)])
+    return apply_order(sorted(chosen, key=names.index), location.state.factors[of_items(node)])
 
 
-def _used(place: Location, of: str) -> set[str]:
-    draws = [draw for draw in place.state.draws.values() if draw.of == of]
+def _used(location: Location, of: str) -> set[str]:
+    draws = [draw for draw in location.state.draws.values() if draw.of == of]
     return {value for draw in draws for item in draw.items for value in list(item.values())[:1]}
 
 

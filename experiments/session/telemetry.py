@@ -167,10 +167,10 @@ def storable_records(study: Study, state: State, sent: Sequence[TelemetryRecord]
     return tuple(record for record in sent if _is_known(record, places.get(record.path)))
 
 
-def _is_known(record: TelemetryRecord, place: Location | None) -> bool:
-    if place is None or not isinstance(place.node, Step):
+def _is_known(record: TelemetryRecord, location: Location | None) -> bool:
+    if location is None or not isinstance(location.node, Step):
         return False
-    names = {box.name for box in place.node.boxes(place.node.fields(place))} if record.boxes else set()
+    names = {box.name for box in location.node.boxes(location.node.fields(location))} if record.boxes else set()
     return names.issuperset(record.boxes)
 
 

@@ -63,40 +63,40 @@ def _dues(study: Study, state: State) -> Iterator[Deadline]:
         yield Deadline("step", shown_us(place) + _us(limit.after_s) * (1 + more))
 
 
-def timing(place: Location, step: Step) -> Timing:
+def timing(location: Location, step: Step) -> Timing:
     """The times of a step's screen: when it may be left, and the earlier of the step's and the session's deadlines.
     The inactivity deadline is not shown."""
-    opens = shown_us(place) + _us(step.min_time_s) if step.min_time_s else None
-    first = next((due for due in deadlines(place.study, place.state) if due.kind != "away"), None)
+    opens = shown_us(location) + _us(step.min_time_s) if step.min_time_s else None
+    first = next((due for due in deadlines(location.study, location.state) if due.kind != "away"), None)
     if first is None:
         return Timing(opens)
     limit = step.time_limit if first.kind == "step" else None
-    warn_before_s = limit.warn_before_s if limit else place.study.file.session_limits.warn_before_s
-    return Timing(opens, first.at_us - _us(warn_before_s), first.at_us, bool(limit) and can_extend(place))
+    warn_before_s = limit.warn_before_s if limit else location.study.file.session_limits.warn_before_s
+    return Timing(opens, first.at_us - _us(warn_before_s), first.at_us, bool(limit) and can_extend(location))
 
 
-def shown_us(place: Location) -> int:
+def shown_us(location: Location) -> int:
     """When the screen at this location was first shown, in microseconds UTC."""
-    return next((event.at_us for event in _before(place)), 0)
+    return next((event.at_us for event in _before(location)), 0)
 
 
-def _before(place: Location) -> Iterator[Event]:
+def _before(location: Location) -> Iterator[Event]:
     """The events before the screen at this location was first shown, latest first."""
-    first = place.facts[0].seq if place.facts else place.state.seq + 1
-    return (event for event in reversed(place.state.events) if event.seq < first and event.kind not in NOTES)
+    first = location.facts[0].seq if location.facts else location.state.seq + 1
+    return (event for event in reversed(location.state.events) if event.seq < first and event.kind not in NOTES)
 
 
-def can_extend(place: Location) -> bool:
-    limit = _limit(place)
-    return limit is not None and sum(event.kind == "extended" for event in place.facts) < limit.extensions
+def can_extend(location: Location) -> bool:
+    limit = _limit(location)
+    return limit is not None and sum(event.kind == "extended" for event in location.facts) < limit.extensions
 
 
-def check_minimum_time(place: Location, action: Action) -> None:
+def check_minimum_time(location: Location, action: Action) -> None:
     """Raise Refused if the action leaves the screen before its minimum time has passed."""
-    min_time_s = place.node.min_time_s if isinstance(place.node, Step) else 0
+    min_time_s = location.node.min_time_s if isinstance(location.node, Step) else 0
     if not min_time_s or action.kind not in LEAVING_ACTIONS:
         return
-    left_us = shown_us(place) + _us(min_time_s) - action.at_us
+    left_us = shown_us(location) + _us(min_time_s) - action.at_us
     if left_us > 0:
         raise Refused("too_early", lazy(HURRIED, seconds=-(-left_us // SECOND_US)))
 
@@ -127,12 +127,12 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     return (Fact("finished", {"outcome": "timed_out", "why": why, **unsent}),)
 
 
-def _has_reply_in_progress(place: Location) -> bool:
-    return isinstance(place.node, Step) and any(job.kind == "reply" for job in place.node.pending_tasks(place))
+def _has_reply_in_progress(location: Location) -> bool:
+    return isinstance(location.node, Step) and any(job.kind == "reply" for job in location.node.pending_tasks(location))
 
 
-def _stopped_us(place: Location) -> int:
-    return next((event.at_us for event in reversed(place.facts) if event.kind == "stopped"), 0)
+def _stopped_us(location: Location) -> int:
+    return next((event.at_us for event in reversed(location.facts) if event.kind == "stopped"), 0)
 
 
 def stopped_by_clock(facts: Sequence[Event]) -> bool:
@@ -165,8 +165,8 @@ def has_content(typed: Mapping[str, Any]) -> bool:
     return any(value not in (None, "", []) for value in typed.values())
 
 
-def notice_of_expiry(place: Location) -> tuple[NoticeBlock, ...]:
-    last = next((event for event in _before(place) if event.kind not in ("drawn", "assigned")), None)
+def notice_of_expiry(location: Location) -> tuple[NoticeBlock, ...]:
+    last = next((event for event in _before(location) if event.kind not in ("drawn", "assigned")), None)
     if last is None or last.kind != "expired":
         return ()
     return (NoticeBlock(lazy(TIME_UP_UNSENT if has_content(last.data["typed"]) else TIME_UP)),)
@@ -182,8 +182,8 @@ def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Deadli
     return None
 
 
-def _limit(place: Location | None) -> TimeLimit | None:
-    return place.node.time_limit if place is not None and isinstance(place.node, Step) else None
+def _limit(location: Location | None) -> TimeLimit | None:
+    return location.node.time_limit if location is not None and isinstance(location.node, Step) else None
 
 
 def _us(seconds: float) -> int:

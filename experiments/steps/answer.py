@@ -37,21 +37,21 @@ class AnswerStep(AnsweringStep):
     def questions_asked(self) -> tuple[Field, ...]:
         return self.answer_asked()
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
-        return self.answer_fields(place)
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        return self.answer_fields(location)
 
-    def panel(self, place: Location) -> Panel:
-        advice = (self._recommendation(place),) if self.advice else ()
-        problem = ProblemBlock(place.problem.text, copying=self.copying)
-        blocks = (TextBlock(place.fill_markdown(self.text)), problem, *advice)
-        return Panel(self.title, blocks, self.fields(place), button=self.button)
+    def panel(self, location: Location) -> Panel:
+        advice = (self._recommendation(location),) if self.advice else ()
+        problem = ProblemBlock(location.problem.text, copying=self.copying)
+        blocks = (TextBlock(location.fill_markdown(self.text)), problem, *advice)
+        return Panel(self.title, blocks, self.fields(location), button=self.button)
 
-    def _recommendation(self, place: Location) -> TextBlock:
-        problem, advised = place.problem, self._advised(place.problem)
+    def _recommendation(self, location: Location) -> TextBlock:
+        problem, advised = location.problem, self._advised(location.problem)
         written = problem.tags.get(self.advice, "").strip()
         shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == advised), written)
         unit = self.number.field(problem).unit if self.number else ""
-        return TextBlock(f"**{place.fill_markdown(self.advice_label)}:** {shown} {unit}".rstrip())
+        return TextBlock(f"**{location.fill_markdown(self.advice_label)}:** {shown} {unit}".rstrip())
 
     def _advised(self, problem: Problem) -> str | float | None:
         """The option's key or the number that is recommended; None if the problem's tag has neither."""
@@ -60,9 +60,9 @@ class AnswerStep(AnsweringStep):
             return number_of(said)
         return next((one.key for one in problem.options if said and said in (one.key, one.text, one.plain)), None)
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        (given,) = super().decide(place, action)
-        return (Fact(given.kind, {**given.data, ADVICE: self._advised(place.problem)}),) if self.advice else (given,)
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        (given,) = super().decide(location, action)
+        return (Fact(given.kind, {**given.data, ADVICE: self._advised(location.problem)}),) if self.advice else (given,)
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:
         yield from super().problem_faults(problem)

@@ -109,26 +109,26 @@ class ChatStep(AnsweringStep):
         answer = self.answer_asked() if self.answer else ()
         return (*answer, *_scales(self.rate_each))
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
-        return self.answer_fields(place) if self.answer else ()
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        return self.answer_fields(location) if self.answer else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
-    def rating(self, place: Location) -> tuple[Field, ...]:
-        if not self.rate_each or _last(place.facts, "replied", "rated", "said") != "replied":
+    def rating(self, location: Location) -> tuple[Field, ...]:
+        if not self.rate_each or _last(location.facts, "replied", "rated", "said") != "replied":
             return ()
-        return self._filled_scales(place)
+        return self._filled_scales(location)
 
-    def _filled_scales(self, place: Location) -> tuple[Scale, ...]:
-        return tuple(scale.filled(place.fill_markdown) for scale in _scales(self.rate_each))
+    def _filled_scales(self, location: Location) -> tuple[Scale, ...]:
+        return tuple(scale.filled(location.fill_markdown) for scale in _scales(self.rate_each))
 
-    def _messages(self, place: Location) -> tuple[ChatMessage, ...]:
-        said = messages(place.facts)
-        given = {event.data["turn"]: event.data for event in place.facts if event.kind == "rated"}
+    def _messages(self, location: Location) -> tuple[ChatMessage, ...]:
+        said = messages(location.facts)
+        given = {event.data["turn"]: event.data for event in location.facts if event.kind == "rated"}
         if not given:
             return said
-        scales = self._filled_scales(place)
+        scales = self._filled_scales(location)
         replies = enumerate(at for at, one in enumerate(said) if one.role == "Bot")
         rated = {
             at: tuple(scale.options[str(given[turn][scale.name])] for scale in scales)
@@ -137,103 +137,103 @@ class ChatStep(AnsweringStep):
         }
         return tuple(replace(one, rated=rated.get(at, ())) for at, one in enumerate(said))
 
-    def done(self, place: Location) -> bool:
-        return any(event.kind in ("submitted", "skipped") for event in place.facts)
+    def done(self, location: Location) -> bool:
+        return any(event.kind in ("submitted", "skipped") for event in location.facts)
 
-    def panel(self, place: Location) -> Panel:
-        waits, sent, left = _waits(place.facts), _sent(place.facts), self._left(place)
+    def panel(self, location: Location) -> Panel:
+        waits, sent, left = _waits(location.facts), _sent(location.facts), self._left(location)
         chat = ChatView(
-            title=place.fill(self.assistant_label),
-            messages=self._messages(place),
+            title=location.fill(self.assistant_label),
+            messages=self._messages(location),
             remaining=left,
             max_chars=self.max_chars,
-            rating=self.rating(place),
+            rating=self.rating(location),
             waiting=waits in ("said", "retried"),
-            failed=self._no_reply(place) if waits == "failed" else "",
-            way_on=waits == "failed" and self._given_up(place),
-            refused=self._refused(place),
-            minimum=0 if self._given_up(place) else min(self.min_messages, sent + left),
-            paste=self.paste or place.study.file.paste,
+            failed=self._no_reply(location) if waits == "failed" else "",
+            way_on=waits == "failed" and self._given_up(location),
+            refused=self._refused(location),
+            minimum=0 if self._given_up(location) else min(self.min_messages, sent + left),
+            paste=self.paste or location.study.file.paste,
         )
         blocks: tuple[Block, ...] = (
-            *place.text_blocks(self.text),
-            _block(place.problem, place.study.pictures, copying=self.copying),
+            *location.text_blocks(self.text),
+            _block(location.problem, location.study.pictures, copying=self.copying),
         )
-        return Panel(self.title, blocks, self.fields(place), chat, self.button)
+        return Panel(self.title, blocks, self.fields(location), chat, self.button)
 
-    def _no_reply(self, place: Location) -> str:
-        if stopped_by_user(_last_failed(place.facts)):
+    def _no_reply(self, location: Location) -> str:
+        if stopped_by_user(_last_failed(location.facts)):
             return STOPPED
-        return UNANSWERED if self._refused(place) else place.fill(self.on_failure.text)
+        return UNANSWERED if self._refused(location) else location.fill(self.on_failure.text)
 
-    def _left(self, place: Location) -> int:
-        return messages_left(place, self.max_messages - _sent(place.facts))
+    def _left(self, location: Location) -> int:
+        return messages_left(location, self.max_messages - _sent(location.facts))
 
-    def _refused(self, place: Location) -> str:
+    def _refused(self, location: Location) -> str:
         """The last message, if it was given back and another can be sent in its place."""
-        *_, said = (None, *(event for event in place.facts if event.kind == "said"))
-        if said is None or said.seq not in returned_messages(place.facts) or not self._left(place):
+        *_, said = (None, *(event for event in location.facts if event.kind == "said"))
+        if said is None or said.seq not in returned_messages(location.facts) or not self._left(location):
             return ""
         return str(said.data["text"])
 
-    def offers(self, place: Location) -> tuple[str, ...]:
-        waits = _waits(place.facts)
+    def offers(self, location: Location) -> tuple[str, ...]:
+        waits = _waits(location.facts)
         if waits in ("said", "retried"):
-            return () if _stopped(place.facts) else ("stop",)
-        if self.rating(place):
+            return () if _stopped(location.facts) else ("stop",)
+        if self.rating(location):
             return ("rate",)
-        sent, left, given_up = _sent(place.facts), self._left(place), self._given_up(place)
+        sent, left, given_up = _sent(location.facts), self._left(location), self._given_up(location)
         leave = ("submit",) if given_up or sent >= min(self.min_messages, sent + left) else ()
         say = ("say",) if left else ()
         if waits != "failed":
             return (*say, *leave)
-        again = say if gives_back(_last_failed(place.facts)) else ("retry",)
+        again = say if gives_back(_last_failed(location.facts)) else ("retry",)
         skip = ("skip",) if self.on_failure.action == "skip" and given_up else ()
         return (*again, *skip, *leave)
 
-    def _given_up(self, place: Location) -> bool:
-        return failures_in_a_row(place.facts) > self.on_failure.after_retries
+    def _given_up(self, location: Location) -> bool:
+        return failures_in_a_row(location.facts) > self.on_failure.after_retries
 
-    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        waits = _waits(place.facts)
+    def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
+        waits = _waits(location.facts)
         if waits in ("said", "retried"):
-            name = place.fill(self.model)
-            stopped = {"stopped": True} if _stopped(place.facts) else {}
-            returned = returned_messages(place.facts)
-            held = [event for event in messages_of(place.facts) if event.seq not in returned]
-            said = prompt(place, name, held, problem_in_prompt=self.problem_in_prompt)
-            data = {"model": name, "messages": said, "problem": place.problem, **stopped}
-            return (PendingTask("reply", place.path, data),)
-        stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(place)
-        if not stops or gives_back(_last_failed(place.facts)):
+            name = location.fill(self.model)
+            stopped = {"stopped": True} if _stopped(location.facts) else {}
+            returned = returned_messages(location.facts)
+            held = [event for event in messages_of(location.facts) if event.seq not in returned]
+            said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt)
+            data = {"model": name, "messages": said, "problem": location.problem, **stopped}
+            return (PendingTask("reply", location.path, data),)
+        stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(location)
+        if not stops or gives_back(_last_failed(location.facts)):
             return ()
-        return (PendingTask("finish", place.path, {"outcome": "technical_failure"}),)
+        return (PendingTask("finish", location.path, {"outcome": "technical_failure"}),)
 
     def ends(self) -> Mapping[str, str]:
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
-    def end_page(self, place: Location) -> EndPage:
-        stopped = place.state.outcome == "technical_failure"
+    def end_page(self, location: Location) -> EndPage:
+        stopped = location.state.outcome == "technical_failure"
         return EndPage(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else EndPage()
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         match action.kind:
             case "say":
                 return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars)}),)
             case "rate":
-                values = read_or_refuse(self.rating(place), action.data)
-                return (Fact("rated", {"turn": count(place.facts, "replied") - 1, **values}),)
+                values = read_or_refuse(self.rating(location), action.data)
+                return (Fact("rated", {"turn": count(location.facts, "replied") - 1, **values}),)
             case "retry" | "stop" | "skip" as done:
                 return (Fact({"retry": "retried", "stop": "stopped", "skip": "skipped"}[done]),)
             case _:
-                return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
+                return (Fact("submitted", read_or_refuse(self.fields(location), action.data)),)
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        replies = [fact for fact in place.facts if fact.kind == "replied"]
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
+        replies = [fact for fact in location.facts if fact.kind == "replied"]
         if event.kind != "rated" or not 0 <= event.data["turn"] < len(replies):
             return {}
         reply = replies[event.data["turn"]]
-        return {name: rated_reply(name, place.facts, reply) for name in self.rate_each}
+        return {name: rated_reply(name, location.facts, reply) for name in self.rate_each}
 
     def provides(self) -> tuple[str, ...]:
         """`answer`, if the problem is answered in this step, and `answer_confidence`, if that is asked."""

@@ -103,44 +103,44 @@ class CheckStep(Step):
     def questions_asked(self) -> tuple[Field, ...]:
         return (ANSWER,) if self.ask_problem else self.questions
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
-        if self._warned(place):
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        if self._warned(location):
             return ()
         if self.ask_problem:
-            return (choice(place.problem.options),)
-        return tuple(question.filled(place.fill_markdown) for question in self.questions)
+            return (choice(location.problem.options),)
+        return tuple(question.filled(location.fill_markdown) for question in self.questions)
 
-    def panel(self, place: Location) -> Panel:
-        if self._warned(place):
-            return Panel(self.title, (NoticeBlock(place.fill_markdown(self.warning)),), button=self.button)
+    def panel(self, location: Location) -> Panel:
+        if self._warned(location):
+            return Panel(self.title, (NoticeBlock(location.fill_markdown(self.warning)),), button=self.button)
         blocks: tuple[Block, ...] = (
-            *self._again(place),
-            *place.text_blocks(self.text),
+            *self._again(location),
+            *location.text_blocks(self.text),
         )
         if self.ask_problem:
-            blocks = (*blocks, ProblemBlock(place.problem.text))
-        return Panel(self.title, blocks, self.fields(place), button=self.button)
+            blocks = (*blocks, ProblemBlock(location.problem.text))
+        return Panel(self.title, blocks, self.fields(location), button=self.button)
 
-    def _again(self, place: Location) -> tuple[NoticeBlock, ...]:
+    def _again(self, location: Location) -> tuple[NoticeBlock, ...]:
         """The notice after a missed attempt: the number of tries left, and the questions answered incorrectly."""
-        missed = _missed(place)
+        missed = _missed(location)
         if not missed:
             return ()
         wrong = missed[-1].data["wrong"]
-        texts = (" ".join(field.text.split()) for field in self.fields(place) if field.name in wrong)
+        texts = (" ".join(field.text.split()) for field in self.fields(location) if field.name in wrong)
         about = tuple(text for text in texts if text) if len(self.questions) > 1 else ()
         count = self.attempts - len(missed)
         left = lazy(ONE_LEFT) if count == 1 else lazy(MORE_LEFT, count=count)
         return (NoticeBlock(lazy(SOME_WRONG if about else ONE_WRONG, left=left), about),)
 
-    def done(self, place: Location) -> bool:
-        return super().done(place) and not self._ends_here(place)
+    def done(self, location: Location) -> bool:
+        return super().done(location) and not self._ends_here(location)
 
-    def offers(self, place: Location) -> tuple[str, ...]:
-        return () if super().done(place) else ("submit",)
+    def offers(self, location: Location) -> tuple[str, ...]:
+        return () if super().done(location) else ("submit",)
 
-    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        return (PendingTask("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
+    def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
+        return (PendingTask("finish", location.path, {"outcome": self._outcome}),) if self._ends_here(location) else ()
 
     def ends(self) -> Mapping[str, str]:
         return {self._outcome: ""} if self.policy == "screen_out" else {}
@@ -149,14 +149,14 @@ class CheckStep(Step):
     def _outcome(self) -> str:
         return "failed_attention" if self.kind == "attention" else "screened_out"
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        missed = _missed(place)
-        if self._warned(place):
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        missed = _missed(location)
+        if self._warned(location):
             return (self._ended(missed[-1].data["values"], len(missed), passed=False),)
-        values = read_or_refuse(self.fields(place), action.data)
-        wrong = self._wrong(place, values)
+        values = read_or_refuse(self.fields(location), action.data)
+        wrong = self._wrong(location, values)
         tries = len(missed) + 1
-        warns = self.policy == "warn" and self._applies(_failures(place.state.events) + 1)
+        warns = self.policy == "warn" and self._applies(_failures(location.state.events) + 1)
         if wrong and (tries < self.attempts or warns):
             return (Fact("missed", {"values": values, "wrong": wrong}),)
         return (self._ended(values, tries, passed=not wrong),)
@@ -164,38 +164,38 @@ class CheckStep(Step):
     def _ended(self, values: Data, tries: int, *, passed: bool) -> Fact:
         return Fact("submitted", {**values, "passed": passed, "tries": tries, "check": self.kind})
 
-    def _wrong(self, place: Location, values: Data) -> list[str]:
+    def _wrong(self, location: Location, values: Data) -> list[str]:
         if self.ask_problem:
-            return ["answer"] if values["answer"] != place.problem.answer else []
+            return ["answer"] if values["answer"] != location.problem.answer else []
         judged = [question for question in self.questions if question.name in self.correct_answers]
         return [one.name for one in judged if not is_correct(one, self.correct_answers[one.name], values[one.name])]
 
-    def passing(self, place: Location) -> Mapping[str, Any]:
-        if self._warned(place):
+    def passing(self, location: Location) -> Mapping[str, Any]:
+        if self._warned(location):
             return {}
         if self.ask_problem:
-            return {"answer": place.problem.answer}
+            return {"answer": location.problem.answer}
         return {
             one.name: example(one, self.correct_answers[one.name])
             for one in self.questions
             if one.name in self.correct_answers
         }
 
-    def answer_key(self, place: Location) -> Mapping[str, Any]:
-        return super().answer_key(place) if self.ask_problem else self.correct_answers
+    def answer_key(self, location: Location) -> Mapping[str, Any]:
+        return super().answer_key(location) if self.ask_problem else self.correct_answers
 
-    def _warned(self, place: Location) -> bool:
-        return len(_missed(place)) >= self.attempts
+    def _warned(self, location: Location) -> bool:
+        return len(_missed(location)) >= self.attempts
 
     def _applies(self, failures: int) -> bool:
         return self.kind != "attention" or failures >= self.after_failures
 
-    def _ends_here(self, place: Location) -> bool:
+    def _ends_here(self, location: Location) -> bool:
         """Whether the session ends because of the answers here; later events never change that."""
-        given = next((event for event in place.facts if event.kind == "submitted"), None)
+        given = next((event for event in location.facts if event.kind == "submitted"), None)
         if self.policy != "screen_out" or given is None or given.data["passed"]:
             return False
-        return self._applies(_failures(event for event in place.state.events if event.seq <= given.seq))
+        return self._applies(_failures(event for event in location.state.events if event.seq <= given.seq))
 
     def provides(self) -> tuple[str, ...]:
         """Each answer by its question's name, `passed` (true or false), and how many `tries` it took."""
@@ -222,8 +222,8 @@ class CheckStep(Step):
         ]
 
 
-def _missed(place: Location) -> list[Event]:
-    return [event for event in place.facts if event.kind == "missed"]
+def _missed(location: Location) -> list[Event]:
+    return [event for event in location.facts if event.kind == "missed"]
 
 
 def _failures(events: Iterable[Event]) -> int:

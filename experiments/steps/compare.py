@@ -125,78 +125,78 @@ class CompareStep(Step):
         votes = {slot: say(self.better).replace(CALLED, say(called)) for slot, called in self._slots.items()}
         return {**votes, TIE: self.tie, BAD: self.bad}
 
-    def _ballot(self, place: Location) -> tuple[Field, ...]:
+    def _ballot(self, location: Location) -> tuple[Field, ...]:
         (asked,) = self.questions_asked()
         if self.vote == "choice":
-            options = self._choices(place.translate)
-            return (asked.model_copy(update={"options": options}).filled(place.fill_markdown),)
-        score, say = place.translate(self.score), place.translate
+            options = self._choices(location.translate)
+            return (asked.model_copy(update={"options": options}).filled(location.fill_markdown),)
+        score, say = location.translate(self.score), location.translate
         texts = {slot: score.replace(CALLED, say(called)) for slot, called in self._slots.items()}
         columns = (asked.model_copy(update={"name": f"score_{slot}", "text": text}) for slot, text in texts.items())
-        return tuple(column.filled(place.fill_markdown) for column in columns)
+        return tuple(column.filled(location.fill_markdown) for column in columns)
 
     def worded(self) -> tuple[Field, ...]:
         """Nothing: its questions are put together from its texts."""
         return ()
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
-        return self._ballot(place) if "vote" in self.offers(place) else ()
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        return self._ballot(location) if "vote" in self.offers(location) else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
-    def _drawn(self, place: Location) -> Mapping[str, str]:
+    def _drawn(self, location: Location) -> Mapping[str, str]:
         """The models by slot: as recorded, or before the first message as the seed determines them."""
-        names = [place.fill(name) for name in self.models] or list(place.study.file.models)
-        drawn = shuffled(names, place.state.seed, f"{place.path}:columns")
-        return models_by_slot(place.facts) or dict(zip(self._slots, drawn, strict=False))
+        names = [location.fill(name) for name in self.models] or list(location.study.file.models)
+        drawn = shuffled(names, location.state.seed, f"{location.path}:columns")
+        return models_by_slot(location.facts) or dict(zip(self._slots, drawn, strict=False))
 
-    def panel(self, place: Location) -> Panel:
-        blocks: list[Block] = [*place.text_blocks(self.text)]
-        if place.scope.problem:
-            blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
-        found = rounds(place.facts)
-        sent, left = _sent(found), self._left(place, found)
+    def panel(self, location: Location) -> Panel:
+        blocks: list[Block] = [*location.text_blocks(self.text)]
+        if location.scope.problem:
+            blocks.append(ProblemBlock(location.problem.text, copying=self.copying))
+        found = rounds(location.facts)
+        sent, left = _sent(found), self._left(location, found)
         refused = found[-1].said.data["text"] if found and found[-1].returned and left else ""
         chat = ChatView(
-            title=", ".join(map(place.fill, self._slots.values())),
-            messages=messages(place.facts),
+            title=", ".join(map(location.fill, self._slots.values())),
+            messages=messages(location.facts),
             remaining=left,
             max_chars=self.max_chars,
-            rating=self.fields(place),
+            rating=self.fields(location),
             waiting=bool(self._waiting(found)),
             refused=str(refused),
-            minimum=0 if _given_up(place) else min(self.min_messages, sent + left),
-            paste=self.paste or place.study.file.paste,
+            minimum=0 if _given_up(location) else min(self.min_messages, sent + left),
+            paste=self.paste or location.study.file.paste,
             columns=self.columns,
-            rounds=tuple(self._shown(place, one) for one in found),
+            rounds=tuple(self._shown(location, one) for one in found),
         )
         return Panel(self.title, tuple(blocks), (), chat, self.button)
 
-    def _shown(self, place: Location, one: ComparisonRound) -> RoundView:
+    def _shown(self, location: Location, one: ComparisonRound) -> RoundView:
         replies = []
         for slot, called in self._slots.items():
             outcome = one.outcomes.get(slot)
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
-            failed = "" if missing is None else self._no_reply(place, missing)
+            failed = "" if missing is None else self._no_reply(location, missing)
             reply = one.reply(slot)
             text = reply.data["text"] if reply else ""
             how = ended(reply) if reply else ""
-            replies.append(ReplyView(slot, place.fill(called), text, failed, outcome is None, how))
-        return RoundView(one.said.data["text"], tuple(replies), self._voted(place, one))
+            replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how))
+        return RoundView(one.said.data["text"], tuple(replies), self._voted(location, one))
 
-    def _no_reply(self, place: Location, failed: Event) -> str:
+    def _no_reply(self, location: Location, failed: Event) -> str:
         if is_refusal(failed):
             return UNANSWERED
-        return STOPPED if stopped_by_user(failed) else place.fill(self.no_reply_text)
+        return STOPPED if stopped_by_user(failed) else location.fill(self.no_reply_text)
 
-    def _voted(self, place: Location, one: ComparisonRound) -> str:
+    def _voted(self, location: Location, one: ComparisonRound) -> str:
         if one.vote is None:
             return ""
         if self.vote == "choice":
-            return place.fill(self._choices(place.translate)[winner(one.vote.data)])
+            return location.fill(self._choices(location.translate)[winner(one.vote.data)])
         given = one.vote.data
-        return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
+        return ", ".join(f"{location.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
     def _waiting(self, found: Sequence[ComparisonRound]) -> list[str]:
         return [slot for slot in self._slots if found and slot not in found[-1].outcomes]
@@ -209,12 +209,12 @@ class CompareStep(Step):
         outcomes = found[-1].outcomes if found else {}
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
 
-    def offers(self, place: Location) -> tuple[str, ...]:
-        found = rounds(place.facts)
+    def offers(self, location: Location) -> tuple[str, ...]:
+        found = rounds(location.facts)
         if self._waiting(found):
             return () if found[-1].stopped else ("stop",)
-        sent, left = _sent(found), self._left(place, found)
-        enough = _given_up(place) or sent >= min(self.min_messages, sent + left)
+        sent, left = _sent(found), self._left(location, found)
+        enough = _given_up(location) or sent >= min(self.min_messages, sent + left)
         say, leave = ("say",) if left else (), ("submit",) if enough else ()
         if self._failed(found):
             return (*(say if found[-1].returned else ("retry",)), *leave)
@@ -223,36 +223,38 @@ class CompareStep(Step):
         end = "vote" if self.vote_when == "at_end" and found else "submit"
         return (*say, *((end,) if enough else ()))
 
-    def _left(self, place: Location, found: Sequence[ComparisonRound]) -> int:
-        return messages_left(place, self.max_messages - _sent(found))
+    def _left(self, location: Location, found: Sequence[ComparisonRound]) -> int:
+        return messages_left(location, self.max_messages - _sent(found))
 
-    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        found = rounds(place.facts)
+    def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
+        found = rounds(location.facts)
         waiting = self._waiting(found)
         if not waiting:
             return ()
-        who, past = self._drawn(place), histories(found, list(self._slots))
+        who, past = self._drawn(location), histories(found, list(self._slots))
         stopped = {"stopped": True} if found[-1].stopped else {}
-        return tuple(self._job(place, slot, who[slot], past[slot], stopped) for slot in waiting)
+        return tuple(self._job(location, slot, who[slot], past[slot], stopped) for slot in waiting)
 
-    def _job(self, place: Location, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> PendingTask:
+    def _job(
+        self, location: Location, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data
+    ) -> PendingTask:
         said = [event for pair in past for event in pair if event is not None]
-        messages = prompt(place, model, said, problem_in_prompt=self.problem_in_prompt)
-        data = {"model": model, "messages": messages, "problem": place.scope.problem, **stopped}
-        return PendingTask("reply", place.path, data, slot)
+        messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt)
+        data = {"model": model, "messages": messages, "problem": location.scope.problem, **stopped}
+        return PendingTask("reply", location.path, data, slot)
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        found = rounds(place.facts)
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        found = rounds(location.facts)
         match action.kind:
             case "say":
-                drawn = {} if found else {"models": dict(self._drawn(place))}
+                drawn = {} if found else {"models": dict(self._drawn(location))}
                 return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars), **drawn}),)
             case "stop":
                 return (Fact("stopped"),)
             case "retry":
                 return self._retried(found, action.data.get("slot"))
             case "vote":
-                given = read_or_refuse(self._ballot(place), action.data)
+                given = read_or_refuse(self._ballot(location), action.data)
                 return self._vote(len(found) - 1, given)
             case _:
                 return (Fact("submitted"),)
@@ -272,20 +274,20 @@ class CompareStep(Step):
         end = (Fact("submitted"),) if self.vote_when == "at_end" else ()
         return (Fact("voted", {"turn": turn, **given, **onward}), *end)
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        found = rounds(place.facts)
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
+        found = rounds(location.facts)
         if event.kind != "voted" or not 0 <= event.data["turn"] < len(found):
             return {}
         turn, given = event.data["turn"], event.data
         rated = {"winner": given.get("winner", ""), **{f"score_{slot}": slot for slot in SLOTS}}
-        return {name: self._rated(place, found[turn], name, slot) for name, slot in rated.items() if name in given}
+        return {name: self._rated(location, found[turn], name, slot) for name, slot in rated.items() if name in given}
 
-    def _rated(self, place: Location, one: ComparisonRound, name: str, slot: str) -> RatingSubject:
+    def _rated(self, location: Location, one: ComparisonRound, name: str, slot: str) -> RatingSubject:
         scale, reply = name.partition("_")[0], one.reply(slot)
         return (
-            rated_reply(scale, place.facts, reply)
+            rated_reply(scale, location.facts, reply)
             if reply
-            else RatingSubject(scale, place.path, turn_of(place.facts, one.said))
+            else RatingSubject(scale, location.path, turn_of(location.facts, one.said))
         )
 
     def references(self) -> tuple[str, ...]:
@@ -319,6 +321,6 @@ def _sent(found: Sequence[ComparisonRound]) -> int:
     return sum(not one.returned for one in found)
 
 
-def _given_up(place: Location) -> bool:
+def _given_up(location: Location) -> bool:
     """Whether a model gave no reply again after the participant's tries."""
-    return failures_in_a_row(place.facts) > RETRIES
+    return failures_in_a_row(location.facts) > RETRIES

@@ -36,11 +36,14 @@ class ConfidenceStep(Step):
     def questions_asked(self) -> tuple[Field, ...]:
         return (IN_POINTS if self.points else ASKED,)
 
-    def panel(self, place: Location) -> Panel:
-        options = tuple((option.key, option.text) for option in place.problem.options)
-        problem = ProblemBlock(place.problem.text, options, self.copying)
+    def panel(self, location: Location) -> Panel:
+        options = tuple((option.key, option.text) for option in location.problem.options)
+        problem = ProblemBlock(location.problem.text, options, self.copying)
         return Panel(
-            self.title, (TextBlock(place.fill_markdown(self.text)), problem), self.fields(place), button=self.button
+            self.title,
+            (TextBlock(location.fill_markdown(self.text)), problem),
+            self.fields(location),
+            button=self.button,
         )
 
     def provides(self) -> tuple[str, ...]:

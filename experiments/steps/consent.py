@@ -37,17 +37,17 @@ class ConsentStep(Step):
     def questions_asked(self) -> tuple[Field, ...]:
         return (Checkbox(name="agreed", text=self.checkbox),)
 
-    def panel(self, place: Location) -> Panel:
-        form = place.text_blocks(self.text, *disclosures(place.study))
-        return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
+    def panel(self, location: Location) -> Panel:
+        form = location.text_blocks(self.text, *disclosures(location.study))
+        return Panel(self.title, form, self.fields(location), button=self.button, decline=self.decline)
 
-    def offers(self, place: Location) -> tuple[str, ...]:
-        if _declined(place):
+    def offers(self, location: Location) -> tuple[str, ...]:
+        if _declined(location):
             return ()
         return ("submit", "decline") if self.decline else ("submit",)
 
-    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        return (PendingTask("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
+    def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
+        return (PendingTask("finish", location.path, {"outcome": "no_consent"}),) if _declined(location) else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         passes = self.time_limit is not None and self.time_limit.on_expiry == "continue"
@@ -57,13 +57,13 @@ class ConsentStep(Step):
     def ends(self) -> Mapping[str, str]:
         return {"no_consent": ""} if self.decline else {}
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        return (Fact("declined"),) if action.kind == "decline" else super().decide(place, action)
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        return (Fact("declined"),) if action.kind == "decline" else super().decide(location, action)
 
     def provides(self) -> tuple[str, ...]:
         """`agreed`, which is always true."""
         return ("agreed",)
 
 
-def _declined(place: Location) -> bool:
-    return any(event.kind == "declined" for event in place.facts)
+def _declined(location: Location) -> bool:
+    return any(event.kind == "declined" for event in location.facts)

@@ -26,21 +26,21 @@ class FinishStep(Step):
     url: Address = ""
     """The https address to which the code is submitted."""
 
-    def done(self, place: Location) -> bool:
+    def done(self, location: Location) -> bool:
         return False
 
-    def offers(self, place: Location) -> tuple[str, ...]:
+    def offers(self, location: Location) -> tuple[str, ...]:
         return ()
 
-    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        return (PendingTask("finish", place.path, {}),)
+    def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
+        return (PendingTask("finish", location.path, {}),)
 
     def ends(self) -> Mapping[str, str]:
         return {"complete": self.code}
 
-    def panel(self, place: Location) -> Panel:
+    def panel(self, location: Location) -> Panel:
         """Nothing: thanks and the code are the last page's, once it is earned."""
         return Panel(self.title)
 
-    def end_page(self, place: Location) -> EndPage:
+    def end_page(self, location: Location) -> EndPage:
         return EndPage(title=self.title, text=self.text, code=self.code, url=self.url)

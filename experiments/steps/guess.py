@@ -79,28 +79,28 @@ class GuessStep(Step):
     def instructions(self) -> str:
         return ""
 
-    def _order(self, place: Location) -> dict[str, str]:
+    def _order(self, location: Location) -> dict[str, str]:
         """The options' keys in the participant's order, by the letters that the browser gets."""
-        drawn = shuffled(list(self.options), place.state.seed, f"{place.path}:guess")
+        drawn = shuffled(list(self.options), location.state.seed, f"{location.path}:guess")
         return dict(zip(ascii_lowercase, (*drawn, UNSURE), strict=False))
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
-        lettered = {letter: self._words[key] for letter, key in self._order(place).items()}
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        lettered = {letter: self._words[key] for letter, key in self._order(location).items()}
         guess, *scale = self.questions_asked()
         return tuple(
-            field.filled(place.fill_markdown) for field in (guess.model_copy(update={"options": lettered}), *scale)
+            field.filled(location.fill_markdown) for field in (guess.model_copy(update={"options": lettered}), *scale)
         )
 
-    def panel(self, place: Location) -> Panel:
-        return Panel(self.title, (), self.fields(place), button=self.button)
+    def panel(self, location: Location) -> Panel:
+        return Panel(self.title, (), self.fields(location), button=self.button)
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        given = read_or_refuse(self.fields(place), action.data)
-        order = self._order(place)
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        given = read_or_refuse(self.fields(location), action.data)
+        order = self._order(location)
         return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
 
-    def answer_key(self, place: Location) -> Mapping[str, Any]:
-        models = repliers(place.path, replies(place.state.events))
+    def answer_key(self, location: Location) -> Mapping[str, Any]:
+        models = repliers(location.path, replies(location.state.events))
         return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
 
     def provides(self) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ class InfoStep(Step):
     def _pages(self) -> tuple[str, ...]:
         return self.pages or (self.text,)
 
-    def _turned(self, place: Location) -> int:
-        return sum(event.kind == "turned" for event in place.facts)
+    def _turned(self, location: Location) -> int:
+        return sum(event.kind == "turned" for event in location.facts)
 
     def questions_asked(self) -> tuple[Field, ...]:
         return (Checkbox(name="promised", text=self.promise),) if self.promise else ()
@@ -37,16 +37,18 @@ class InfoStep(Step):
     def instructions(self) -> str:
         return "\n\n".join(self._pages())
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
-        last = self._turned(place) >= len(self._pages()) - 1
-        return super().fields(place) if last else ()
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        last = self._turned(location) >= len(self._pages()) - 1
+        return super().fields(location) if last else ()
 
-    def panel(self, place: Location) -> Panel:
+    def panel(self, location: Location) -> Panel:
         pages = self._pages()
-        page = min(self._turned(place), len(pages) - 1)
-        return Panel(self.title, (TextBlock(place.fill_markdown(pages[page])),), self.fields(place), button=self.button)
+        page = min(self._turned(location), len(pages) - 1)
+        return Panel(
+            self.title, (TextBlock(location.fill_markdown(pages[page])),), self.fields(location), button=self.button
+        )
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        if self._turned(place) < len(self._pages()) - 1:
-            return (Fact("turned", {"page": self._turned(place) + 1}),)
-        return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        if self._turned(location) < len(self._pages()) - 1:
+            return (Fact("turned", {"page": self._turned(location) + 1}),)
+        return (Fact("submitted", read_or_refuse(self.fields(location), action.data)),)

@@ -40,25 +40,25 @@ class LabelTurnsStep(Step):
             ShortText(name="other", text=WRITE_IN, required=False),
         )
 
-    def _labels(self, place: Location) -> tuple[tuple[Field, ...], ...]:
-        count = sum(said.role == "user" for said in place.problem.dialogue)
-        asked = super().fields(place)
+    def _labels(self, location: Location) -> tuple[tuple[Field, ...], ...]:
+        count = sum(said.role == "user" for said in location.problem.dialogue)
+        asked = super().fields(location)
         return tuple(
             tuple(field.model_copy(update={"name": f"{field.name}_{n}"}) for field in asked) for n in range(count)
         )
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
+    def fields(self, location: Location) -> tuple[Field, ...]:
         """Labels and a write-in for each message, named `labels_0`, `other_0`, `labels_1` and so on."""
-        return tuple(field for pair in self._labels(place) for field in pair)
+        return tuple(field for pair in self._labels(location) for field in pair)
 
-    def panel(self, place: Location) -> Panel:
-        names = place.fill(self.user_label), place.fill(self.assistant_label)
-        about = place.problem.text if self.show_problem else ""
-        talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
-        return Panel(self.title, (*place.text_blocks(self.text), talk), self.fields(place), button=self.button)
+    def panel(self, location: Location) -> Panel:
+        names = location.fill(self.user_label), location.fill(self.assistant_label)
+        about = location.problem.text if self.show_problem else ""
+        talk = dialogue(location.problem.dialogue, *names, problem=about, ratings=self._labels(location))
+        return Panel(self.title, (*location.text_blocks(self.text), talk), self.fields(location), button=self.button)
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        named = (field.name for field in self.fields(place))
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
+        named = (field.name for field in self.fields(location))
         return {name: RatingSubject(name.rpartition("_")[0], turn=int(name.rpartition("_")[2]) + 1) for name in named}
 
     def requires(self) -> frozenset[str]:

@@ -35,18 +35,18 @@ class RankStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def _turns(self, place: Location) -> int:
-        draw = place.state.draws.get(self._loop(place))
+    def _turns(self, location: Location) -> int:
+        draw = location.state.draws.get(self._loop(location))
         return len(draw.items) if draw else 0
 
-    def _loop(self, place: Location) -> str:
-        return place.path.rpartition("/")[0] + "/" + self.loop if "/" in place.path else self.loop
+    def _loop(self, location: Location) -> str:
+        return location.path.rpartition("/")[0] + "/" + self.loop if "/" in location.path else self.loop
 
-    def _chat(self, place: Location, number: int) -> tuple[Event, ...]:
-        return place.state.facts.get(f"{self._loop(place)}[{number}]/{self.chat}", ())
+    def _chat(self, location: Location, number: int) -> tuple[Event, ...]:
+        return location.state.facts.get(f"{self._loop(location)}[{number}]/{self.chat}", ())
 
-    def _name(self, place: Location, number: int) -> str:
-        return place.fill(place.translate(self.assistant_label).replace(NUMBER, str(number + 1)))
+    def _name(self, location: Location, number: int) -> str:
+        return location.fill(location.translate(self.assistant_label).replace(NUMBER, str(number + 1)))
 
     def _ends(self, count: int | str, best: str, worst: str) -> dict[str, str]:
         return {"1": f"1 ({best})", str(count): f"{count} ({worst})"}
@@ -63,30 +63,30 @@ class RankStep(Step):
         """Nothing: its questions are put together from its texts."""
         return ()
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
+    def fields(self, location: Location) -> tuple[Field, ...]:
         """A rank for each turn of the loop, named `rank_0`, `rank_1` and so on, in the order in which they were met."""
-        count = self._turns(place)
+        count = self._turns(location)
         if count < 2:
             return ()
         ranks = {str(rank): str(rank) for rank in range(1, count + 1)}
-        ranks |= self._ends(count, place.fill(self.best), place.fill(self.worst))
-        return tuple(SingleChoice(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
+        ranks |= self._ends(count, location.fill(self.best), location.fill(self.worst))
+        return tuple(SingleChoice(name=f"rank_{n}", text=self._name(location, n), options=ranks) for n in range(count))
 
-    def panel(self, place: Location) -> Panel:
-        blocks: list[Block] = [*place.text_blocks(self.text)]
-        for number in range(self._turns(place)):
-            blocks.append(TranscriptBlock(self._name(place, number), messages(self._chat(place, number))))
-        return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
+    def panel(self, location: Location) -> Panel:
+        blocks: list[Block] = [*location.text_blocks(self.text)]
+        for number in range(self._turns(location)):
+            blocks.append(TranscriptBlock(self._name(location, number), messages(self._chat(location, number))))
+        return Panel(self.title, tuple(blocks), self.fields(location), button=self.button)
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(place), action.data)}),)
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(location), action.data)}),)
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        return {f"rank_{number}": self._ranked(place, number) for number in range(self._turns(place))}
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
+        return {f"rank_{number}": self._ranked(location, number) for number in range(self._turns(location))}
 
-    def _ranked(self, place: Location, number: int) -> RatingSubject:
-        models = [fact.data.get("model", "") for fact in self._chat(place, number) if fact.kind == "replied"]
-        path = f"{self._loop(place)}[{number}]/{self.chat}"
+    def _ranked(self, location: Location, number: int) -> RatingSubject:
+        models = [fact.data.get("model", "") for fact in self._chat(location, number) if fact.kind == "replied"]
+        path = f"{self._loop(location)}[{number}]/{self.chat}"
         return RatingSubject("rank", path, model=str(models[-1]) if models else "")
 
     def references(self) -> tuple[str, ...]:

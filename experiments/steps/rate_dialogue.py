@@ -62,13 +62,13 @@ class RateDialogueStep(Step):
             ),
         )
 
-    def panel(self, place: Location) -> Panel:
+    def panel(self, location: Location) -> Panel:
         talk = dialogue(
-            place.problem.dialogue, place.fill(self.user_label), place.fill(self.assistant_label), judged=True
+            location.problem.dialogue, location.fill(self.user_label), location.fill(self.assistant_label), judged=True
         )
-        return Panel(self.title, (*place.text_blocks(self.text), talk), self.fields(place), button=self.button)
+        return Panel(self.title, (*location.text_blocks(self.text), talk), self.fields(location), button=self.button)
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
         return {name: RatingSubject(name) for name in self.provides()}
 
     def provides(self) -> tuple[str, ...]:

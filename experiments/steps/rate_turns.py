@@ -32,29 +32,29 @@ class RateTurnsStep(Step):
     def questions_asked(self) -> tuple[Field, ...]:
         return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in self.scales)
 
-    def _facts(self, place: Location) -> list[Event]:
-        return [event for turn in turns(place.sibling_facts(self.chat)) for event in turn]
+    def _facts(self, location: Location) -> list[Event]:
+        return [event for turn in turns(location.sibling_facts(self.chat)) for event in turn]
 
-    def _ratings(self, place: Location) -> tuple[tuple[Field, ...], ...]:
-        scales = super().fields(place)
+    def _ratings(self, location: Location) -> tuple[tuple[Field, ...], ...]:
+        scales = super().fields(location)
         return tuple(
             tuple(scale.model_copy(update={"name": f"{scale.name}_{n}"}) for scale in scales)
-            for n in range(len(self._facts(place)) // 2)
+            for n in range(len(self._facts(location)) // 2)
         )
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
+    def fields(self, location: Location) -> tuple[Field, ...]:
         """A scale for each turn, named `helpfulness_0`, `correctness_0`, `helpfulness_1` and so on."""
-        return tuple(field for ratings in self._ratings(place) for field in ratings)
+        return tuple(field for ratings in self._ratings(location) for field in ratings)
 
-    def panel(self, place: Location) -> Panel:
-        problem = place.scope.problem.text if place.scope.problem else ""
+    def panel(self, location: Location) -> Panel:
+        problem = location.scope.problem.text if location.scope.problem else ""
         talk = TranscriptBlock(
-            place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place)
+            location.fill(self.assistant_label), messages(self._facts(location)), problem, self._ratings(location)
         )
-        return Panel(self.title, (*place.text_blocks(self.text), talk), self.fields(place), button=self.button)
+        return Panel(self.title, (*location.text_blocks(self.text), talk), self.fields(location), button=self.button)
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        talked = place.sibling_facts(self.chat)
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
+        talked = location.sibling_facts(self.chat)
         replies = [reply for _, reply in turns(talked)]
         asked = {(scale, n): f"{scale}_{n}" for scale in self.scales for n in range(len(replies))}
         return {name: rated_reply(scale, talked, replies[n]) for (scale, n), name in asked.items()}

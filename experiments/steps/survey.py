@@ -86,14 +86,14 @@ class SurveyStep(Step):
     def questions_asked(self) -> tuple[Field, ...]:
         return tuple(question for question in self.questions if isinstance(question, Field))
 
-    def panel(self, place: Location) -> Panel:
-        blocks: tuple[Block, ...] = place.text_blocks(self.text)
+    def panel(self, location: Location) -> Panel:
+        blocks: tuple[Block, ...] = location.text_blocks(self.text)
         if self.show_dialogue:
-            about = place.problem.text if self.show_problem else ""
-            blocks = (*blocks, dialogue(place.problem.dialogue, PERSON, CALLED, problem=about))
+            about = location.problem.text if self.show_problem else ""
+            blocks = (*blocks, dialogue(location.problem.dialogue, PERSON, CALLED, problem=about))
         elif self.show_problem:
-            blocks = (*blocks, ProblemBlock(place.problem.text))
-        return Panel(self.title, blocks, self.fields(place), button=self.button)
+            blocks = (*blocks, ProblemBlock(location.problem.text))
+        return Panel(self.title, blocks, self.fields(location), button=self.button)
 
     def provides(self) -> tuple[str, ...]:
         """Each question's answer, by its `name`."""

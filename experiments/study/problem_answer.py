@@ -119,10 +119,10 @@ class AnsweringStep(Step):
     def answer_asked(self) -> tuple[Field, ...]:
         return (self.number.field() if self.number else ANSWER, *self._sure())
 
-    def answer_fields(self, place: Location) -> tuple[Field, ...]:
-        problem = place.problem
+    def answer_fields(self, location: Location) -> tuple[Field, ...]:
+        problem = location.problem
         answer = self.number.field(problem) if self.number else choice(problem.options)
-        return (answer, *(field.filled(place.fill_markdown) for field in self._sure()))
+        return (answer, *(field.filled(location.fill_markdown) for field in self._sure()))
 
     def _sure(self) -> tuple[Field, ...]:
         return (SURE.model_copy(update={"text": self.confidence_text}),) if self.ask_confidence else ()
@@ -139,8 +139,8 @@ class AnsweringStep(Step):
         accepted = self.number.accepted(problem)
         return accepted is not None and accepted.holds(given)
 
-    def answer_key(self, place: Location) -> Mapping[str, Any]:
-        problem = place.scope.problem
+    def answer_key(self, location: Location) -> Mapping[str, Any]:
+        problem = location.scope.problem
         if problem is None or ANSWER.name not in self.provides():
             return {}
         right = self.number.accepted(problem) if self.number else problem.answer if problem.options else None

@@ -99,9 +99,9 @@ class Step(StrictModel):
         """The fields with texts to translate; none if they are composed of texts from the step's own keys."""
         return self.questions_asked()
 
-    def fields(self, place: Location) -> tuple[Field, ...]:
+    def fields(self, location: Location) -> tuple[Field, ...]:
         """The form that `submit` reads: the questions, with their texts translated and filled in."""
-        return tuple(field.filled(place.fill_markdown) for field in self.questions_asked())
+        return tuple(field.filled(location.fill_markdown) for field in self.questions_asked())
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The text boxes of the screen: those among its fields, and the message box if it has one."""
@@ -111,23 +111,23 @@ class Step(StrictModel):
         """The text above its questions, as written in the study file, for the codebook."""
         return str(getattr(self, "text", ""))
 
-    def panel(self, place: Location) -> Panel:
+    def panel(self, location: Location) -> Panel:
         """The content of the screen."""
         raise NotImplementedError
 
-    def done(self, place: Location) -> bool:
+    def done(self, location: Location) -> bool:
         """Whether the participant has completed this step. Once true, it must stay true after any further events."""
-        return any(event.kind == "submitted" for event in place.facts)
+        return any(event.kind == "submitted" for event in location.facts)
 
-    def offers(self, place: Location) -> tuple[str, ...]:
+    def offers(self, location: Location) -> tuple[str, ...]:
         """The actions available to the participant now."""
         return ("submit",)
 
-    def end_page(self, place: Location) -> EndPage:
+    def end_page(self, location: Location) -> EndPage:
         """The step's own last page, for a session that ended at it."""
         return EndPage()
 
-    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
         """The tasks of the server here: replies, which are requested concurrently, or one other task."""
         return ()
 
@@ -135,24 +135,24 @@ class Step(StrictModel):
         """The outcomes with which a session can end here, each with the step's own completion code for it."""
         return {}
 
-    def passing(self, place: Location) -> Mapping[str, Any]:
+    def passing(self, location: Location) -> Mapping[str, Any]:
         """Answers that pass, if answers are checked. Simulated participants give them; no screen shows them."""
         return {}
 
-    def answer_key(self, place: Location) -> Mapping[str, Any]:
+    def answer_key(self, location: Location) -> Mapping[str, Any]:
         """The correct answers by question, as `answer_key.py` reads them. For researchers; no screen shows them."""
-        problem = place.scope.problem
+        problem = location.scope.problem
         judged = problem is not None and problem.answer is not None and "options" in self.requires()
         return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}
 
-    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+    def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
         """Which values of an event are ratings of replies, messages or conversations, by name. All other answers are
         about the participant or the problem."""
         return {}
 
-    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         """The events that an available action causes; raises Refused."""
-        return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
+        return (Fact("submitted", read_or_refuse(self.fields(location), action.data)),)
 
     def references(self) -> tuple[str, ...]:
         """The texts that can contain `{{names}}`, for validation."""

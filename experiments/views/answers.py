@@ -36,8 +36,8 @@ class AnswerView:
     correct: bool | None = None
 
 
-def answered(place: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:
-    right = place.node.answer_key(place) if isinstance(place.node, Step) else {}
+def answered(location: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:
+    right = location.node.answer_key(location) if isinstance(location.node, Step) else {}
     return tuple(_answered(field, given, right) for field in fields if field.name in given)
 
 

@@ -94,28 +94,28 @@ def _inside(node: Node, prefix: str) -> str:
     return f"{prefix}{node.id}{'[*]' if isinstance(node, Loop) else ''}/"
 
 
-def furthest(place: Location) -> str:
+def furthest(location: Location) -> str:
     """The path, without turn numbers, of the furthest step that a session at this location has reached."""
-    turn = next((turn for turn in place.scope.turns if turn.index), None)
+    turn = next((turn for turn in location.scope.turns if turn.index), None)
     if turn is None:
-        return without_indices(place.path)
+        return without_indices(location.path)
     loop = turn.prefix.rpartition("[")[0]
-    found = _last(turn.node.flow, without_indices(turn.prefix), lambda: _back(loop, turn.index), place)
-    return found or without_indices(place.path)
+    found = _last(turn.node.flow, without_indices(turn.prefix), lambda: _back(loop, turn.index), location)
+    return found or without_indices(location.path)
 
 
 def _back(loop: str, index: int) -> Iterator[str]:
     return (f"{loop}[{number}]/" for number in range(index, -1, -1))
 
 
-def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Location) -> str:
+def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, location: Location) -> str:
     """The last of these steps that has events in any of these turns; empty if none has."""
-    known = place.state.facts
+    known = location.state.facts
     for node in reversed(nodes):
         if isinstance(node, Step):
-            if any(prefix + node.id in known or prefix + node.id == place.path for prefix in prefixes()):
+            if any(prefix + node.id in known or prefix + node.id == location.path for prefix in prefixes()):
                 return inside + node.id
-        elif found := _last(node.flow, _inside(node, inside), _deeper(node, prefixes, place.state), place):
+        elif found := _last(node.flow, _inside(node, inside), _deeper(node, prefixes, location.state), location):
             return found
     return ""
 

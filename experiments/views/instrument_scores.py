@@ -38,13 +38,13 @@ class ScoreValue:
     items: int
 
 
-def instrument_answers(study: Study, place: Location) -> Iterator[InstrumentAnswers]:
+def instrument_answers(study: Study, location: Location) -> Iterator[InstrumentAnswers]:
     """The answers to each instrument of a place whose form was sent, in the order of its questions."""
-    sent = next((event for event in reversed(place.facts) if event.kind == "submitted"), None)
-    if sent is None or not isinstance(place.node, Step):
+    sent = next((event for event in reversed(location.facts) if event.kind == "submitted"), None)
+    if sent is None or not isinstance(location.node, Step):
         return
     found: dict[str, dict[str, float]] = {}
-    for field in place.node.questions_asked():
+    for field in location.node.questions_asked():
         if isinstance(field, ItemOnPoints | ItemOnLine):
             answers = found.setdefault(field.instrument, {})
             if (value := sent.data.get(field.name)) is not None:

@@ -155,17 +155,17 @@ def _has_hidden_word(study: Study, sent: Sequence[str]) -> bool | None:
     return any(word in words(text) for text in sent) if word is not None and sent else None
 
 
-def _forms(place: Location, kind: type[TextField] = TextField) -> dict[str, str]:
-    sent = next((fact.data for fact in reversed(place.facts) if fact.kind == "submitted"), {})
-    boxes = (field.name for field in place.node.questions_asked() if isinstance(field, kind))  # type: ignore[union-attr]
+def _forms(location: Location, kind: type[TextField] = TextField) -> dict[str, str]:
+    sent = next((fact.data for fact in reversed(location.facts) if fact.kind == "submitted"), {})
+    boxes = (field.name for field in location.node.questions_asked() if isinstance(field, kind))  # type: ignore[union-attr]
     return {name: str(sent[name]) for name in boxes if sent.get(name)}
 
 
-def _text(place: Location, name: str, text: str) -> WrittenText:
-    problem = place.scope.problem
+def _text(location: Location, name: str, text: str) -> WrittenText:
+    problem = location.scope.problem
     about = None if problem is None else (problem.dataset, problem.id)
     own = runs(problem.text) if problem is not None else frozenset()
-    return WrittenText(f"{without_indices(place.path)}:{name}", about, runs(text) - own)
+    return WrittenText(f"{without_indices(location.path)}:{name}", about, runs(text) - own)
 
 
 def dossiers(

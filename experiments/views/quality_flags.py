@@ -131,13 +131,13 @@ def _words(text: str) -> int:
     return len(text.split())
 
 
-def _texts(place: Location, asked: Sequence[Field]) -> Iterator[str]:
+def _texts(location: Location, asked: Sequence[Field]) -> Iterator[str]:
     """The texts on a screen, except those that models and participants wrote in this session."""
-    assert isinstance(place.node, Step)  # noqa: S101
-    yield place.translate(place.node.instructions())
+    assert isinstance(location.node, Step)  # noqa: S101
+    yield location.translate(location.node.instructions())
     for field in asked:
-        yield place.translate(field.text)
-    problem = place.scope.problem
+        yield location.translate(field.text)
+    problem = location.scope.problem
     if problem is not None:
         yield problem.text
         yield from (option.text for option in problem.options)
@@ -160,12 +160,12 @@ def _straight(met: Met) -> Flag | None:
     return Flag("straight_lined", f"All {len(values)} ratings, in {len(sets)} sets, are {values[0]}.", sets[0][0])
 
 
-def _ratings(place: Location, asked: Sequence[Field]) -> list[str]:
+def _ratings(location: Location, asked: Sequence[Field]) -> list[str]:
     """The ratings given at a step: on scales and sliders, and in tables."""
     names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, MatrixField) and f.matrix)}
     if not names:
         return []
-    given: list[Mapping[str, Any]] = [event.data for event in place.facts if event.kind in RATED]
+    given: list[Mapping[str, Any]] = [event.data for event in location.facts if event.kind in RATED]
     return [
         str(value)
         for data in given

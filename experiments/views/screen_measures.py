@@ -26,10 +26,10 @@ class ClientMeasures:
     away_s: float | None = None
 
 
-def seconds_shown(place: Location) -> float | None:
+def seconds_shown(location: Location) -> float | None:
     """How long a screen was shown until it was left; None if it was not left."""
-    left = next((fact for fact in place.facts if fact.kind in LEAVING_EVENTS), None)
-    return None if left is None else (left.at_us - shown_us(place)) / 1e6
+    left = next((fact for fact in location.facts if fact.kind in LEAVING_EVENTS), None)
+    return None if left is None else (left.at_us - shown_us(location)) / 1e6
 
 
 def added_up(records: Iterable[Mapping[str, Any]]) -> ClientMeasures:

@@ -74,16 +74,16 @@ class ConversationView:
         return any(turn.answers for turn in self.turns)
 
 
-def conversations_of(place: Location, panel: Panel, given: Data) -> tuple[ConversationView, ...]:
+def conversations_of(location: Location, panel: Panel, given: Data) -> tuple[ConversationView, ...]:
     """The conversations on a screen: those under review, with the answers given there, and the current one."""
-    found = [_transcript(place, block, given) for block in panel.blocks if isinstance(block, TranscriptBlock)]
+    found = [_transcript(location, block, given) for block in panel.blocks if isinstance(block, TranscriptBlock)]
     if panel.chat is not None:
-        held = _rounds(panel.chat, place.facts) if panel.chat.columns else _chat(place, panel.chat)
+        held = _rounds(panel.chat, location.facts) if panel.chat.columns else _chat(location, panel.chat)
         found.append(ConversationView(panel.chat.title, held, waiting=panel.chat.waiting))
     return tuple(found)
 
 
-def _transcript(place: Location, block: TranscriptBlock, given: Data) -> ConversationView:
+def _transcript(location: Location, block: TranscriptBlock, given: Data) -> ConversationView:
     """The conversation in turns, each starting with a message of "You"; in one piece if nothing is rated."""
     called = {"You": block.you, "Bot": block.bot or block.title}
     lines = [TranscriptLine(said.role, called[said.role], said.text, mark=said.ended) for said in block.messages]
@@ -91,15 +91,17 @@ def _transcript(place: Location, block: TranscriptBlock, given: Data) -> Convers
     cuts = [*(starts if starts[:1] == [0] else [0, *starts]), len(lines)]
     parts = [tuple(lines[a:b]) for a, b in pairwise(cuts) if a < b]
     asked: list[tuple[Field, ...]] = [*([()] * (len(parts) - len(block.ratings))), *block.ratings]
-    turns = (TranscriptTurn(part, answered(place, fields, given)) for part, fields in zip(parts, asked, strict=False))
+    turns = (
+        TranscriptTurn(part, answered(location, fields, given)) for part, fields in zip(parts, asked, strict=False)
+    )
     return ConversationView(block.title, tuple(turns), again=True, own=block.own)
 
 
-def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
+def _chat(location: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
     """The turns of a chat with replies and ratings; includes failed replies."""
     turns: list[tuple[list[TranscriptLine], list[AnswerView]]] = []
     replied: list[int] = []
-    for event in place.facts:
+    for event in location.facts:
         match event.kind:
             case "said":
                 turns.append(([TranscriptLine("You", "You", event.data["text"], event.at_us)], []))
@@ -107,15 +109,15 @@ def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
                 replied += [len(turns) - 1] if event.kind == "replied" else []
                 turns[-1][0].append(_reply(event, chat.title))
             case "rated" if 0 <= event.data["turn"] < len(replied):
-                turns[replied[event.data["turn"]]][1].extend(answered(place, _reply_scales(place), event.data))
+                turns[replied[event.data["turn"]]][1].extend(answered(location, _reply_scales(location), event.data))
             case _:
                 pass
     return tuple(TranscriptTurn(tuple(lines), tuple(answers)) for lines, answers in turns)
 
 
-def _reply_scales(place: Location) -> tuple[Field, ...]:
-    asked = place.node.questions_asked() if isinstance(place.node, Step) else ()
-    return tuple(field.filled(place.fill_markdown) for field in asked if field.name != "answer")
+def _reply_scales(location: Location) -> tuple[Field, ...]:
+    asked = location.node.questions_asked() if isinstance(location.node, Step) else ()
+    return tuple(field.filled(location.fill_markdown) for field in asked if field.name != "answer")
 
 
 def _reply(event: Event, called: str) -> TranscriptLine:
@@ -274,21 +276,21 @@ def _stays(study: Study, final: State) -> dict[str, _Stay]:
     return {path: stay for path, stay in found.items() if stay.pages}
 
 
-def _add_page(study: Study, found: dict[str, _Stay], place: Location, event: Event | None) -> None:
+def _add_page(study: Study, found: dict[str, _Stay], location: Location, event: Event | None) -> None:
     """Add the page that an event left, or the current page. A step that is over at once was never shown."""
-    if not isinstance(place.node, Step):
+    if not isinstance(location.node, Step):
         return
-    stay = found.setdefault(place.path, _Stay(place.node.step, shown_us(place)))
-    new = place.facts[stay.told :]
-    if new or not any(job.kind == "finish" for job in place.node.pending_tasks(place)):
-        stay.pages.append(_page(study, place, event))
-    stay.told = len(place.facts) + 1
+    stay = found.setdefault(location.path, _Stay(location.node.step, shown_us(location)))
+    new = location.facts[stay.told :]
+    if new or not any(job.kind == "finish" for job in location.node.pending_tasks(location)):
+        stay.pages.append(_page(study, location, event))
+    stay.told = len(location.facts) + 1
     if event is not None and event.kind in OVER:
         stay.left = event
 
 
-def _page(study: Study, place: Location, event: Event | None) -> VisitedPage:
-    shown = screen(study, place.state)
+def _page(study: Study, location: Location, event: Event | None) -> VisitedPage:
+    shown = screen(study, location.state)
     panel, given = shown.panel, given_by(event)
     rated = {
         item.name
@@ -297,9 +299,9 @@ def _page(study: Study, place: Location, event: Event | None) -> VisitedPage:
         for one in block.ratings
         for item in one
     }
-    answers = answered(place, [item for item in panel.fields if item.name not in rated], given)
+    answers = answered(location, [item for item in panel.fields if item.name not in rated], given)
     kind, at_us = (event.kind, event.at_us) if event else ("", None)
-    return VisitedPage(shown, kind, at_us, answers, conversations_of(place, panel, given))
+    return VisitedPage(shown, kind, at_us, answers, conversations_of(location, panel, given))
 
 
 def given_by(event: Event | None) -> Mapping[str, Any]:

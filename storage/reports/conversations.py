@@ -133,12 +133,12 @@ def _message(event: Event) -> DialogueMessage:
     return DialogueMessage("user" if event.kind == "said" else "bot", event.data["text"])
 
 
-def _problem_of(place: Location) -> ConversationProblem:
-    problem = place.scope.problem
+def _problem_of(location: Location) -> ConversationProblem:
+    problem = location.scope.problem
     if problem is None:
         return ConversationProblem()
-    chosen = next((event.data.get("answer") for event in place.facts if event.kind == "submitted"), None)
-    read = partial(described, pictures=place.study.pictures)
+    chosen = next((event.data.get("answer") for event in location.facts if event.kind == "submitted"), None)
+    read = partial(described, pictures=location.study.pictures)
     options = {option.key: read(option.text) for option in problem.options}
     return ConversationProblem(read(problem.text), options, problem.answer, None if chosen is None else str(chosen))
 

@@ -46,8 +46,8 @@ class Kept:
     def _noted(
         self, kind: Callable[[ConsoleContext, TabLocation], Tab]
     ) -> Callable[[ConsoleContext, TabLocation], Tab]:
-        def make(desk: ConsoleContext, place: TabLocation) -> Tab:
-            self._rooms.append(room := kind(desk, place))
+        def make(desk: ConsoleContext, location: TabLocation) -> Tab:
+            self._rooms.append(room := kind(desk, location))
             self._rooms += getattr(room, "_parts", {}).values()
             return room
 

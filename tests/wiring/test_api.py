@@ -285,7 +285,7 @@ async def test_a_screen_that_fails_is_told_calmly_and_with_its_session(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def fail(self: SurveyStep, place: Location) -> Panel:
+    def fail(self: SurveyStep, location: Location) -> Panel:
         raise error
 
     monkeypatch.setattr(SurveyStep, "panel", fail)

@@ -40,9 +40,9 @@ class ResultsTab:
     name = "results"
     label = "Results"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation, workers: Executor | None = None) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
         self._desk = desk
-        self._place = place
+        self._place = location
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
         self._latest: StaleWhileRevalidate[Key, Results] = StaleWhileRevalidate(

@@ -53,9 +53,9 @@ class IntegrityTab:
     name = "integrity"
     label = "Integrity"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation, workers: Executor | None = None) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
         self._desk = desk
-        self._place = place
+        self._place = location
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="integrity")
         self._latest: StaleWhileRevalidate[Key, IntegrityFindings] = StaleWhileRevalidate(

@@ -142,7 +142,7 @@ def build(desk: ConsoleContext) -> gr.Blocks:
     return blocks
 
 
-def _tabs(desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab]) -> gr.Tabs:
+def _tabs(desk: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) -> gr.Tabs:
     tabs: gr.Tabs
     with gr.Tabs(elem_id="rooms") as tabs:
         for room in rooms:
@@ -150,28 +150,28 @@ def _tabs(desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab]) -> gr.
                 room.build()
             desk.bind(
                 tab.select,
-                partial(_enter, desk, room, place),
-                [place.study, place.tab, place.session],
-                [place.tab, *room.outputs],
+                partial(_enter, desk, room, location),
+                [location.study, location.tab, location.session],
+                [location.tab, *room.outputs],
                 shuts=f"sent[1] && sent[1] !== '{room.name}' ? {PANELS} : ''",
             )
     return tabs
 
 
 def _enter(
-    desk: ConsoleContext, room: Tab, place: TabLocation, visitor: CurrentUser, *at: str
+    desk: ConsoleContext, room: Tab, location: TabLocation, visitor: CurrentUser, *at: str
 ) -> Mapping[Component, Any]:
     study, tab, session = at
     if tab in ("", room.name):
         # Gradio sends this for the first tab before the page loads, and for the tab that loading has painted
         return {desk.note: gr.skip()}
-    return {place.tab: room.name, **room.paint(visitor, LocationValues(study or "", session or ""))}
+    return {location.tab: room.name, **room.paint(visitor, LocationValues(study or "", session or ""))}
 
 
 def _wire(
     blocks: gr.Blocks,
     desk: ConsoleContext,
-    place: TabLocation,
+    location: TabLocation,
     rooms: Sequence[Tab],
     tabs: gr.Tabs,
     who: gr.HTML,
@@ -179,28 +179,28 @@ def _wire(
 ) -> None:
     """Wire the page as a whole: loading, changing the study, and keeping the address."""
     named = {room.name: room for room in rooms}
-    outputs = [place.painted, *(component for room in rooms for component in room.outputs)]
-    inputs = [place.study, place.tab, place.session]
+    outputs = [location.painted, *(component for room in rooms for component in room.outputs)]
+    inputs = [location.study, location.tab, location.session]
 
     def paint(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Component, Any]:
         room = named.get(tab, rooms[0])
-        return {place.painted: study or "", **room.paint(visitor, LocationValues(study or "", session or ""))}
+        return {location.painted: study or "", **room.paint(visitor, LocationValues(study or "", session or ""))}
 
     def choose(visitor: CurrentUser, study: str, tab: str, session: str, painted: str) -> Mapping[Component, Any]:
         if (study or "") == painted:
             # Gradio also sends this whenever the focus leaves the picker; to paint would undo what a person has begun
             return {desk.note: gr.skip()}
         # Its session of the same number would come up, which nobody chose.
-        return {place.session: "", **paint(visitor, study, tab, "")}
+        return {location.session: "", **paint(visitor, study, tab, "")}
 
     def load(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
         names = desk.names()
         study = study if study in names else next(iter(names), "")
         tab = tab if tab in named else rooms[0].name
         return {
-            place.study: gr.update(choices=names, value=study or None),
-            place.tab: tab,
-            place.session: session,
+            location.study: gr.update(choices=names, value=study or None),
+            location.tab: tab,
+            location.session: session,
             tabs: gr.update(selected=tab),
             who: desk.html("who.html.j2", visitor=visitor),
             **banner.paint(),
@@ -209,6 +209,6 @@ def _wire(
 
     desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
     shuts = f"(sent[0] ?? '') === sent[3] ? '' : {PANELS}"
-    desk.bind(place.study.input, choose, [*inputs, place.painted], [place.session, *outputs], shuts=shuts)
+    desk.bind(location.study.input, choose, [*inputs, location.painted], [location.session, *outputs], shuts=shuts)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

@@ -49,8 +49,8 @@ Updates = Mapping[Component, Any]
 class SessionReplay:
     """The page at a moment of the session that `read` finds by its study and number, with a slider to move it."""
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation, read: Callable[[str, str], SessionRecord]) -> None:
-        self._desk, self._place, self._read = desk, place, read
+    def __init__(self, desk: ConsoleContext, location: TabLocation, read: Callable[[str, str], SessionRecord]) -> None:
+        self._desk, self._place, self._read = desk, location, read
 
     def build(self) -> None:
         about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}

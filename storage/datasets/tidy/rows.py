@@ -103,8 +103,8 @@ class _Places:
         }
 
 
-def _model(place: Location) -> Values:
-    return {"model": place.scope.values.get("model")}
+def _model(location: Location) -> Values:
+    return {"model": location.scope.values.get("model")}
 
 
 def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
@@ -135,9 +135,9 @@ def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
             yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct, **advice}
 
 
-def _advice(place: Location, event: Event) -> Values:
+def _advice(location: Location, event: Event) -> Values:
     """The recommendation that was shown, and whether it is right."""
-    shown, problem, step = event.data.get(ADVICE), place.scope.problem, place.node
+    shown, problem, step = event.data.get(ADVICE), location.scope.problem, location.node
     right = None
     if shown is not None and isinstance(step, AnsweringStep) and problem is not None and problem.answer is not None:
         right = int(step.accepts(problem, shown))
@@ -181,23 +181,23 @@ def _given_answers(steps: Iterable[Location]) -> Iterator[tuple[Location, Event,
                 yield from ((place, event, view) for view in _views(_before(place, event), event, given))
 
 
-def _views(place: Location, event: Event, given: Mapping[str, Any]) -> tuple[AnswerView, ...]:
-    step = place.node
+def _views(location: Location, event: Event, given: Mapping[str, Any]) -> tuple[AnswerView, ...]:
+    step = location.node
     assert isinstance(step, Step)  # noqa: S101  (others have no answers)
-    fields = step.fields(place)
+    fields = step.fields(location)
     if event.kind == "rated":
-        fields = tuple(field.filled(place.fill) for field in step.questions_asked())
-    return answered(place, fields, given)
+        fields = tuple(field.filled(location.fill) for field in step.questions_asked())
+    return answered(location, fields, given)
 
 
-def _before(place: Location, event: Event) -> Location:
+def _before(location: Location, event: Event) -> Location:
     """The place as it was on the screen that an event answered."""
-    facts = tuple(fact for fact in place.facts if fact.seq < event.seq)
-    return replace(place, state=replace(place.state, facts={**place.state.facts, place.path: facts}))
+    facts = tuple(fact for fact in location.facts if fact.seq < event.seq)
+    return replace(location, state=replace(location.state, facts={**location.state.facts, location.path: facts}))
 
 
-def _ratings(place: Location, event: Event) -> Mapping[str, Any]:
-    return place.node.rates(place, event) if isinstance(place.node, Step) else {}
+def _ratings(location: Location, event: Event) -> Mapping[str, Any]:
+    return location.node.rates(location, event) if isinstance(location.node, Step) else {}
 
 
 def _values(view: AnswerView) -> Values:

@@ -88,10 +88,10 @@ def _asked(step: Step) -> Mapping[str, Field | None]:
     return {PASSED: None, **fields} if isinstance(step, CheckStep) else fields
 
 
-def _given(place: Location) -> Iterator[tuple[str, Field | None, Any]]:
-    sent = next((event for event in reversed(place.facts) if event.kind == "submitted"), None)
-    if sent is None or not isinstance(place.node, Step):
+def _given(location: Location) -> Iterator[tuple[str, Field | None, Any]]:
+    sent = next((event for event in reversed(location.facts) if event.kind == "submitted"), None)
+    if sent is None or not isinstance(location.node, Step):
         return
-    for question, field in _asked(place.node).items():
+    for question, field in _asked(location.node).items():
         if question in sent.data:
             yield question, field, sent.data[question]

@@ -43,8 +43,8 @@ from storage.registers.studies import StoredPicture
 
 
 class DraftPictures:
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -104,9 +104,9 @@ Chosen = Sequence[Any]
 
 
 class ItemsSection:
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
-        self._pictures = DraftPictures(desk, place)
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
+        self._pictures = DraftPictures(desk, location)
         self.outputs: list[Component] = []
 
     def build(self) -> None:

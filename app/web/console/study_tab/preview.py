@@ -25,8 +25,8 @@ START = ("The beginning", "")
 
 
 class PreviewSection:
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
         self._walks = PreviewLinks(desk.secret)
         self.outputs: list[Component] = []
 

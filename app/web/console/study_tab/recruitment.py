@@ -39,8 +39,8 @@ CLOSED = "The study is closed. New participants cannot start; sessions in progre
 
 
 class RecruitmentSection:
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
         self._trials = TrialLinks(desk.secret)
         self.outputs: list[Component] = []
 

@@ -19,8 +19,8 @@ SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
 
 class VersionsSection:
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
         self.outputs: list[Component] = []
         self._drawn = lru_cache(maxsize=32)(self._draw)
 

@@ -28,7 +28,7 @@ class AccountsTab:
     name = "accounts"
     label = "Accounts"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
         self._desk = desk
         self._accounts = desk.accounts
         self.outputs: list[Any] = []

@@ -39,9 +39,9 @@ class ExportTab:
     name = "export"
     label = "Export"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
         self._desk = desk
-        self._place = place
+        self._place = location
         self.outputs: list[Any] = []
 
     def build(self) -> None:

@@ -38,9 +38,9 @@ class MonitorTab:
     name = "monitoring"
     label = "Monitoring"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
         self._desk = desk
-        self._place = place
+        self._place = location
         self._watching = StudyMonitors(desk.database)
         self.outputs: list[Component] = []
 

@@ -31,8 +31,8 @@ class PaymentsTab:
     name = "payments"
     label = "Payments"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
         self.outputs: list[Any] = []
 
     def build(self) -> None:

@@ -35,7 +35,7 @@ class ServersTab:
     name = "servers"
     label = "Model servers"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
         self._desk = desk
         self.outputs: list[Any] = []
 

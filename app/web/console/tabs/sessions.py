@@ -68,10 +68,10 @@ class SessionsTab:
     name = "sessions"
     label = "Sessions"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
         self._desk = desk
-        self._place = place
-        self._replay = SessionReplay(desk, place, lambda study, number: self._read(study, _number(number) or 0))
+        self._place = location
+        self._replay = SessionReplay(desk, location, lambda study, number: self._read(study, _number(number) or 0))
         self.outputs: list[Component] = []
 
     def build(self) -> None:

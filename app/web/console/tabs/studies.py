@@ -85,15 +85,15 @@ class StudiesTab:
     name = "studies"
     label = "Studies"
 
-    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
-        self._desk, self._place = desk, place
-        self._editor = EditorSection(desk, place)
+    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = desk, location
+        self._editor = EditorSection(desk, location)
         self._parts: Mapping[str, StudySection] = {
-            "Overview": RecruitmentSection(desk, place),
+            "Overview": RecruitmentSection(desk, location),
             "Edit": self._editor,
-            "Items": ItemsSection(desk, place),
-            "Preview": PreviewSection(desk, place),
-            "Versions": VersionsSection(desk, place),
+            "Items": ItemsSection(desk, location),
+            "Preview": PreviewSection(desk, location),
+            "Versions": VersionsSection(desk, location),
         }
         self._marks: Mapping[str, gr.Textbox] = {}
         self._builder = StudyBuilder(desk)

@@ -21,10 +21,10 @@ def steps(whole: Study) -> Iterator[Step]:
     return (node for node in nodes_of(whole.flow) if isinstance(node, Step))
 
 
-def asked_here(place: Location) -> tuple[Field, ...]:
-    assert isinstance(place.node, Step)
-    chat = place.node.panel(place).chat
-    return (*place.node.fields(place), *(chat.rating if chat else ()))
+def asked_here(location: Location) -> tuple[Field, ...]:
+    assert isinstance(location.node, Step)
+    chat = location.node.panel(location).chat
+    return (*location.node.fields(location), *(chat.rating if chat else ()))
 
 
 def asked(step: Step) -> Mapping[str, Field]:
