@@ -97,13 +97,13 @@ class ResultsTab:
         self._desk.bind(self._unlock.click, self._peek, [*chosen, self._why], self.outputs)
         self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
         """The results of the participants' sessions, or of the first origin that the study has."""
-        found = _origins(origins_of(self._desk.database, at.study))
+        found = _origins(origins_of(self._desk.database, location.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
-        open_again(self._desk.database, at.study, found[0], visitor.name, "console", self._desk.clock.now_us())
-        return {self._origin: picker, **self._results_page(visitor, at.study, found[0])}
+        open_again(self._desk.database, location.study, found[0], visitor.name, "console", self._desk.clock.now_us())
+        return {self._origin: picker, **self._results_page(visitor, location.study, found[0])}
 
     def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         origin = _valid_origin(origin)

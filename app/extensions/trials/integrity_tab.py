@@ -100,14 +100,14 @@ class IntegrityTab:
         inputs = [*asked, self._place.tab, self._shown]
         on(self._timer.tick, self._again, inputs, listed, quiet=True)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Updates:
         """The evidence of the participants' sessions, or of the first origin that the study has."""
-        there = origins_of(self._desk.database, at.study)
+        there = origins_of(self._desk.database, location.study)
         found = [origin for origin in CHOSEN if origin in there] or list(CHOSEN[:1])
         picker = gr.update(
             choices=[(WHOSE[origin], origin) for origin in found], value=found[0], visible=len(found) > 1
         )
-        return {self._origin: picker, self._every: False, **self._of_origin(visitor, at.study, found[0], False)}
+        return {self._origin: picker, self._every: False, **self._of_origin(visitor, location.study, found[0], False)}
 
     def _of_origin(self, visitor: CurrentUser, study: str, origin: str, every: bool) -> Updates:
         return {**self._listed(visitor, study, origin, every), **self._no_session()}

@@ -94,7 +94,7 @@ class AccountsTab:
         desk.bind(self._who.input, self._first, [self._who], self._audit_parts)
         desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         return {
             **self._list(visitor),
             self._for_owners: gr.update(visible=visitor.owner),

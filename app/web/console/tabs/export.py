@@ -106,15 +106,15 @@ class ExportTab:
         desk.bind(self._stop.click, self._halt, (), self._made)
         desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
-        found = export_options(self._desk.database, at.study)
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
+        found = export_options(self._desk.database, location.study)
         if not found.schemas:
             notice = self._desk.html("data_none.html.j2")
             return {self._none: notice, self._all: gr.update(visible=False), **self._progress(visitor)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
         blank |= {self._screen: ""}
         _, origin = first = _first(found)
-        open_again(self._desk.database, at.study, origin, visitor.name, "export", self._desk.clock.now_us())
+        open_again(self._desk.database, location.study, origin, visitor.name, "export", self._desk.clock.now_us())
         return {
             self._none: "",
             self._all: gr.update(visible=True),
@@ -122,7 +122,7 @@ class ExportTab:
             **self._offer(found, next(iter(found.schemas)), ""),
             self._where: gr.update(choices=_conditions(found), value=[]),
             self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
-            **self._show(visitor, ExportRequest(at.study, *first)),
+            **self._show(visitor, ExportRequest(location.study, *first)),
             **self._progress(visitor),
         }
 

@@ -66,11 +66,11 @@ class MonitorTab:
         inputs = [study, self._place.tab, self._origin]
         self._desk.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
         """The participants' sessions, or those of another origin if there are none."""
-        study = self._desk.study(at.study)
+        study = self._desk.study(location.study)
         if study is None:
-            none = self._desk.html("live_none.html.j2", name=at.study)
+            none = self._desk.html("live_none.html.j2", name=location.study)
             hidden = dict.fromkeys([self._origin, self._rate, self._sum], gr.update(visible=False))
             return {self._head: none, self._body: "", self._timer: gr.update(active=False), **hidden}
         origin = _origin_of(self._desk, study)

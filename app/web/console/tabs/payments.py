@@ -65,8 +65,8 @@ class PaymentsTab:
         desk.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
         desk.bind(self._fetch.click, self._make_again, [self._place.study, self._file], [self._link], owner=True)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
-        study = self._desk.study(at.study) if visitor.owner else None
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
+        study = self._desk.study(location.study) if visitor.owner else None
         return {
             **(self._shown(self._planned(study)) if study else self._nothing(visitor)),
             self._form: gr.update(visible=study is not None),

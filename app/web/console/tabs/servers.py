@@ -77,7 +77,7 @@ class ServersTab:
         sure_of(self._old, self._sure)
         desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         return {**self._shown(visitor), self._forms: gr.update(visible=visitor.owner)}
 
     def _shown(self, visitor: CurrentUser) -> dict[Any, Any]:

@@ -167,15 +167,15 @@ class SessionsTab:
         ):
             on(pressed, act, [*here, self._said, *filters], after)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
-        cells = cell_choices(cells_of(self._desk.database, at.study))
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+        cells = cell_choices(cells_of(self._desk.database, location.study))
         return {
-            **self._list_all(visitor, at.study),
+            **self._list_all(visitor, location.study),
             self._filters["cell"]: gr.update(choices=cells, value=ANY),
-            self._filters["language"]: gr.update(choices=choices(self._languages(at.study), "any"), value=ANY),
+            self._filters["language"]: gr.update(choices=choices(self._languages(location.study), "any"), value=ANY),
             self._person: gr.update(visible=visitor.owner, value=""),
             self._find: gr.update(visible=visitor.owner),
-            **self._opened(visitor, at),
+            **self._opened(visitor, location),
         }
 
     def _languages(self, study: str) -> tuple[str, ...]:
@@ -237,12 +237,12 @@ class SessionsTab:
     def _open(self, visitor: CurrentUser, study: str, number: str = "") -> Updates:
         return {self._place.session: number, **self._opened(visitor, LocationValues(study, number))}
 
-    def _opened(self, visitor: CurrentUser, at: LocationValues) -> Updates:
-        number = _number(at.session)
+    def _opened(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+        number = _number(location.session)
         if number is None:
             return {**self._nothing(), self._head: self._desk.html("session_none.html.j2")}
         try:
-            session = self._read(at.study, number)
+            session = self._read(location.study, number)
         except StorageError as error:
             none = self._desk.html("session_none.html.j2")
             return {**self._nothing(), self._head: none, **self._desk.notify(str(error), "warn")}
@@ -312,11 +312,13 @@ class SessionsTab:
     def _included(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
         return self._say(visitor, LocationValues(study, number), "included", text, sent)
 
-    def _say(self, visitor: CurrentUser, at: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
-        desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
+    def _say(
+        self, visitor: CurrentUser, location: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]
+    ) -> Updates:
+        desk, entry = self._desk, self._read(location.study, _number(location.session) or 0).entry
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
-        desk.audit(visitor, DONE[kind], f"{at.study} No. {entry.number}")
-        after = {**self._opened(visitor, at), **self._listing(at.study, sent)}
+        desk.audit(visitor, DONE[kind], f"{location.study} No. {entry.number}")
+        after = {**self._opened(visitor, location), **self._listing(location.study, sent)}
         return {**after, **desk.notify(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> SessionRecord:

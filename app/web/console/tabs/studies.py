@@ -190,10 +190,10 @@ class StudiesTab:
     def _title_of(self, seen: StudyView | None) -> str:
         return self._desk.html("study_title.html.j2", seen=seen)
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
-        seen = load_view(self._desk, at.study) if at.study in self._desk.names() else None
+    def paint(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+        seen = load_view(self._desk, location.study) if location.study in self._desk.names() else None
         shown: dict[Component, Any] = {
-            **self._head(visitor, at.study, seen),
+            **self._head(visitor, location.study, seen),
             self._new: gr.update(visible=visitor.owner),
             self._tabs: gr.update(visible=seen is not None),
             self._builder.panel: gr.update(visible=False),
