@@ -97,52 +97,52 @@ class ResultsTab:
         self._desk.bind(self._unlock.click, self._peek, [*chosen, self._why], self.outputs)
         self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
         """The results of the participants' sessions, or of the first origin that the study has."""
         found = _origins(origins_of(self._desk.database, location.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
-        open_again(self._desk.database, location.study, found[0], visitor.name, "console", self._desk.clock.now_us())
-        return {self._origin: picker, **self._results_page(visitor, location.study, found[0])}
+        open_again(self._desk.database, location.study, found[0], user.name, "console", self._desk.clock.now_us())
+        return {self._origin: picker, **self._results_page(user, location.study, found[0])}
 
-    def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+    def _choose(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         origin = _valid_origin(origin)
-        open_again(self._desk.database, study or "", origin, visitor.name, "console", self._desk.clock.now_us())
-        return self._results_page(visitor, study or "", origin)
+        open_again(self._desk.database, study or "", origin, user.name, "console", self._desk.clock.now_us())
+        return self._results_page(user, study or "", origin)
 
-    def _take_look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+    def _take_look(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Take the next planned look; what it shows is in the history of the plan."""
         look = needed("take_look", "trials")
-        look(self._desk.database, study, visitor.name, self._desk.clock.now_us(), secret=self._desk.secret)
-        self._desk.audit(visitor, "took a planned look at outcomes", study)
-        return self._results_page(visitor, study, _valid_origin(origin))
+        look(self._desk.database, study, user.name, self._desk.clock.now_us(), secret=self._desk.secret)
+        self._desk.audit(user, "took a planned look at outcomes", study)
+        return self._results_page(user, study, _valid_origin(origin))
 
-    def _peek(self, visitor: CurrentUser, study: str, origin: str, why: str) -> Mapping[Component, Any]:
+    def _peek(self, user: CurrentUser, study: str, origin: str, why: str) -> Mapping[Component, Any]:
         if not text(why).strip():
             raise TrialError("Give a reason for the unplanned look; it is recorded, and the report states it.")
-        if peek(self._desk.database, study, visitor.name, "console", why.strip(), self._desk.clock.now_us()):
-            self._desk.audit(visitor, "looked at outcomes before the end", study)
-        return self._results_page(visitor, study, _valid_origin(origin))
+        if peek(self._desk.database, study, user.name, "console", why.strip(), self._desk.clock.now_us()):
+            self._desk.audit(user, "looked at outcomes before the end", study)
+        return self._results_page(user, study, _valid_origin(origin))
 
-    def _again(self, visitor: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
+    def _again(self, user: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
-        if self._locked(visitor, study or "", _valid_origin(origin)):
-            return self._results_page(visitor, study or "", _valid_origin(origin))
+        if self._locked(user, study or "", _valid_origin(origin)):
+            return self._results_page(user, study or "", _valid_origin(origin))
         seen = self._latest.get((study or "", _valid_origin(origin)))
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _valid_origin(origin), seen)
 
-    def _results_page(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+    def _results_page(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         history = "".join(shown(self._desk, study) for shown in hooked("plan_history"))
-        if why := self._locked(visitor, study, origin):
+        if why := self._locked(user, study, origin):
             return {
                 **{part: gr.update(visible=False) for figure in self._figures for part in figure},
                 self._head: "",
                 self._said: self._desk.html("outcomes_locked.html.j2", why=why),
                 self._history: history,
                 self._survey: "",
-                self._take: gr.update(visible=visitor.owner and look_is_due(self._desk.database, study)),
+                self._take: gr.update(visible=user.owner and look_is_due(self._desk.database, study)),
                 self._why: gr.update(visible=True, value=""),
                 self._unlock: gr.update(visible=True),
                 self._shown: "",
@@ -150,8 +150,8 @@ class ResultsTab:
             }
         return {**self._painted(study, origin, self._latest.get((study, origin))), self._history: history}
 
-    def _locked(self, visitor: CurrentUser, study: str, origin: str) -> str:
-        return locked_for(self._desk.database, study, origin, visitor.name, self._desk.clock.now_us())
+    def _locked(self, user: CurrentUser, study: str, origin: str) -> str:
+        return locked_for(self._desk.database, study, origin, user.name, self._desk.clock.now_us())
 
     def _painted(self, study: str, origin: str, seen: CachedResult[Results]) -> Mapping[Component, Any]:
         every = seen.value.findings if seen.value else ()

@@ -100,23 +100,23 @@ class IntegrityTab:
         inputs = [*asked, self._place.tab, self._shown]
         on(self._timer.tick, self._again, inputs, listed, quiet=True)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         """The evidence of the participants' sessions, or of the first origin that the study has."""
         there = origins_of(self._desk.database, location.study)
         found = [origin for origin in CHOSEN if origin in there] or list(CHOSEN[:1])
         picker = gr.update(
             choices=[(WHOSE[origin], origin) for origin in found], value=found[0], visible=len(found) > 1
         )
-        return {self._origin: picker, self._every: False, **self._of_origin(visitor, location.study, found[0], False)}
+        return {self._origin: picker, self._every: False, **self._of_origin(user, location.study, found[0], False)}
 
-    def _of_origin(self, visitor: CurrentUser, study: str, origin: str, every: bool) -> Updates:
-        return {**self._listed(visitor, study, origin, every), **self._no_session()}
+    def _of_origin(self, user: CurrentUser, study: str, origin: str, every: bool) -> Updates:
+        return {**self._listed(user, study, origin, every), **self._no_session()}
 
-    def _again(self, visitor: CurrentUser, study: str, origin: str, every: bool, tab: str, shown: str) -> Updates:
+    def _again(self, user: CurrentUser, study: str, origin: str, every: bool, tab: str, shown: str) -> Updates:
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
         seen = self._evidence(study, origin)
-        return {} if shown == _mark_of(study, origin, seen) else self._listed(visitor, study, origin, every)
+        return {} if shown == _mark_of(study, origin, seen) else self._listed(user, study, origin, every)
 
     def _listed(self, _: CurrentUser, study: str, origin: str, every: bool) -> Updates:
         """The rates of each indicator, and the sessions: those with most flags first."""
@@ -172,24 +172,24 @@ class IntegrityTab:
             self._why: "",
         }
 
-    def _excluded(self, visitor: CurrentUser, study: str, origin: str, every: bool, number: str, why: str) -> Updates:
+    def _excluded(self, user: CurrentUser, study: str, origin: str, every: bool, number: str, why: str) -> Updates:
         reason = text(why).strip()
         if not reason.removeprefix(f"{WHY}:").strip():
             raise NotPossible("Nothing was saved: give the reason, which evidence by which rule. It is recorded.")
         if not reason.lower().startswith(WHY):
             reason = f"{WHY}: {reason}"
-        return self._decide(visitor, (study, origin, every), number, "excluded", reason)
+        return self._decide(user, (study, origin, every), number, "excluded", reason)
 
-    def _included(self, visitor: CurrentUser, study: str, origin: str, every: bool, number: str, why: str) -> Updates:
-        return self._decide(visitor, (study, origin, every), number, "included", text(why))
+    def _included(self, user: CurrentUser, study: str, origin: str, every: bool, number: str, why: str) -> Updates:
+        return self._decide(user, (study, origin, every), number, "included", text(why))
 
-    def _decide(self, visitor: CurrentUser, at: tuple[str, str, bool], number: str, kind: Kind, reason: str) -> Updates:
+    def _decide(self, user: CurrentUser, at: tuple[str, str, bool], number: str, kind: Kind, reason: str) -> Updates:
         desk, (study, origin, every) = self._desk, at
         session = read_session(desk.database, desk.studies, text(study), _number(number), desk.clock.now_us())
-        asyncio.run(desk.sessions.remark(session.entry.stream, kind, reason, visitor.name))
-        desk.audit(visitor, DONE[kind], f"{study} No. {session.entry.number}")
+        asyncio.run(desk.sessions.remark(session.entry.stream, kind, reason, user.name))
+        desk.audit(user, DONE[kind], f"{study} No. {session.entry.number}")
         return {
-            **self._listed(visitor, study, origin, every),
+            **self._listed(user, study, origin, every),
             **self._session(text(study), text(origin), session.entry.number),
             **desk.notify(NOTED[kind].format(number=session.entry.number)),
         }

@@ -71,8 +71,8 @@ class ConsoleContext:
         except StorageError:
             return None
 
-    def audit(self, visitor: CurrentUser, what: str, about: str = "") -> None:
-        self.accounts.audit_log.record(visitor.name, what, about)
+    def audit(self, user: CurrentUser, what: str, about: str = "") -> None:
+        self.accounts.audit_log.record(user.name, what, about)
 
     def notify(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
         return {self.note: _note(text, kind)}

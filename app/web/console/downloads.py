@@ -99,37 +99,35 @@ class Downloads:
         """Held as long as this process lives, in its folder."""
         _sweep_killed()
 
-    def start(self, visitor: CurrentUser, database: Database, export_request: ExportRequest, about: str = "") -> bool:
+    def start(self, user: CurrentUser, database: Database, export_request: ExportRequest, about: str = "") -> bool:
         """Start an export with the description `about`; False if another export of this user is running."""
         with self._lock:
-            before = self._jobs.get(visitor.name)
+            before = self._jobs.get(user.name)
             if before is not None and not before.done:
                 return False
-            job = self._jobs[visitor.name] = DownloadJob(export_request, about, self._clock.now_us())
-            thread = threading.Thread(
-                target=self._work, args=(visitor, database, job), name="parley-export", daemon=True
-            )
+            job = self._jobs[user.name] = DownloadJob(export_request, about, self._clock.now_us())
+            thread = threading.Thread(target=self._work, args=(user, database, job), name="parley-export", daemon=True)
             self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
             thread.start()
         return True
 
-    def job(self, visitor: CurrentUser) -> DownloadJob | None:
+    def job(self, user: CurrentUser) -> DownloadJob | None:
         """This user's running export, or the last one if it failed. Calling this keeps the export running."""
         with self._lock:
-            job = self._jobs.get(visitor.name)
+            job = self._jobs.get(user.name)
             if job is not None:
                 job.asked_us = self._clock.now_us()
             return job
 
-    def stop(self, visitor: CurrentUser) -> None:
+    def stop(self, user: CurrentUser) -> None:
         with self._lock:
-            if visitor.name in self._jobs:
-                self._jobs[visitor.name].stopped = True
+            if user.name in self._jobs:
+                self._jobs[user.name].stopped = True
 
-    def links(self, visitor: CurrentUser) -> list[Link]:
+    def links(self, user: CurrentUser) -> list[Link]:
         self.sweep()
         with self._lock:
-            return [link for link in reversed(self._links.values()) if link.visitor == visitor.name]
+            return [link for link in reversed(self._links.values()) if link.visitor == user.name]
 
     def sweep(self) -> None:
         now_us = self._clock.now_us()
@@ -167,13 +165,13 @@ class Downloads:
         headers = {"cache-control": "no-store"}
         return FileResponse(link.path, media_type=MEDIA_TYPE, filename=link.name, headers=headers)
 
-    def _work(self, visitor: CurrentUser, database: Database, job: DownloadJob) -> None:
+    def _work(self, user: CurrentUser, database: Database, job: DownloadJob) -> None:
         """Make an export, in its own thread. Errors are logged and shown to the user, not raised."""
         job.said = BROKEN
         try:
             with self._folder() as own:
                 folder = own / f"{job.export_request.study}-{job.export_request.schema}"
-                self._keep(visitor, job.about, self._packed(database, job, folder), lambda: job.stopped)
+                self._keep(user, job.about, self._packed(database, job, folder), lambda: job.stopped)
             job.said = ""
         except _Stopped:
             job.said = STOPPED
@@ -211,24 +209,24 @@ class Downloads:
         return packed, exported.sessions
 
     def offer(
-        self, visitor: CurrentUser, name: str, about: str, sessions: int, write: Callable[[BinaryIO], object]
+        self, user: CurrentUser, name: str, about: str, sessions: int, write: Callable[[BinaryIO], object]
     ) -> Link:
         """A link to a file with what `write` puts in it; raises StorageError if it cannot be written."""
         try:
             with self._folder() as folder:
                 with create(folder / name) as file:
                     write(file)
-                return self._keep(visitor, about, (folder / name, sessions))
+                return self._keep(user, about, (folder / name, sessions))
         except OSError as error:
             raise StorageError(f"the file cannot be written: {error.strerror or error}") from error
 
     def _keep(
-        self, visitor: CurrentUser, about: str, made: tuple[Path, int], stopped: Callable[[], bool] = lambda: False
+        self, user: CurrentUser, about: str, made: tuple[Path, int], stopped: Callable[[], bool] = lambda: False
     ) -> Link:
         packed, sessions = made
         token = secrets.token_urlsafe(16)
         link = Link(
-            visitor=visitor.name,
+            visitor=user.name,
             token=token,
             path=packed.parent.with_name(f"{token}.zip"),
             name=packed.name,

@@ -63,14 +63,14 @@ class AlertBanner:
     def _is_stale(self, alert: Alert) -> bool:
         return self._desk.clock.now_us() - alert.last_us > STALE_S * 1e6
 
-    def _again(self, visitor: CurrentUser) -> Mapping[Any, Any]:
+    def _again(self, user: CurrentUser) -> Mapping[Any, Any]:
         return self.paint()
 
-    def _mark(self, visitor: CurrentUser, shown: Any) -> Mapping[Any, Any]:
+    def _mark(self, user: CurrentUser, shown: Any) -> Mapping[Any, Any]:
         """Mark as seen what the user was shown, and not what came after."""
         ids = {int(word) for word in text(shown).split() if word.isascii() and word.isdigit() and len(word) < 10}
-        for alert in mark_seen(self._desk.database, ids, visitor.name, self._desk.clock.now_us()):
-            self._desk.audit(visitor, "marked an alert as seen", explained(alert)[0])
+        for alert in mark_seen(self._desk.database, ids, user.name, self._desk.clock.now_us()):
+            self._desk.audit(user, "marked an alert as seen", explained(alert)[0])
         return self.paint()
 
 
@@ -159,13 +159,13 @@ def _tabs(desk: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) -> 
 
 
 def _enter(
-    desk: ConsoleContext, room: Tab, location: TabLocation, visitor: CurrentUser, *at: str
+    desk: ConsoleContext, room: Tab, location: TabLocation, user: CurrentUser, *at: str
 ) -> Mapping[Component, Any]:
     study, tab, session = at
     if tab in ("", room.name):
         # Gradio sends this for the first tab before the page loads, and for the tab that loading has painted
         return {desk.note: gr.skip()}
-    return {location.tab: room.name, **room.paint(visitor, LocationValues(study or "", session or ""))}
+    return {location.tab: room.name, **room.paint(user, LocationValues(study or "", session or ""))}
 
 
 def _wire(
@@ -182,18 +182,18 @@ def _wire(
     outputs = [location.painted, *(component for room in rooms for component in room.outputs)]
     inputs = [location.study, location.tab, location.session]
 
-    def paint(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Component, Any]:
+    def paint(user: CurrentUser, study: str, tab: str, session: str) -> Mapping[Component, Any]:
         room = named.get(tab, rooms[0])
-        return {location.painted: study or "", **room.paint(visitor, LocationValues(study or "", session or ""))}
+        return {location.painted: study or "", **room.paint(user, LocationValues(study or "", session or ""))}
 
-    def choose(visitor: CurrentUser, study: str, tab: str, session: str, painted: str) -> Mapping[Component, Any]:
+    def choose(user: CurrentUser, study: str, tab: str, session: str, painted: str) -> Mapping[Component, Any]:
         if (study or "") == painted:
             # Gradio also sends this whenever the focus leaves the picker; to paint would undo what a person has begun
             return {desk.note: gr.skip()}
         # Its session of the same number would come up, which nobody chose.
-        return {location.session: "", **paint(visitor, study, tab, "")}
+        return {location.session: "", **paint(user, study, tab, "")}
 
-    def load(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
+    def load(user: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
         names = desk.names()
         study = study if study in names else next(iter(names), "")
         tab = tab if tab in named else rooms[0].name
@@ -202,9 +202,9 @@ def _wire(
             location.tab: tab,
             location.session: session,
             tabs: gr.update(selected=tab),
-            who: desk.html("who.html.j2", visitor=visitor),
+            who: desk.html("who.html.j2", visitor=user),
             **banner.paint(),
-            **paint(visitor, study, tab, session),
+            **paint(user, study, tab, session),
         }
 
     desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)

@@ -143,16 +143,16 @@ class StudyBuilder:
         def refresh(_: CurrentUser, *values: Any) -> Updates:
             return self._refresh(self._answers(values))
 
-        def create(visitor: CurrentUser, *values: Any) -> Updates:
-            made = beside.created(visitor, self._draft(visitor, self._answers(values)))
+        def create(user: CurrentUser, *values: Any) -> Updates:
+            made = beside.created(user, self._draft(user, self._answers(values)))
             return {**{field: field.value for field in inputs}, name: "", **made}  # the next study begins as the first
 
-        def cancel(visitor: CurrentUser, study: str) -> Updates:
-            return beside.back(visitor, study)
+        def cancel(user: CurrentUser, study: str) -> Updates:
+            return beside.back(user, study)
 
-        def test(visitor: CurrentUser, *values: Any) -> Updates:
+        def test(user: CurrentUser, *values: Any) -> Updates:
             try:
-                found = self._test_models(visitor, self._answers(values))
+                found = self._test_models(user, self._answers(values))
             except ParleyError as error:  # said here, where it says that the models are being tested
                 found = self._desk.html("study_models.html.j2", tests=(), why=str(error))
             return {self._tested: found}
@@ -212,19 +212,19 @@ class StudyBuilder:
         taken = FieldIssue("name", f"{name!r} is the name of another study here; choose another.")
         return replace(found, study=None, issues=(taken, *found.issues))
 
-    def _draft(self, visitor: CurrentUser, answers: Answers) -> str:
+    def _draft(self, user: CurrentUser, answers: Answers) -> str:
         name = new_name(answers["name"], self._desk.names())
         save_draft(self._desk.drafts.reserve(name) / FILE, self._checked(answers).text)
-        self._desk.audit(visitor, "created a study with the builder", name)
+        self._desk.audit(user, "created a study with the builder", name)
         return name
 
-    def _test_models(self, visitor: CurrentUser, answers: Answers) -> str:
+    def _test_models(self, user: CurrentUser, answers: Answers) -> str:
         """Send one message to each model, and show what came of it."""
         try:
             refs = [ModelRef(label, ModelSpec.model_validate(spec)) for _, label, spec in model_specs(answers)]
         except ValidationError:
             raise SettingsError("A model is not complete. Correct what is listed beside the form first.") from None
-        self._desk.audit(visitor, "tested models in the builder", answers["name"])
+        self._desk.audit(user, "tested models in the builder", answers["name"])
         return tested(self._desk, refs, answers["currency"])
 
 

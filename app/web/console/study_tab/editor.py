@@ -80,10 +80,10 @@ class EditorSection:
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         on, study = self._desk.bind, self._place.study
 
-        def go(visitor: CurrentUser, name: str, hash_: Any) -> Updates:
-            said = self._publish(visitor, name, hash_)
+        def go(user: CurrentUser, name: str, hash_: Any) -> Updates:
+            said = self._publish(user, name, hash_)
             done = {self._ask: gr.update(interactive=False), self._sure: gr.update(visible=False)}
-            return {**repaint(visitor, name), **done, **said}
+            return {**repaint(user, name), **done, **said}
 
         shown = [self._worth, self._ask, self.mark, self._sure, self._refused]
         written = on(self._text.input, self._write, [self._text, self.mark], shown, owner=True, js=WRITING)
@@ -96,7 +96,7 @@ class EditorSection:
         on(self._test.click, self._test_models, [study], [self._tested], owner=True)
         on(self._yes.click, go, [study, self._hash], [*outputs, self._ask, self._sure], owner=True)
 
-    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
+    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
         text = seen.text
         mark = self._mark_of(seen.name, text or "")
         return {
@@ -104,10 +104,10 @@ class EditorSection:
             self._desk_row: gr.update(visible=text is not None),
             # One value, so that no text is ever shown with the mark of another. (Nor would a property of its own do:
             # Gradio drops those of a component that is not yet on the page when an event skips it.)
-            self._text: json.dumps({"text": text or "", "mark": mark if visitor.owner else ""}),
+            self._text: json.dumps({"text": text or "", "mark": mark if user.owner else ""}),
             self._worth: self._shown(seen.checked, saved=False),
-            self._ask: gr.update(visible=visitor.owner, interactive=seen.changed),
-            self._test: gr.update(visible=visitor.owner),
+            self._ask: gr.update(visible=user.owner, interactive=seen.changed),
+            self._test: gr.update(visible=user.owner),
             self._tested: "",
             self._sure: gr.update(visible=False),
             self.mark: mark,
@@ -145,14 +145,14 @@ class EditorSection:
         """A mark of a draft's text: its study and fingerprint, and the time, so that each saving has another."""
         return f"{name} {fingerprint(text)} {self._desk.clock.now_us()}"
 
-    def _test_models(self, visitor: CurrentUser, name: str) -> Updates:
+    def _test_models(self, user: CurrentUser, name: str) -> Updates:
         """Send one message to each model of the draft, and show what came of it."""
         study = check_file(self._desk, name, self._desk.drafts.text(name)).study
         if study is None:
             why = "This study has errors. Correct them before you test its models."
             return {self._tested: self._desk.html("study_models.html.j2", tests=(), why=why)}
         refs = [ModelRef(label, model) for label, model in study.file.models.items()]
-        self._desk.audit(visitor, "tested the models of the draft", name)
+        self._desk.audit(user, "tested the models of the draft", name)
         return {self._tested: tested(self._desk, refs, study.file.currency)}
 
     def _propose(self, _: CurrentUser, name: str, text: str) -> Updates:
@@ -174,13 +174,13 @@ class EditorSection:
         )
         return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}
 
-    def _publish(self, visitor: CurrentUser, name: str, hash_: Any) -> Updates:
+    def _publish(self, user: CurrentUser, name: str, hash_: Any) -> Updates:
         """Publish the reviewed study; raises SettingsError if the draft has changed since."""
         study = check(self._desk, name, self._desk.drafts.text(name)).study
         if study is None or study.hash != hash_:
             raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
         done = publish_study(self._desk.database, study, self._desk.clock.now_us())
-        self._desk.audit(visitor, f"published version {study.file.version} ({done.hash})", name)
+        self._desk.audit(user, f"published version {study.file.version} ({done.hash})", name)
         return self._desk.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 
 

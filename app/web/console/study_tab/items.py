@@ -61,22 +61,22 @@ class DraftPictures:
         on, study = self._desk.bind, self._place.study
         on(self._remove.click, self._discard, [study, self._which], self.outputs, owner=True)
 
-    def paint(self, visitor: CurrentUser, name: str) -> Updates:
+    def paint(self, user: CurrentUser, name: str) -> Updates:
         limits = {"endings": ENDINGS, "largest": MOST_BYTES, "pixels": MOST_PIXELS, "most": MOST_PICTURES}
         found = self._files(name).all()
         names = [one.name for one in found]
         return {
-            self._upload: self._desk.html("pictures_upload.html.j2", study=name, owner=visitor.owner, **limits),
+            self._upload: self._desk.html("pictures_upload.html.j2", study=name, owner=user.owner, **limits),
             self._list: self._desk.html("pictures_list.html.j2", pictures=found, written=_written),
-            self._removal: gr.update(visible=visitor.owner and bool(names)),
+            self._removal: gr.update(visible=user.owner and bool(names)),
             self._which: gr.update(choices=names, value=names[0] if names else None),
         }
 
-    def _discard(self, visitor: CurrentUser, name: str, which: Any) -> Updates:
+    def _discard(self, user: CurrentUser, name: str, which: Any) -> Updates:
         study = check_file(self._desk, name, self._desk.drafts.text(name)).study
         self._files(name).remove(text(which), study.pictures.by_key if study else ())
-        self._desk.audit(visitor, f"removed {text(which)}", name)
-        return {**self.paint(visitor, name), **self._desk.notify(f"{text(which)} is removed.")}
+        self._desk.audit(user, f"removed {text(which)}", name)
+        return {**self.paint(user, name), **self._desk.notify(f"{text(which)} is removed.")}
 
     def _files(self, name: str) -> PictureFiles:
         self._desk.drafts.text(name)  # there is such a draft
@@ -155,9 +155,9 @@ class ItemsSection:
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         on, study, file = self._desk.bind, self._place.study, self._file
 
-        def write(visitor: CurrentUser, name: str, file: Any, pool: Any, *chosen: Any) -> Updates:
-            said = self._insert_pool(visitor, name, text(file), text(pool).strip(), chosen)
-            return {**repaint(visitor, name), **said}
+        def write(user: CurrentUser, name: str, file: Any, pool: Any, *chosen: Any) -> Updates:
+            said = self._insert_pool(user, name, text(file), text(pool).strip(), chosen)
+            return {**repaint(user, name), **said}
 
         changes = [part.input for part in self._mapped]
         gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
@@ -173,14 +173,14 @@ class ItemsSection:
         on(self._pictures.sent.click, self._repaint, [study, file, *self._parts], self.outputs)
         on(self._write.click, write, [study, file, self._pool, *self._parts], outputs, owner=True)
 
-    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
+    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
         if seen.text is None:
             none = self._desk.html("study_no_draft.html.j2", seen=seen)
             return {self._none: none, self._all: gr.update(visible=False)}
-        return self._painted(visitor, seen.name, seen.text)
+        return self._painted(user, seen.name, seen.text)
 
     def _painted(
-        self, visitor: CurrentUser, name: str, written: str, file: str = "", chosen: Chosen | None = None
+        self, user: CurrentUser, name: str, written: str, file: str = "", chosen: Chosen | None = None
     ) -> Updates:
         """The draft's files, and what is understood of one with the chosen columns, or those of its pool."""
         names, pools = self._files(name).names(), pools_in(written)
@@ -190,21 +190,21 @@ class ItemsSection:
         return {
             self._none: "",
             self._all: gr.update(visible=True),
-            self._upload: gr.update(visible=visitor.owner),
+            self._upload: gr.update(visible=user.owner),
             self._status: "",
-            self._remove: gr.update(visible=visitor.owner),
+            self._remove: gr.update(visible=user.owner),
             self._table: gr.update(visible=bool(names)),
             self._file: gr.update(choices=list(names), value=file or None),
             self._pool: gr.update(choices=list(dict.fromkeys((*pools, called))), value=called),
-            **(self._of_file(visitor, name, file, pools.get(called, {}), chosen) if file else {}),
-            **self._pictures.paint(visitor, name),
+            **(self._of_file(user, name, file, pools.get(called, {}), chosen) if file else {}),
+            **self._pictures.paint(user, name),
         }
 
     def _of_file(
-        self, visitor: CurrentUser, name: str, file: str, pool: Mapping[str, Any], chosen: Chosen | None
+        self, user: CurrentUser, name: str, file: str, pool: Mapping[str, Any], chosen: Chosen | None
     ) -> Updates:
         if fixed := self._of_other_source(name, file):
-            return {self._columns: gr.update(visible=False), **self._results_of(visitor, name, fixed)}
+            return {self._columns: gr.update(visible=False), **self._results_of(user, name, fixed)}
         told = pool.get("columns") if pool.get("path") == file else None
         saved = dict(told) if isinstance(told, Mapping) else {}
         try:
@@ -219,7 +219,7 @@ class ItemsSection:
             items = understand(table, given, _stem(file))
         except ProblemError as error:
             broken = Items(Columns(), (), (), (str(error),))
-            return {self._columns: gr.update(visible=False), **self._results_of(visitor, name, broken)}
+            return {self._columns: gr.update(visible=False), **self._results_of(user, name, broken)}
         one, several = [NONE, *((column, column) for column in table.columns)], list(table.columns)
         columns = items.columns
         options = [columns.options] if isinstance(columns.options, str) else [*columns.options]
@@ -234,7 +234,7 @@ class ItemsSection:
             if len(table.sheets) > 1
             else gr.update(choices=[NONE], value="", visible=False),
             self._answers_from: "" if columns.answers_from is None else str(columns.answers_from),
-            **self._results_of(visitor, name, items, table.columns),
+            **self._results_of(user, name, items, table.columns),
         }
 
     def _of_other_source(self, name: str, file: str) -> Items | None:
@@ -250,7 +250,7 @@ class ItemsSection:
                 return Items(Columns(), problems, (note,), (), places)
         return None
 
-    def _results_of(self, visitor: CurrentUser, name: str, items: Items, columns: Sequence[str] = ()) -> Updates:
+    def _results_of(self, user: CurrentUser, name: str, items: Items, columns: Sequence[str] = ()) -> Updates:
         """What was understood, and the first item as a participant sees it. Without `columns` none can be chosen."""
         pairs = list(zip(items.places, items.problems, strict=True))
         labels = [f"{place}: {' '.join(one.text.split())[:LONGEST_LABEL]}" for place, one in pairs[:MOST_CHOICES]]
@@ -261,7 +261,7 @@ class ItemsSection:
             self._understood: self._desk.html("items_understood.html.j2", **values),
             self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
             self._page: self._page_of(name, items.problems[0]) if choices else "",
-            self._insert: gr.update(visible=visitor.owner and bool(columns) and not items.faults),
+            self._insert: gr.update(visible=user.owner and bool(columns) and not items.faults),
         }
 
     def _page_of(self, name: str, problem: Problem) -> str:
@@ -288,38 +288,38 @@ class ItemsSection:
         self._desk.drafts.text(name)  # there is such a draft
         return ItemFiles(self._desk.drafts.folder(name))
 
-    def _repaint(self, visitor: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
+    def _repaint(self, user: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
         """The draft's files with what was just uploaded; what is shown stays chosen."""
-        return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
+        return self._painted(user, name, self._desk.drafts.text(name), text(file), chosen)
 
-    def _choose(self, visitor: CurrentUser, name: str, file: Any, sheet: Any = "") -> Updates:
+    def _choose(self, user: CurrentUser, name: str, file: Any, sheet: Any = "") -> Updates:
         chosen: Chosen | None = ("", [], "", "", [], sheet, "") if sheet else None
-        return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
+        return self._painted(user, name, self._desk.drafts.text(name), text(file), chosen)
 
-    def _keep(self, visitor: CurrentUser, name: str, file: Any, content: Any, shown: Any, *chosen: Any) -> Updates:
+    def _keep(self, user: CurrentUser, name: str, file: Any, content: Any, shown: Any, *chosen: Any) -> Updates:
         """Keep an uploaded file in the draft, and show what it holds; the columns stay if it replaces the one shown."""
         file = text(file)
         try:
             table = self._files(name).keep(file, _decoded(content))
         except ParleyError as error:
             return {self._status: "", **self._desk.notify(str(error), "bad")}
-        self._desk.audit(visitor, f"uploaded {file}", name)
+        self._desk.audit(user, f"uploaded {file}", name)
         rows = f"{file} is uploaded: {count(len(table.rows), 'row')} and {count(len(table.columns), 'column')}."
         return {
-            **self._painted(visitor, name, self._desk.drafts.text(name), file, chosen if file == shown else None),
+            **self._painted(user, name, self._desk.drafts.text(name), file, chosen if file == shown else None),
             self._status: self._desk.html("items_uploaded.html.j2", said=rows),
         }
 
-    def _discard(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
+    def _discard(self, user: CurrentUser, name: str, file: Any) -> Updates:
         written = self._desk.drafts.text(name)
         self._files(name).remove(text(file), pools_in(written))
-        self._desk.audit(visitor, f"removed {text(file)}", name)
-        return {**self._painted(visitor, name, written), **self._desk.notify(f"{text(file)} is removed.")}
+        self._desk.audit(user, f"removed {text(file)}", name)
+        return {**self._painted(user, name, written), **self._desk.notify(f"{text(file)} is removed.")}
 
-    def _map(self, visitor: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
+    def _map(self, user: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
         table = self._files(name).read(text(file), _sheet_of(chosen))
         items = understand(table, _given(table, chosen), _stem(text(file)))
-        return self._results_of(visitor, name, items, table.columns)
+        return self._results_of(user, name, items, table.columns)
 
     def _show(self, _: CurrentUser, name: str, file: Any, which: Any, *chosen: Any) -> Updates:
         problems = self._items(name, text(file), chosen).problems
@@ -334,7 +334,7 @@ class ItemsSection:
         table = self._files(name).read(file, _sheet_of(chosen))
         return understand(table, _given(table, chosen), _stem(file))
 
-    def _insert_pool(self, visitor: CurrentUser, name: str, file: str, pool: str, chosen: Chosen) -> Updates:
+    def _insert_pool(self, user: CurrentUser, name: str, file: str, pool: str, chosen: Chosen) -> Updates:
         """Write the pool into the draft; raises StudyError or SettingsError."""
         items = self._items(name, file, chosen)
         if items.faults:
@@ -349,7 +349,7 @@ class ItemsSection:
             ) from None
         given = {"path": file, "columns": items.columns.to_json()}
         self._desk.drafts.save(name, with_pool(self._desk.drafts.text(name), pool, given))
-        self._desk.audit(visitor, f"wrote the pool {pool} from {file}", name)
+        self._desk.audit(user, f"wrote the pool {pool} from {file}", name)
         return self._desk.notify(f"The pool {pool} has the {len(items.problems):,} items of {file}.")
 
 

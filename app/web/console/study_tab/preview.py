@@ -48,11 +48,11 @@ class PreviewSection:
         chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
-    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
+    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
         study = _study_of(seen)
         return {
-            self._about: self._desk.html("study_walk.html.j2", study=study, owner=visitor.owner, seen=seen),
-            self._form: gr.update(visible=study is not None and visitor.owner),
+            self._about: self._desk.html("study_walk.html.j2", study=study, owner=user.owner, seen=seen),
+            self._form: gr.update(visible=study is not None and user.owner),
             **(self._choices(study) if study else {}),
             self._link: "",
         }
@@ -65,7 +65,7 @@ class PreviewSection:
             self._language: gr.update(choices=list(languages), value=languages[0], visible=len(languages) > 1),
         }
 
-    def _walk(self, visitor: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
+    def _walk(self, user: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
         study = _study_of(load_view(self._desk, name))
         if study is None:
             raise SettingsError("There is no preview yet: correct the errors in the study file first.")
@@ -75,7 +75,7 @@ class PreviewSection:
         target = PreviewTarget(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
         self._desk.studies.register(study)
         stream = asyncio.run(advance_to_step(self._desk.sessions, study, target))
-        self._desk.audit(visitor, f"started a preview at {target.step or 'the beginning'}", study.name)
+        self._desk.audit(user, f"started a preview at {target.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings.address, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, target=target)}
 

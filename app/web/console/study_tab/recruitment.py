@@ -80,16 +80,16 @@ class RecruitmentSection:
         on(setting, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
         on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
 
-    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
+    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
         # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
         study = seen.study if seen.state != UNPUBLISHED else None
-        fitting = seen.operations.allowed if study and visitor.owner else ()
+        fitting = seen.operations.allowed if study and user.owner else ()
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
         people = {origin: stand[seen.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.quotas_of(study.file.quotas) if study else ()
         tree = seen.written or seen.study
-        links = self._links(study, visitor) if study else []
+        links = self._links(study, user) if study else []
         limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {
             self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
@@ -102,7 +102,7 @@ class RecruitmentSection:
                 **{"study": study, "people": people, "links": links, "limits": limits, "seen": seen},
                 problems=problem_rows(link_problems(self._desk.database, seen.name)),
             ),
-            self._form: gr.update(visible=bool(study) and visitor.owner),
+            self._form: gr.update(visible=bool(study) and user.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
             self._most: gr.update(value=None),
             self._tree: self._desk.html(
@@ -110,36 +110,36 @@ class RecruitmentSection:
             ),
         }
 
-    def _links(self, study: Study, visitor: CurrentUser) -> list[tuple[str, str, Markup | None]]:
+    def _links(self, study: Study, user: CurrentUser) -> list[tuple[str, str, Markup | None]]:
         """The study's links, each with its label and, unless the recruiter has to fill it in, its QR code."""
         address = self._desk.settings.address
         found = recruitment_links(study, address)
-        found += self._trials.links(study.name, address) if visitor.owner else []
+        found += self._trials.links(study.name, address) if user.owner else []
         return [(label, link, None if "%" in link else as_svg(link, f"QR code: {label}")) for label, link in found]
 
     def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
-        def decide(visitor: CurrentUser, name: str) -> Updates:
+        def decide(user: CurrentUser, name: str) -> Updates:
             study = self._desk.studies.newest(name)
             data = {"why": kind} if kind in ("paused", "closed") else {}
             self._write(study.name, kind, data)
-            self._desk.audit(visitor, kind, study.name)
+            self._desk.audit(user, kind, study.name)
             said = CLOSED if kind == "closed" else DECISIONS[kind][1]
-            return {**repaint(visitor, name), **self._desk.notify(said)}
+            return {**repaint(user, name), **self._desk.notify(said)}
 
         return decide
 
     def _caps(self, repaint: Refresh, *, lift: bool = False) -> Callable[..., Updates]:
-        def cap(visitor: CurrentUser, name: str, where: Any, most: Any) -> Updates:
+        def cap(user: CurrentUser, name: str, where: Any, most: Any) -> Updates:
             study = self._desk.studies.newest(name)
             cell = cell_of(study, where)
             if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
                 raise SettingsError(f"A quota is a whole number from 0 to {MOST:,}; 0 admits no new participants.")
             whom = cell_key(cell) or "all participants"
             self._write(study.name, "capped", {"where": cell, "most": None if lift else most})
-            self._desk.audit(visitor, "removed the quota" if lift else f"set the quota to {most}", f"{name}: {whom}")
+            self._desk.audit(user, "removed the quota" if lift else f"set the quota to {most}", f"{name}: {whom}")
             said = f"The quota for {whom} is " + ("removed." if lift else f"{most:,}.")
             said += " New participants cannot start there." if most == 0 and not lift else ""
-            return {**repaint(visitor, name), **self._desk.notify(said)}
+            return {**repaint(user, name), **self._desk.notify(said)}
 
         return cap
 

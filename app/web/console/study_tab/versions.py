@@ -33,7 +33,7 @@ class VersionsSection:
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         self._desk.bind(self._which.input, self._show, [self._place.study, self._which], [self._one])
 
-    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
+    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
         found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in seen.versions]
         hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
         return {

@@ -94,33 +94,33 @@ class AccountsTab:
         desk.bind(self._who.input, self._first, [self._who], self._audit_parts)
         desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         return {
-            **self._list(visitor),
-            self._for_owners: gr.update(visible=visitor.owner),
+            **self._list(user),
+            self._for_owners: gr.update(visible=user.owner),
             self._link: "",
             **dict.fromkeys([self._old, self._new, self._again], ""),
-            **self._audit_entries(visitor, "", ""),
+            **self._audit_entries(user, "", ""),
         }
 
-    def _list(self, visitor: CurrentUser) -> dict[Any, Any]:
+    def _list(self, user: CurrentUser) -> dict[Any, Any]:
         everybody = self._accounts.everybody()
-        seen = [one for one in everybody if visitor.owner or one.name == visitor.name]
-        others = [one.name for one in everybody if visitor.owner]
-        actors = [EVERYBODY, *((name, name) for name in self._accounts.actors() if visitor.owner)]
+        seen = [one for one in everybody if user.owner or one.name == user.name]
+        others = [one.name for one in everybody if user.owner]
+        actors = [EVERYBODY, *((name, name) for name in self._accounts.actors() if user.owner)]
         return {
-            self._people: self._desk.html("people.html.j2", people=seen, visitor=visitor),
+            self._people: self._desk.html("people.html.j2", people=seen, visitor=user),
             self._account: gr.update(choices=others, value=None),
             self._sure: False,
-            self._who: gr.update(choices=actors, value="", visible=visitor.owner),
+            self._who: gr.update(choices=actors, value="", visible=user.owner),
         }
 
-    def _first(self, visitor: CurrentUser, who: Any) -> Mapping[Any, Any]:
-        return self._audit_entries(visitor, who, "")
+    def _first(self, user: CurrentUser, who: Any) -> Mapping[Any, Any]:
+        return self._audit_entries(user, who, "")
 
-    def _audit_entries(self, visitor: CurrentUser, who: Any, before: Any) -> dict[Any, Any]:
+    def _audit_entries(self, user: CurrentUser, who: Any, before: Any) -> dict[Any, Any]:
         """A page of the audit log; an analyst gets only their own entries."""
-        by = text(who) if visitor.owner else visitor.name
+        by = text(who) if user.owner else user.name
         page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
         found = self._accounts.audit_log.read(by, page, PAGE + 1)
         shown = found[:PAGE]
@@ -131,35 +131,35 @@ class AccountsTab:
             self._older: gr.update(interactive=len(found) > PAGE),
         }
 
-    def _let_in(self, visitor: CurrentUser, role: Any) -> Mapping[Any, Any]:
-        token = self._accounts.invitations.make(text(role), visitor.name)
+    def _let_in(self, user: CurrentUser, role: Any) -> Mapping[Any, Any]:
+        token = self._accounts.invitations.make(text(role), user.name)
         link = f"{self._desk.settings.console_address}/welcome/{token}"
-        return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(visitor)}
+        return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(user)}
 
     def _give(self, role: str) -> Any:
-        def give(visitor: CurrentUser, name: Any) -> Mapping[Any, Any]:
-            self._accounts.change_role(_chosen(name), role, visitor.name)
+        def give(user: CurrentUser, name: Any) -> Mapping[Any, Any]:
+            self._accounts.change_role(_chosen(name), role, user.name)
             notice = self._desk.notify(f"{_chosen(name)} is now an {role}.")
-            return {**notice, **self._list(visitor), **self._news(visitor)}
+            return {**notice, **self._list(user), **self._news(user)}
 
         return give
 
-    def _let_out(self, visitor: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
+    def _let_out(self, user: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
         if sure is not True:
             raise AccountError(f"To remove {_chosen(name)}, tick the box beside the button first.")
-        self._accounts.remove(_chosen(name), visitor.name)
+        self._accounts.remove(_chosen(name), user.name)
         notice = self._desk.notify(f"The account {_chosen(name)} is removed and logged out everywhere.")
-        return {**notice, **self._list(visitor), **self._news(visitor)}
+        return {**notice, **self._list(user), **self._news(user)}
 
-    def _set(self, visitor: CurrentUser, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
+    def _set(self, user: CurrentUser, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords differ, so nothing was changed. Type the same password twice.")
-        self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
+        self._accounts.change_password(user.name, text(old), text(new), keep=user.login)
         notice = self._desk.notify("Your password is changed. You are logged out everywhere else.")
-        return {**notice, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
+        return {**notice, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(user)}
 
-    def _news(self, visitor: CurrentUser) -> dict[Any, Any]:
-        return self._audit_entries(visitor, "", "")
+    def _news(self, user: CurrentUser) -> dict[Any, Any]:
+        return self._audit_entries(user, "", "")
 
 
 def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-password"]) -> gr.Textbox:

@@ -106,15 +106,15 @@ class ExportTab:
         desk.bind(self._stop.click, self._halt, (), self._made)
         desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         found = export_options(self._desk.database, location.study)
         if not found.schemas:
             notice = self._desk.html("data_none.html.j2")
-            return {self._none: notice, self._all: gr.update(visible=False), **self._progress(visitor)}
+            return {self._none: notice, self._all: gr.update(visible=False), **self._progress(user)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
         blank |= {self._screen: ""}
         _, origin = first = _first(found)
-        open_again(self._desk.database, location.study, origin, visitor.name, "export", self._desk.clock.now_us())
+        open_again(self._desk.database, location.study, origin, user.name, "export", self._desk.clock.now_us())
         return {
             self._none: "",
             self._all: gr.update(visible=True),
@@ -122,41 +122,41 @@ class ExportTab:
             **self._offer(found, next(iter(found.schemas)), ""),
             self._where: gr.update(choices=_conditions(found), value=[]),
             self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
-            **self._show(visitor, ExportRequest(location.study, *first)),
-            **self._progress(visitor),
+            **self._show(user, ExportRequest(location.study, *first)),
+            **self._progress(user),
         }
 
-    def _preview_of(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
+    def _preview_of(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         study, origin, schema, *more, file = values
         found = export_options(self._desk.database, text(study))
         schemas = found.schemas.get(text(origin), ())
         schema = schema if schema in schemas else next(iter(schemas), schema)
-        shown = self._show(visitor, _export_request(study, origin, schema, *more), text(file))
+        shown = self._show(user, _export_request(study, origin, schema, *more), text(file))
         return {**self._offer(found, text(origin), schema), **shown}
 
-    def _preview_file(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
+    def _preview_file(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         *chosen, file = values
         request = _export_request(*chosen)
-        return {self._preview: self._first_rows(visitor, request, preview(self._desk.database, request, text(file)))}
+        return {self._preview: self._first_rows(user, request, preview(self._desk.database, request, text(file)))}
 
-    def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
+    def _make(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         request = _export_request(*values)
         said = about(request, files(self._desk.database, request))
         desk = self._desk
-        if not desk.downloads.start(visitor, desk.database, request, said):
+        if not desk.downloads.start(user, desk.database, request, said):
             note = desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
-            return {**self._progress(visitor), **note}
-        desk.audit(visitor, "exported", f"{request.study}: {said}")
-        peeked = peek_by_export(desk.database, request, visitor.name, desk.clock.now_us())
-        return {**self._progress(visitor), **(desk.notify(peeked, "warn") if peeked else {})}
+            return {**self._progress(user), **note}
+        desk.audit(user, "exported", f"{request.study}: {said}")
+        peeked = peek_by_export(desk.database, request, user.name, desk.clock.now_us())
+        return {**self._progress(user), **(desk.notify(peeked, "warn") if peeked else {})}
 
-    def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:
-        self._desk.downloads.stop(visitor)
-        return self._progress(visitor)
+    def _halt(self, user: CurrentUser) -> Mapping[Any, Any]:
+        self._desk.downloads.stop(user)
+        return self._progress(user)
 
-    def _progress(self, visitor: CurrentUser) -> Mapping[Any, Any]:
+    def _progress(self, user: CurrentUser) -> Mapping[Any, Any]:
         downloads = self._desk.downloads
-        job, links = downloads.job(visitor), downloads.links(visitor)
+        job, links = downloads.job(user), downloads.links(user)
         busy = job is not None and not job.done
         list_html = self._desk.html("data_links.html.j2", job=job, links=links, busy=busy)
         return {
@@ -175,20 +175,20 @@ class ExportTab:
             self._schema: gr.update(choices=named, value=value),
         }
 
-    def _show(self, visitor: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:
+    def _show(self, user: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:
         """What an export would contain, and the first rows of the given file, or else of its first file."""
         outlook, first = preview_export(self._desk.database, request, file)
         return {
             self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook, name=request.study),
             self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
-            self._preview: self._first_rows(visitor, request, first),
+            self._preview: self._first_rows(user, request, first),
         }
 
-    def _first_rows(self, visitor: CurrentUser, request: ExportRequest, found: FilePreview) -> str:
+    def _first_rows(self, user: CurrentUser, request: ExportRequest, found: FilePreview) -> str:
         """The first rows of a file; why they are not shown, in a trial whose outcomes are locked."""
         origin = request.origin or Origin.PERSON
         desk = self._desk
-        if why := locked_for(desk.database, request.study, origin, visitor.name, desk.clock.now_us()):
+        if why := locked_for(desk.database, request.study, origin, user.name, desk.clock.now_us()):
             return desk.html("outcomes_locked.html.j2", why=why)
         return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
 

@@ -66,7 +66,7 @@ class MonitorTab:
         inputs = [study, self._place.tab, self._origin]
         self._desk.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
         """The participants' sessions, or those of another origin if there are none."""
         study = self._desk.study(location.study)
         if study is None:
@@ -80,12 +80,12 @@ class MonitorTab:
             **self._now(study, origin),
         }
 
-    def _choose(self, visitor: CurrentUser, study: str, origin: Any) -> Mapping[Component, Any]:
+    def _choose(self, user: CurrentUser, study: str, origin: Any) -> Mapping[Component, Any]:
         return self._now(self._desk.studies.newest(str(study)), _valid_origin(origin))
 
-    def _again(self, visitor: CurrentUser, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
+    def _again(self, user: CurrentUser, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
         """Refresh the tab while it is open; in another one nothing is refreshed."""
-        return self._choose(visitor, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
+        return self._choose(user, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.load(study, origin, self._desk.clock.now_us())

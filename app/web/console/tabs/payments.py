@@ -65,10 +65,10 @@ class PaymentsTab:
         desk.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
         desk.bind(self._fetch.click, self._make_again, [self._place.study, self._file], [self._link], owner=True)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
-        study = self._desk.study(location.study) if visitor.owner else None
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
+        study = self._desk.study(location.study) if user.owner else None
         return {
-            **(self._shown(self._planned(study)) if study else self._nothing(visitor)),
+            **(self._shown(self._planned(study)) if study else self._nothing(user)),
             self._form: gr.update(visible=study is not None),
             self._upload: self._desk.html("payments_upload.html.j2"),
             self._export: "",
@@ -76,9 +76,9 @@ class PaymentsTab:
             self._link: "",
         }
 
-    def _nothing(self, visitor: CurrentUser) -> dict[Any, Any]:
+    def _nothing(self, user: CurrentUser) -> dict[Any, Any]:
         return {
-            self._overview: self._overview_of(None, owner=visitor.owner),
+            self._overview: self._overview_of(None, owner=user.owner),
             self._sure: False,
             self._earlier: "",
             self._again: gr.update(visible=False),
@@ -106,8 +106,8 @@ class PaymentsTab:
     def _paid(self, study: Study, request: PaymentRequest) -> Payments:
         return pay(self._desk.database, self._desk.participants, study, request, self._desk.clock.now_us())
 
-    def _plan(self, visitor: CurrentUser, name: str, export: Any, excluded: Any) -> Mapping[Any, Any]:
-        study = self._desk.study(name) if visitor.owner else None
+    def _plan(self, user: CurrentUser, name: str, export: Any, excluded: Any) -> Mapping[Any, Any]:
+        study = self._desk.study(name) if user.owner else None
         if study is None:
             return {}
         try:
@@ -116,7 +116,7 @@ class PaymentsTab:
             shown = self._overview_of(None, fault=str(error))
         return {self._overview: shown, self._sure: False}
 
-    def _pay(self, visitor: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
+    def _pay(self, user: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
         desk, study = self._desk, self._desk.studies.newest(name)
         if sure is not True:
             return desk.notify(NOT_SURE, "warn")
@@ -124,26 +124,26 @@ class PaymentsTab:
         with TemporaryDirectory() as folder:  # the files are in the link's zip, and can be made again from the log
             done = self._paid(study, replace(request, folder=Path(folder)))
         paid = f"{len(done.run.payments):,} bonuses, {sum(file.bonus for file in done.files):,.2f} in all"
-        desk.audit(visitor, "created payment files", f"{study.name}: {paid}")
+        desk.audit(user, "created payment files", f"{study.name}: {paid}")
         return {
             **self._shown(self._planned(study, text(export), excluded=excluded is True)),
-            **self._offer(visitor, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
+            **self._offer(user, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
             **desk.notify(f"{paid}, are recorded as paid. Download the files now, and upload them at Prolific once."),
         }
 
-    def _make_again(self, visitor: CurrentUser, name: str, file: Any) -> Mapping[Any, Any]:
+    def _make_again(self, user: CurrentUser, name: str, file: Any) -> Mapping[Any, Any]:
         desk, study = self._desk, self._desk.studies.newest(name)
         files = {one.name: one.text for one in recorded_files(self._planned(study).run.payees) if one.name == file}
         if not files:
             return desk.notify("Choose one of the bonus files.", "warn")
-        desk.audit(visitor, "created a bonus file again", f"{study.name}: {file}")
-        return self._offer(visitor, f"{study.name}-{Path(str(file)).stem}", files)
+        desk.audit(user, "created a bonus file again", f"{study.name}: {file}")
+        return self._offer(user, f"{study.name}-{Path(str(file)).stem}", files)
 
     def _offer(
-        self, visitor: CurrentUser, name: str, texts: Mapping[str, str], files: Sequence[PaymentFile] = ()
+        self, user: CurrentUser, name: str, texts: Mapping[str, str], files: Sequence[PaymentFile] = ()
     ) -> dict[Any, Any]:
         downloads = self._desk.downloads
-        link = downloads.offer(visitor, f"{name}.zip", "payment files", 0, partial(zip_texts, texts))
+        link = downloads.offer(user, f"{name}.zip", "payment files", 0, partial(zip_texts, texts))
         return {self._link: self._desk.html("payments_link.html.j2", link=link, files=files)}
 
 

@@ -77,10 +77,10 @@ class ServersTab:
         sure_of(self._old, self._sure)
         desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
-        return {**self._shown(visitor), self._forms: gr.update(visible=visitor.owner)}
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
+        return {**self._shown(user), self._forms: gr.update(visible=user.owner)}
 
-    def _shown(self, visitor: CurrentUser) -> dict[Any, Any]:
+    def _shown(self, user: CurrentUser) -> dict[Any, Any]:
         saved = saved_servers(self._desk.database)
         return {
             self._list: self._desk.html(
@@ -90,7 +90,7 @@ class ServersTab:
                 variable=env_name("model_servers"),
                 titles={name: title for title, name in KINDS},
                 backend=BACKEND,
-                owner=visitor.owner,
+                owner=user.owner,
             ),
             self._kind: gr.update(choices=KINDS, value=OTHER),
             self._name: "",
@@ -120,24 +120,24 @@ class ServersTab:
         fills_name, fills_url = text(name) in filled, text(url) in filled.values()
         return {**({self._name: kind} if fills_name else {}), **({self._url: filled[kind]} if fills_url else {})}
 
-    def _keep(self, visitor: CurrentUser, kind: Any, name: Any, url: Any, key: Any) -> Mapping[Any, Any]:
+    def _keep(self, user: CurrentUser, kind: Any, name: Any, url: Any, key: Any) -> Mapping[Any, Any]:
         name, url, key = text(name).strip(), text(url).strip(), text(key).strip()
         server = _server(name, url, key)
         if name in self._desk.settings.model_servers:
             raise SettingsError(f"{env_name('model_servers')} has a server {name!r}, which wins. Choose another name.")
         provider = text(kind) if text(kind) in PROVIDERS else OTHER
-        one = SavedServer(name, provider, server.url, visitor.name, 0, b"")
+        one = SavedServer(name, provider, server.url, user.name, 0, b"")
         save_server(self._desk.database, self._desk.secret, one, key, self._desk.clock.now_us)
-        return {**self._shown(visitor), **self._desk.notify(f"The server {name} is saved. Studies can use it now.")}
+        return {**self._shown(user), **self._desk.notify(f"The server {name} is saved. Studies can use it now.")}
 
-    def _drop(self, visitor: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
+    def _drop(self, user: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
         if not text(name):
             raise SettingsError("Choose a server first.")
         if sure is not True:
             raise SettingsError(f"To remove {text(name)}, tick the box beside the button first.")
-        remove_server(self._desk.database, text(name), visitor.name, self._desk.clock.now_us)
+        remove_server(self._desk.database, text(name), user.name, self._desk.clock.now_us)
         done = f"The server {text(name)} is removed. Models of studies that name it no longer reply."
-        return {**self._shown(visitor), **self._desk.notify(done)}
+        return {**self._shown(user), **self._desk.notify(done)}
 
 
 def _line(server: SavedServer) -> str:

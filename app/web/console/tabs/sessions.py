@@ -167,15 +167,15 @@ class SessionsTab:
         ):
             on(pressed, act, [*here, self._said, *filters], after)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         cells = cell_choices(cells_of(self._desk.database, location.study))
         return {
-            **self._list_all(visitor, location.study),
+            **self._list_all(user, location.study),
             self._filters["cell"]: gr.update(choices=cells, value=ANY),
             self._filters["language"]: gr.update(choices=choices(self._languages(location.study), "any"), value=ANY),
-            self._person: gr.update(visible=visitor.owner, value=""),
-            self._find: gr.update(visible=visitor.owner),
-            **self._opened(visitor, location),
+            self._person: gr.update(visible=user.owner, value=""),
+            self._find: gr.update(visible=user.owner),
+            **self._opened(user, location),
         }
 
     def _languages(self, study: str) -> tuple[str, ...]:
@@ -198,11 +198,11 @@ class SessionsTab:
     def _list_older(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
         return self._listing(study, sent[:-1], str(sent[-1] or ""))
 
-    def _list_person(self, visitor: CurrentUser, study: str, id_: str) -> Updates:
+    def _list_person(self, user: CurrentUser, study: str, id_: str) -> Updates:
         """The sessions of a recruiter's ID, whatever the filters were: they are cleared."""
         if not (id_ or "").strip():
-            return self._list_all(visitor, study)
-        self._desk.audit(visitor, "searched for a recruiter ID", study)
+            return self._list_all(user, study)
+        self._desk.audit(user, "searched for a recruiter ID", study)
         query = SessionQuery(streams=self._desk.participants.called(study, id_.strip()))
         said = {"applied": [("Recruiter ID", id_.strip())], "filtered": True, "no_dates": (), "hidden": 0}
         return {
@@ -234,10 +234,10 @@ class SessionsTab:
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
-    def _open(self, visitor: CurrentUser, study: str, number: str = "") -> Updates:
-        return {self._place.session: number, **self._opened(visitor, LocationValues(study, number))}
+    def _open(self, user: CurrentUser, study: str, number: str = "") -> Updates:
+        return {self._place.session: number, **self._opened(user, LocationValues(study, number))}
 
-    def _opened(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+    def _opened(self, user: CurrentUser, location: LocationValues) -> Updates:
         number = _number(location.session)
         if number is None:
             return {**self._nothing(), self._head: self._desk.html("session_none.html.j2")}
@@ -246,7 +246,7 @@ class SessionsTab:
         except StorageError as error:
             none = self._desk.html("session_none.html.j2")
             return {**self._nothing(), self._head: none, **self._desk.notify(str(error), "warn")}
-        return {**self._nothing(), **self._session_page(visitor, session)}
+        return {**self._nothing(), **self._session_page(user, session)}
 
     def _nothing(self) -> dict[Component, Any]:
         hidden = dict.fromkeys((self._views, self._actions, self._reveal, self._person_data), gr.update(visible=False))
@@ -254,7 +254,7 @@ class SessionsTab:
         texts = dict.fromkeys((self._head, self._story, self._identity, self._said), "")
         return {**texts, **hidden, **self._replay.nothing()}
 
-    def _session_page(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
+    def _session_page(self, user: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
         if session.study is None:
             tables = {row.table: [one for one in session.rows if one.table == row.table] for row in session.rows}
@@ -282,43 +282,43 @@ class SessionsTab:
             self._exclude: gr.update(visible=entry.excluded is None),
             self._include: gr.update(visible=entry.excluded is not None),
             **self._replay.show(session),
-            self._reveal: gr.update(visible=visitor.owner),
-            self._person_data: gr.update(visible=visitor.owner),
+            self._reveal: gr.update(visible=user.owner),
+            self._person_data: gr.update(visible=user.owner),
         }
 
-    def _show_id(self, visitor: CurrentUser, study: str, number: str) -> Updates:
+    def _show_id(self, user: CurrentUser, study: str, number: str) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
-        self._desk.audit(visitor, "viewed a recruiter ID", f"{study} No. {entry.number}")
+        self._desk.audit(user, "viewed a recruiter ID", f"{study} No. {entry.number}")
         return {
             self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
         }
 
-    def _export_person(self, visitor: CurrentUser, study: str, number: str) -> Updates:
+    def _export_person(self, user: CurrentUser, study: str, number: str) -> Updates:
         desk, entry = self._desk, self._read(study, _number(number) or 0).entry
         found = person_of_session(desk.database, desk.participants, entry.stream)
         data = person_data(desk.database, desk.participants, found, desk.clock.now_us())
-        desk.audit(visitor, "exported a person's data", f"{study} No. {entry.number}")
+        desk.audit(user, "exported a person's data", f"{study} No. {entry.number}")
         about = f"one person's data, from session {entry.number} of {study}"
         name, count = f"person-{study}-{entry.number}.zip", len(data["sessions"])
-        link = desk.downloads.offer(visitor, name, about, count, partial(write_person, data))
+        link = desk.downloads.offer(user, name, about, count, partial(write_person, data))
         return {self._identity: desk.html("person_data.html.j2", link=link, found=found)}
 
-    def _noted(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(visitor, LocationValues(study, number), "noted", text, sent)
+    def _noted(self, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(user, LocationValues(study, number), "noted", text, sent)
 
-    def _excluded(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(visitor, LocationValues(study, number), "excluded", text, sent)
+    def _excluded(self, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(user, LocationValues(study, number), "excluded", text, sent)
 
-    def _included(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(visitor, LocationValues(study, number), "included", text, sent)
+    def _included(self, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(user, LocationValues(study, number), "included", text, sent)
 
     def _say(
-        self, visitor: CurrentUser, location: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]
+        self, user: CurrentUser, location: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]
     ) -> Updates:
         desk, entry = self._desk, self._read(location.study, _number(location.session) or 0).entry
-        asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
-        desk.audit(visitor, DONE[kind], f"{location.study} No. {entry.number}")
-        after = {**self._opened(visitor, location), **self._listing(location.study, sent)}
+        asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", user.name))
+        desk.audit(user, DONE[kind], f"{location.study} No. {entry.number}")
+        after = {**self._opened(user, location), **self._listing(location.study, sent)}
         return {**after, **desk.notify(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> SessionRecord:

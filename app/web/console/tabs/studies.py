@@ -170,13 +170,13 @@ class StudiesTab:
     def _marks_of(self, label: str) -> list[Component]:
         return [self._marks[label]] if label in self._marks else []
 
-    def _enter(self, label: str, visitor: CurrentUser, name: str, mark: str = "") -> Updates:
-        return {self._front: label, **self._followed(visitor, name, label, mark)}
+    def _enter(self, label: str, user: CurrentUser, name: str, mark: str = "") -> Updates:
+        return {self._front: label, **self._followed(user, name, label, mark)}
 
-    def _follow(self, visitor: CurrentUser, name: str, front: str, *marks: str) -> Updates:
-        return self._followed(visitor, name, front, dict(zip(FOLLOWING, marks, strict=True)).get(front, ""))
+    def _follow(self, user: CurrentUser, name: str, front: str, *marks: str) -> Updates:
+        return self._followed(user, name, front, dict(zip(FOLLOWING, marks, strict=True)).get(front, ""))
 
-    def _followed(self, visitor: CurrentUser, name: str, label: str, mark: str) -> Updates:
+    def _followed(self, user: CurrentUser, name: str, label: str, mark: str) -> Updates:
         """The title; and a tab of the study, if the study is not as it was painted: to paint undoes what a person has
         begun there, and Gradio also says that a tab was opened when the page was loaded."""
         if name not in self._desk.names():
@@ -185,31 +185,31 @@ class StudiesTab:
         title: Updates = {self._title: self._title_of(seen)}
         if label not in FOLLOWING or mark == FOLLOWING[label](seen):
             return title
-        return {**title, **self._parts[label].paint(visitor, seen), self._marks[label]: FOLLOWING[label](seen)}
+        return {**title, **self._parts[label].paint(user, seen), self._marks[label]: FOLLOWING[label](seen)}
 
     def _title_of(self, seen: StudyView | None) -> str:
         return self._desk.html("study_title.html.j2", seen=seen)
 
-    def paint(self, visitor: CurrentUser, location: LocationValues) -> Updates:
+    def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         seen = load_view(self._desk, location.study) if location.study in self._desk.names() else None
         shown: dict[Component, Any] = {
-            **self._head(visitor, location.study, seen),
-            self._new: gr.update(visible=visitor.owner),
+            **self._head(user, location.study, seen),
+            self._new: gr.update(visible=user.owner),
             self._tabs: gr.update(visible=seen is not None),
             self._builder.panel: gr.update(visible=False),
         }
         if seen is not None:
             for part in self._parts.values():
-                shown |= part.paint(visitor, seen)
+                shown |= part.paint(user, seen)
             shown |= {mark: FOLLOWING[label](seen) for label, mark in self._marks.items()}
         return shown
 
-    def _head(self, visitor: CurrentUser, name: str, seen: StudyView | None) -> dict[Any, Any]:
+    def _head(self, user: CurrentUser, name: str, seen: StudyView | None) -> dict[Any, Any]:
         listed = self._listed(self._desk.names())
-        deletable = visitor.owner and is_deletable(self._desk.database, self._desk.drafts, name)
+        deletable = user.owner and is_deletable(self._desk.database, self._desk.drafts, name)
         sessions = len(own_streams(self._desk.database, name)) if deletable else 0
         return {
-            self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=visitor.owner),
+            self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=user.owner),
             self._like: gr.update(choices=self._templates()),
             self._title: self._title_of(seen),
             self._deleting: gr.update(visible=deletable, open=False),
@@ -217,12 +217,12 @@ class StudiesTab:
             self._typed: "",
         }
 
-    def _changed(self, label: str, visitor: CurrentUser, name: str) -> Updates:
+    def _changed(self, label: str, user: CurrentUser, name: str) -> Updates:
         """A study that was changed, with one of its tabs in front."""
         seen = load_view(self._desk, name)
         return {
-            **self._head(visitor, name, seen),
-            **self._parts[label].paint(visitor, seen),
+            **self._head(user, name, seen),
+            **self._parts[label].paint(user, seen),
             **{mark: FOLLOWING[label](seen) for mark in self._marks_of(label)},
             self._tabs: gr.update(selected=label),
         }
@@ -247,11 +247,11 @@ class StudiesTab:
         drafts = [(f"{name} (draft)", f"{DRAFT}{name}") for name in self._desk.drafts.names()]
         return [*((name, name) for name in shipped()), *drafts]
 
-    def _repaint(self, visitor: CurrentUser, name: str, tab: str = "") -> Updates:
+    def _repaint(self, user: CurrentUser, name: str, tab: str = "") -> Updates:
         front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
-        return {**self.paint(visitor, LocationValues(name, "")), **front}
+        return {**self.paint(user, LocationValues(name, "")), **front}
 
-    def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
+    def _begin(self, user: CurrentUser, name: Any, like: Any) -> Updates:
         name, like = new_name(text(name), self._desk.drafts.names()), text(like)
         desk = self._desk
         if like.startswith(DRAFT):
@@ -259,37 +259,37 @@ class StudiesTab:
         else:
             desk.drafts.create(name, like)
             desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))
-        desk.audit(visitor, f"created a study from the template {like}", name)
-        return self._created(visitor, name)
+        desk.audit(user, f"created a study from the template {like}", name)
+        return self._created(user, name)
 
-    def _upload(self, visitor: CurrentUser, file: Any) -> Updates:
+    def _upload(self, user: CurrentUser, file: Any) -> Updates:
         if not text(file).strip():
             return {}
         name = add_draft(self._desk.drafts, text(file))
-        self._desk.audit(visitor, "uploaded a study file", name)
+        self._desk.audit(user, "uploaded a study file", name)
         said = self._desk.notify(f"{name} is uploaded. Files that it names, such as items, are uploaded under Items.")
-        return {**self._created(visitor, name), self._file: "", **said}
+        return {**self._created(user, name), self._file: "", **said}
 
-    def _remove(self, visitor: CurrentUser, name: str, typed: Any) -> Updates:
+    def _remove(self, user: CurrentUser, name: str, typed: Any) -> Updates:
         desk = self._desk
         if text(typed).strip() != name:
             return desk.notify("Type the study's name to delete it.", "warn")
         known = (desk.database, desk.participants, desk.drafts)
         erased = asyncio.run(delete_study(desk.sessions, *known, name, desk.clock.now_us()))
-        desk.audit(visitor, f"deleted the study, with {how_many(erased, 'session')}", name)
+        desk.audit(user, f"deleted the study, with {how_many(erased, 'session')}", name)
         names = desk.names()
         shown = name if name in names else next(iter(names), "")
         return {
-            **self._repaint(visitor, shown),
+            **self._repaint(user, shown),
             self._place.study: gr.update(choices=names, value=shown or None),
             self._place.painted: shown,
             self._place.session: "",
             **desk.notify(f"{name} is deleted" + (f", with {how_many(erased, 'session')}." if erased else ".")),
         }
 
-    def _created(self, visitor: CurrentUser, name: str) -> Updates:
+    def _created(self, user: CurrentUser, name: str) -> Updates:
         return {
-            **self._repaint(visitor, name, tab="Edit"),
+            **self._repaint(user, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),
             self._place.painted: name,
             self._place.session: "",

@@ -64,13 +64,13 @@ class Room:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=self), base_url="http://console") as client:
             return await client.get(f"/download/{token}", headers={"x-who": who})
 
-    def made(self, database: Database, export_request: ExportRequest, visitor: CurrentUser = ANN) -> Link:
-        assert self.downloads.start(visitor, database, export_request)
-        assert self.ended(visitor) == ""
-        return self.downloads.links(visitor)[0]
+    def made(self, database: Database, export_request: ExportRequest, user: CurrentUser = ANN) -> Link:
+        assert self.downloads.start(user, database, export_request)
+        assert self.ended(user) == ""
+        return self.downloads.links(user)[0]
 
-    def ended(self, visitor: CurrentUser) -> str:
-        while (job := self.downloads.job(visitor)) is not None and not job.done:
+    def ended(self, user: CurrentUser) -> str:
+        while (job := self.downloads.job(user)) is not None and not job.done:
             time.sleep(0.01)
         assert job is not None
         return job.said
