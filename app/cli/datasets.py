@@ -267,22 +267,22 @@ def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _say_exported(exported: ExportManifest) -> None:
-    for file in exported.files:
+def _say_exported(manifest: ExportManifest) -> None:
+    for file in manifest.files:
         for path in (file.path, *(copy.path for copy in file.copies)):
-            echo(f"{exported.folder / path}: {how_many(file.rows, 'row')}")
-    echo(f"{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them", "dim")
-    for name in new_beside_edited(exported.folder):
+            echo(f"{manifest.folder / path}: {how_many(file.rows, 'row')}")
+    echo(f"{how_many(manifest.sessions, 'session')} of origin {manifest.origin}; README.md describes them", "dim")
+    for name in new_beside_edited(manifest.folder):
         warn(f"{name} was changed by hand and is kept; the new text is in {name}{NEW}. Copy what you need from it.")
-    for why, number in exported.selected.left_out if exported.selected else ():
+    for why, number in manifest.selected.left_out if manifest.selected else ():
         echo(f"  left out: {number:,} {why}")
-    for kept in exported.filtered:
+    for kept in manifest.filtered:
         echo(f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}")
-    if exported.screening:
-        found = how_many(sum(one.number for one in exported.personal), "item")
-        echo(f"{found} of personal data {exported.screening}ed; README.md lists the columns.")
-    cells = sum(sum(file.formulas.values()) for file in exported.files)
-    if cells and not exported.safe:
+    if manifest.screening:
+        found = how_many(sum(one.number for one in manifest.personal), "item")
+        echo(f"{found} of personal data {manifest.screening}ed; README.md lists the columns.")
+    cells = sum(sum(file.formulas.values()) for file in manifest.files)
+    if cells and not manifest.safe:
         warn(
             f"{cells:,} cells would run as formulas in a spreadsheet (README.md lists the columns); "
             "`--safe-for-spreadsheets` escapes them."

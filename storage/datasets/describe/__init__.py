@@ -25,16 +25,16 @@ from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import writing
 
 
-def describe(exported: ExportManifest) -> tuple[Path, ...]:
+def describe(manifest: ExportManifest) -> tuple[Path, ...]:
     """Write the describing files into the folder of an export; returns the paths of those that were written."""
-    contents = _contents(exported)
-    hashes = {file.path: file.sha256 for file in exported.files}
-    hashes |= {copy.path: copy.sha256 for file in exported.files for copy in file.copies}
-    hashes |= picture_paths(exported.studies) if exported.pictures else {}
+    contents = _contents(manifest)
+    hashes = {file.path: file.sha256 for file in manifest.files}
+    hashes |= {copy.path: copy.sha256 for file in manifest.files for copy in file.copies}
+    hashes |= picture_paths(manifest.studies) if manifest.pictures else {}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
-    editable = write_editable(exported.folder, _editable(exported))
-    _remove_older(exported.folder, hashes)
-    return (*editable, *_write(exported.folder, {**contents, NAME: sums(hashes).encode()}))
+    editable = write_editable(manifest.folder, _editable(manifest))
+    _remove_older(manifest.folder, hashes)
+    return (*editable, *_write(manifest.folder, {**contents, NAME: sums(hashes).encode()}))
 
 
 def _remove_older(folder: Path, now: Collection[str]) -> None:
@@ -45,27 +45,27 @@ def _remove_older(folder: Path, now: Collection[str]) -> None:
             (folder / name).unlink()
 
 
-def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
-    book = codebook(exported)
+def _contents(manifest: ExportManifest) -> Mapping[str, bytes]:
+    book = codebook(manifest)
     return {
         PAGE: codebook_page(book).encode(),
         BOOK: as_json(book),
-        METADATA: orjson.dumps(metadata(exported), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
-        **{file_name(study, exported.studies): study.document.encode() for study in exported.studies},
-        **tidy_documents(exported),
-        **({MARKED: _marked(exported)} if exported.screening == "mark" else {}),
-        **(pictures_table(exported) if exported.pictures else {}),
+        METADATA: orjson.dumps(metadata(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+        **{file_name(study, manifest.studies): study.document.encode() for study in manifest.studies},
+        **tidy_documents(manifest),
+        **({MARKED: _marked(manifest)} if manifest.screening == "mark" else {}),
+        **(pictures_table(manifest) if manifest.pictures else {}),
     }
 
 
-def _marked(exported: ExportManifest) -> bytes:
+def _marked(manifest: ExportManifest) -> bytes:
     """The rows in which personal data were found; no value is repeated."""
-    rows = ((one.path, one.row, one.column, one.kind, one.number) for one in exported.personal)
+    rows = ((one.path, one.row, one.column, one.kind, one.number) for one in manifest.personal)
     return csv_text(("file", "row", "column", "kind", "count"), rows).encode()
 
 
-def _editable(exported: ExportManifest) -> Mapping[str, bytes]:
-    texts = {README: dataset_card(exported), **citation_files(exported)}
+def _editable(manifest: ExportManifest) -> Mapping[str, bytes]:
+    texts = {README: dataset_card(manifest), **citation_files(manifest)}
     return {name: text.encode() for name, text in texts.items()}
 
 

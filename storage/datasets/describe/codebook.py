@@ -106,11 +106,11 @@ class Codebook:
     files: tuple[FileEntry, ...]
 
 
-def codebook(exported: ExportManifest) -> Codebook:
-    found = wordings(exported.studies)
-    files = (*exported.files, *exported_table(exported))
-    sheets = tuple(FileEntry(f.path, f.rows, _entries(exported, f, found), f.table.person) for f in files)
-    return Codebook(exported.study, exported.schema.name, exported.origin, sheets)
+def codebook(manifest: ExportManifest) -> Codebook:
+    found = wordings(manifest.studies)
+    files = (*manifest.files, *exported_table(manifest))
+    sheets = tuple(FileEntry(f.path, f.rows, _entries(manifest, f, found), f.table.person) for f in files)
+    return Codebook(manifest.study, manifest.schema.name, manifest.origin, sheets)
 
 
 def as_json(book: Codebook) -> bytes:
@@ -123,10 +123,10 @@ def codebook_page(book: Codebook) -> str:
 
 
 def _entries(
-    exported: ExportManifest, file: ExportedFile, found: Mapping[str, tuple[Wording, ...]]
+    manifest: ExportManifest, file: ExportedFile, found: Mapping[str, tuple[Wording, ...]]
 ) -> tuple[ColumnEntry, ...]:
     given = file.table.annotated.items()
-    models = {column: _annotators(exported, task) for task, columns in given for column in columns}
+    models = {column: _annotators(manifest, task) for task, columns in given for column in columns}
     return tuple(
         ColumnEntry(
             name=column.name,
@@ -137,7 +137,7 @@ def _entries(
             allowed=column.form.allowed,
             values=dict(column.form.labels),
             asked=column.asked,
-            wording_known=bool(exported.studies),
+            wording_known=bool(manifest.studies),
             wordings=tuple(wording for name in column.asked for wording in found.get(name, ())),
             free_text=column.free_text,
             demographic=column.demographic,
@@ -146,9 +146,9 @@ def _entries(
     )
 
 
-def _annotators(exported: ExportManifest, task: str) -> str:
+def _annotators(manifest: ExportManifest, task: str) -> str:
     """The models that gave an annotation; empty if none did."""
-    models = [f"{use.model} (asked as {', '.join(use.served)})" for use in exported.uses if use.task == task]
+    models = [f"{use.model} (asked as {', '.join(use.served)})" for use in manifest.uses if use.task == task]
     return ", ".join(models) + ("; where several annotated a conversation, the newest counts" if models[1:] else "")
 
 

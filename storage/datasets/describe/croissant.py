@@ -89,21 +89,21 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(  # as the specification prescribe
 )
 
 
-def metadata(exported: ExportManifest) -> Json:
-    files = (*exported.files, *exported_table(exported))
+def metadata(manifest: ExportManifest) -> Json:
+    files = (*manifest.files, *exported_table(manifest))
     lists = _Enumerations(files)
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
         "conformsTo": [CONFORMS_TO, RAI_CONFORMS_TO],
-        "name": title(exported),
-        "description": summary(exported),
-        **croissant_fields(exported),
-        "additionalProperty": [{"@type": "sc:PropertyValue", "name": "origin", "value": origin_mark(exported)}],
-        **responsible_ai(exported),
+        "name": title(manifest),
+        "description": summary(manifest),
+        **croissant_fields(manifest),
+        "additionalProperty": [{"@type": "sc:PropertyValue", "name": "origin", "value": origin_mark(manifest)}],
+        **responsible_ai(manifest),
         "distribution": [
             *(found for file in files for found in _file_objects(file)),
-            *(_picture(path, picture, size) for path, picture, size in pictures(exported)),
+            *(_picture(path, picture, size) for path, picture, size in pictures(manifest)),
         ],
         "recordSet": [*lists.record_sets, *(_record_set(file, lists) for file in files)],
     }
@@ -273,23 +273,23 @@ def _description(file: ExportedFile, column: Column) -> str:
     return said + (f" {labels}." if labels else "") + nameless
 
 
-def responsible_ai(exported: ExportManifest) -> dict[str, Any]:
+def responsible_ai(manifest: ExportManifest) -> dict[str, Any]:
     """The properties that are known, by their names (`rai:dataCollection`, ...)."""
-    info = publication(exported)
-    people = not is_simulated(exported)
-    facts = " ".join(f"{name}: {_sentence(text)}" for name, text in collection_facts(exported).items())
+    info = publication(manifest)
+    people = not is_simulated(manifest)
+    facts = " ".join(f"{name}: {_sentence(text)}" for name, text in collection_facts(manifest).items())
     found = {
-        "dataCollection": f"{participants_text(exported)} {facts}".strip(),
-        "dataCollectionType": _types(exported),
-        "dataCollectionTimeframe": list(exported.period or ()),
-        "dataCollectionRawData": _raw_data(exported),
-        "dataCollectionMissingData": f"{BLANK}{_withdrawn(exported)}",
-        "dataPreprocessingProtocol": list(_selection(exported)),
-        "dataAnnotationPlatform": _platforms(exported) if people else [],
-        "machineAnnotationTools": [_described(use) for use in exported.uses],
+        "dataCollection": f"{participants_text(manifest)} {facts}".strip(),
+        "dataCollectionType": _types(manifest),
+        "dataCollectionTimeframe": list(manifest.period or ()),
+        "dataCollectionRawData": _raw_data(manifest),
+        "dataCollectionMissingData": f"{BLANK}{_withdrawn(manifest)}",
+        "dataPreprocessingProtocol": list(_selection(manifest)),
+        "dataAnnotationPlatform": _platforms(manifest) if people else [],
+        "machineAnnotationTools": [_described(use) for use in manifest.uses],
         "annotatorDemographics": [info.participants] if info.participants and people else [],
         "personalSensitiveInformation": list(info.personal_information),
-        "dataLimitations": [*_warnings(exported), *info.limitations],
+        "dataLimitations": [*_warnings(manifest), *info.limitations],
         "dataBiases": list(info.biases),
         "dataUseCases": list(info.use_cases),
         "dataSocialImpact": info.social_impact,
@@ -298,19 +298,19 @@ def responsible_ai(exported: ExportManifest) -> dict[str, Any]:
     return {f"rai:{name}": value for name, value in found.items() if value}
 
 
-def collection_facts(exported: ExportManifest) -> dict[str, str]:
+def collection_facts(manifest: ExportManifest) -> dict[str, str]:
     """How the data were collected: what is known, by a word or two that name it."""
-    info, studies = publication(exported), exported.studies
-    if exported.only_models:
+    info, studies = publication(manifest), manifest.studies
+    if manifest.only_models:
         return {}
     found = {
         "Steps": ", ".join(dict.fromkeys(step.step for study in studies for _, step in study.steps)),
         "Conditions": "; ".join(dict.fromkeys(text for study in studies for text in _factors(study))),
     }
-    if is_simulated(exported):
+    if is_simulated(manifest):
         return {name: text for name, text in found.items() if text}
     bonuses = "; ".join(dict.fromkeys(_bonus(rule) for study in studies for rule in study.file.bonus))
-    period = " to ".join(dict.fromkeys(exported.period or ()))
+    period = " to ".join(dict.fromkeys(manifest.period or ()))
     found = {
         "Participants": info.participants or "",
         "Recruitment channels": ", ".join(dict.fromkeys(one for s in studies for one in s.file.recruitment.channels)),
@@ -344,32 +344,32 @@ def _bonus(rule: Bonus) -> str:
     return f"{rule.amount} per {PER[rule.per]}{most}, in the recruiter's currency"
 
 
-def _types(exported: ExportManifest) -> list[str]:
+def _types(manifest: ExportManifest) -> list[str]:
     """Values that RAI 1.0 recommends, as far as they follow from the study."""
-    if is_simulated(exported):
+    if is_simulated(manifest):
         return ["Others: simulated sessions"]
-    steps = {step.step for study in exported.studies for _, step in study.steps}
-    experiment = any(study.file.factors for study in exported.studies)
+    steps = {step.step for study in manifest.studies for _, step in study.steps}
+    experiment = any(study.file.factors for study in manifest.studies)
     return [name for name, fits in (("Experiments", experiment), ("Surveys", "survey" in steps)) if fits]
 
 
-def _raw_data(exported: ExportManifest) -> str:
-    if is_imported(exported):
-        files = ", ".join(f"{source['file']} (SHA-256 {source['sha256']})" for source in exported.sources)
+def _raw_data(manifest: ExportManifest) -> str:
+    if is_imported(manifest):
+        files = ", ".join(f"{source['file']} (SHA-256 {source['sha256']})" for source in manifest.sources)
         return f"The imported files: {files}." if files else ""
     return "The event log of Parley, from which the files are computed. It is not part of the export."
 
 
-def _withdrawn(exported: ExportManifest) -> str:
-    withdrawn = exported.withdrawn
+def _withdrawn(manifest: ExportManifest) -> str:
+    withdrawn = manifest.withdrawn
     return f" {count(withdrawn, 'session was', 'sessions were')} withdrawn, or erased by age." if withdrawn else ""
 
 
-def _selection(exported: ExportManifest) -> Iterator[str]:
-    if text := left_out(exported).strip():
+def _selection(manifest: ExportManifest) -> Iterator[str]:
+    if text := left_out(manifest).strip():
         yield text
-    filtered = ", ".join(file.path for file in exported.files if file.table.filters)
-    steps = "; ".join(f"{kept.step}: {count(kept.people, 'participant')}" for kept in exported.filtered)
+    filtered = ", ".join(file.path for file in manifest.files if file.table.filters)
+    steps = "; ".join(f"{kept.step}: {count(kept.people, 'participant')}" for kept in manifest.filtered)
     if filtered and steps:
         yield f"{filtered} is filtered. {steps}."
 
@@ -382,11 +382,11 @@ def _described(use: ModelTask) -> str:
     return f"{use.task} by {use.model} (asked as {served}{days}): {counts}"
 
 
-def _platforms(exported: ExportManifest) -> list[str]:
-    if is_imported(exported):
+def _platforms(manifest: ExportManifest) -> list[str]:
+    if is_imported(manifest):
         return []
-    return ["Parley", *dict.fromkeys(name for study in exported.studies for name in study.file.recruitment.channels)]
+    return ["Parley", *dict.fromkeys(name for study in manifest.studies for name in study.file.recruitment.channels)]
 
 
-def _warnings(exported: ExportManifest) -> Iterator[str]:
-    yield from (ORIGINS[mark] for mark in original_origins(exported) if mark in (Origin.PILOT, *SIMULATED))
+def _warnings(manifest: ExportManifest) -> Iterator[str]:
+    yield from (ORIGINS[mark] for mark in original_origins(manifest) if mark in (Origin.PILOT, *SIMULATED))

@@ -78,39 +78,39 @@ LONG = 60
 """The characters from which on a setting of a model is shown as a block."""
 
 
-def dataset_card(exported: ExportManifest) -> str:
-    info, files = publication(exported), exported.files
-    annotators = Counter(use.task for use in exported.uses)
+def dataset_card(manifest: ExportManifest) -> str:
+    info, files = publication(manifest), manifest.files
+    annotators = Counter(use.task for use in manifest.uses)
     copies = [(copy.format, copy.path) for file in files for copy in file.copies]
     personal = Counter[tuple[str, str, str]]()
-    for one in exported.personal:
+    for one in manifest.personal:
         personal[one.path, one.column, one.kind] += one.number
     return rendered(
         "dataset_card",
-        exported=exported,
+        exported=manifest,
         info=info,
-        header=yaml_text(header(exported), anchors=True),
-        title=title(exported),
-        origins=original_origins(exported),
+        header=yaml_text(header(manifest), anchors=True),
+        title=title(manifest),
+        origins=original_origins(manifest),
         warnings=WARNINGS,
-        summary=summary(exported).strip("\n"),
+        summary=summary(manifest).strip("\n"),
         publication=_publication(info),
-        collection=collection_facts(exported),
+        collection=collection_facts(manifest),
         work=_work,
         several=[code(task) for task in sorted(annotators) if annotators[task] > 1],
         settings_of=_settings_of,
         copies={name: [path for other, path in copies if other == name] for name in COPIES if name in dict(copies)},
         formats=COPIES,
         files=[(file.path, file.rows, len(file.columns)) for file in files],
-        steps=[astuple(step) for step in exported.filtered],
-        studies=[_study(study, exported) for study in exported.studies],
-        sources=[_source(source, exported) for source in exported.sources],
-        study_files=[file_name(study, exported.studies) for study in exported.studies],
-        tidy=exported.schema.name == TIDY,
+        steps=[astuple(step) for step in manifest.filtered],
+        studies=[_study(study, manifest) for study in manifest.studies],
+        sources=[_source(source, manifest) for source in manifest.sources],
+        study_files=[file_name(study, manifest.studies) for study in manifest.studies],
+        tidy=manifest.schema.name == TIDY,
         r_line=R_LINE,
         whole=[file.path for file in files if file.table.of_study],
         filtered=[file.path for file in files if file.table.filters],
-        models=dict.fromkeys((name, _settings(m)) for s in exported.studies for name, m in s.file.models.items()),
+        models=dict.fromkeys((name, _settings(m)) for s in manifest.studies for name, m in s.file.models.items()),
         reading=_line,
         record_set=record_set,
         personal=[(*found, number) for found, number in personal.items()],
@@ -121,9 +121,9 @@ def dataset_card(exported: ExportManifest) -> str:
             if number
         ],
         use=_use(info),
-        citing=_citing(exported, info),
-        of_schema=_of_schema(exported),
-        gaps=tuple(_gaps(exported, info)),
+        citing=_citing(manifest, info),
+        of_schema=_of_schema(manifest),
+        gaps=tuple(_gaps(manifest, info)),
     )
 
 
@@ -160,14 +160,14 @@ def _work(uses: Sequence[ModelTask]) -> str:
     return table(head, ((*row, *use.counts.values()) for row, use in zip(rows, uses, strict=True)), coded=2)
 
 
-def _study(study: Study, exported: ExportManifest) -> tuple[str, int, str, str]:
-    name = file_name(study, exported.studies)
+def _study(study: Study, manifest: ExportManifest) -> tuple[str, int, str, str]:
+    name = file_name(study, manifest.studies)
     return study.file.title, study.file.version, code(study.hash), code(name)
 
 
-def _source(source: Mapping[str, Any], exported: ExportManifest) -> tuple[str, int, str, str]:
+def _source(source: Mapping[str, Any], manifest: ExportManifest) -> tuple[str, int, str, str]:
     path, sha256 = "/".join(filter(None, (source["part"], source["file"]))), source["sha256"]
-    return code(path), source["rows"], code(sha256), "yes" if sha256 in exported.schema.sha256 else "not known"
+    return code(path), source["rows"], code(sha256), "yes" if sha256 in manifest.schema.sha256 else "not known"
 
 
 def _settings_of(uses: Sequence[ModelTask]) -> dict[str, Mapping[str, Any]]:
@@ -212,15 +212,15 @@ def _use(info: DatasetInfo) -> dict[str, str]:
     return _known(facts)
 
 
-def _citing(exported: ExportManifest, info: DatasetInfo) -> str:
-    said, at = citation(exported), info.link
+def _citing(manifest: ExportManifest, info: DatasetInfo) -> str:
+    said, at = citation(manifest), info.link
     return f"{said} <{at}>" if said and at and at not in said else said or ""
 
 
-def _of_schema(exported: ExportManifest) -> str:
+def _of_schema(manifest: ExportManifest) -> str:
     """Whose the names of the columns are; empty for a release itself, and for tables of Parley's own."""
-    schema, origins = exported.schema, original_origins(exported)
-    if not schema.source or is_release(exported):
+    schema, origins = manifest.schema, original_origins(manifest)
+    if not schema.source or is_release(manifest):
         return ""
     authorship = "Those authors did not produce the data."
     if UNKNOWN in origins:
@@ -230,37 +230,37 @@ def _of_schema(exported: ExportManifest) -> str:
     return f"The names and columns of the files are those of {schema.title}: {schema.source} {authorship}".strip()
 
 
-def _gaps(exported: ExportManifest, info: DatasetInfo) -> Iterator[str]:
-    if is_imported(exported):
-        if not is_release(exported):
+def _gaps(manifest: ExportManifest, info: DatasetInfo) -> Iterator[str]:
+    if is_imported(manifest):
+        if not is_release(manifest):
             yield "Whether the files are the released ones: their checksums are not among those that Parley knows."
         yield "The wording that participants saw: the imported files do not include their study."
     yield from (gap for gap, keys in GAPS.items() if not any(getattr(info, key) for key in keys))
-    if not is_simulated(exported):
+    if not is_simulated(manifest):
         yield from (gap for key, gap in PEOPLE_GAPS.items() if not getattr(info, key))
 
 
-def header(exported: ExportManifest) -> Yaml:
+def header(manifest: ExportManifest) -> Yaml:
     """The metadata, as far as they are known."""
-    files = [file for file in exported.files if file.rows]
+    files = [file for file in manifest.files if file.rows]
     features = {file.path: _features(file) for file in files}
     front: Yaml = {
-        "pretty_name": title(exported),
-        "language": list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered)),
-        **hub_front_matter(exported),
-        "task_categories": list(exported.schema.tasks),
-        "tags": _tags(exported, publication(exported).keywords),
-        "size_categories": [_size(sum(file.rows for file in exported.files))],
+        "pretty_name": title(manifest),
+        "language": list(dict.fromkeys(tag for study in manifest.studies for tag in study.file.offered)),
+        **hub_front_matter(manifest),
+        "task_categories": list(manifest.schema.tasks),
+        "tags": _tags(manifest, publication(manifest).keywords),
+        "size_categories": [_size(sum(file.rows for file in manifest.files))],
         "configs": [_config(file, features[file.path], first=not n) for n, file in enumerate(files)],
         "dataset_info": [_info(file, features[file.path]) for file in files],
     }
     return {key: value for key, value in front.items() if value}
 
 
-def _tags(exported: ExportManifest, keywords: Sequence[str]) -> list[str]:
+def _tags(manifest: ExportManifest, keywords: Sequence[str]) -> list[str]:
     """The study's keywords, those of the schema, and where the sessions come from if not from a study with people."""
-    origins = (ORIGIN_TAGS[origin] for origin in original_origins(exported) if origin in ORIGIN_TAGS)
-    return list(dict.fromkeys([*keywords, *exported.schema.tags, *origins]))
+    origins = (ORIGIN_TAGS[origin] for origin in original_origins(manifest) if origin in ORIGIN_TAGS)
+    return list(dict.fromkeys([*keywords, *manifest.schema.tags, *origins]))
 
 
 def _size(rows: int) -> str:

@@ -36,21 +36,21 @@ CLASSES = {"text": "character", "integer": "numeric", "number": "numeric", "json
 """R's types of columns. Its integers have 32 bits, so whole numbers are numeric."""
 
 
-def citation_files(exported: ExportManifest) -> Mapping[str, str]:
+def citation_files(manifest: ExportManifest) -> Mapping[str, str]:
     """The text of each file by name; empty if the authors are unknown."""
-    info = publication(exported)
+    info = publication(manifest)
     if not info.authors:
         return {}
-    zenodo = json.dumps(_zenodo(exported, info), indent=2, ensure_ascii=False)
-    return {CFF: yaml_text(_cff(exported, info)), ZENODO: zenodo + "\n"}
+    zenodo = json.dumps(_zenodo(manifest, info), indent=2, ensure_ascii=False)
+    return {CFF: yaml_text(_cff(manifest, info)), ZENODO: zenodo + "\n"}
 
 
-def _cff(exported: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
+def _cff(manifest: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
     fields = {
         "cff-version": "1.2.0",
         "message": "If you use this dataset, please cite it by these metadata.",
         "type": "dataset",
-        "title": title(exported),
+        "title": title(manifest),
         "abstract": info.description,
         "authors": [_cff_author(author) for author in info.authors],
         "version": info.version,
@@ -82,14 +82,14 @@ def _cff_author(author: Author) -> dict[str, str]:
     return {key: value for key, value in fields.items() if value}
 
 
-def _zenodo(exported: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
+def _zenodo(manifest: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
     """Zenodo's description is HTML, and its licences are SPDX identifiers in lower case."""
     grants = (f"{grant.funder}{f', {grant.award}' if grant.award else ''}" for grant in info.funding)
-    notes = {"Funding": "; ".join(grants), "Ethics approval": collection_facts(exported).get("Ethics approval")}
+    notes = {"Funding": "; ".join(grants), "Ethics approval": collection_facts(manifest).get("Ethics approval")}
     fields = {
         "upload_type": "dataset",
-        "title": title(exported),
-        "description": f"<p>{escape(summary(exported))}</p>",
+        "title": title(manifest),
+        "description": f"<p>{escape(summary(manifest))}</p>",
         "creators": [_zenodo_author(author) for author in info.authors],
         "license": info.license.lower() if info.license else None,
         "keywords": list(info.keywords),
@@ -111,23 +111,23 @@ def tidy_names(schema: Schema) -> tuple[str, ...]:
     return (DESCRIPTION, R_SCRIPT) if schema.name == NAME else ()
 
 
-def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
+def tidy_documents(manifest: ExportManifest) -> Mapping[str, bytes]:
     """The content of the two files by name; empty for other exports."""
-    if exported.schema.name != NAME:
+    if manifest.schema.name != NAME:
         return {}
-    described = orjson.dumps(dataset_description(exported), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    return {DESCRIPTION: described, R_SCRIPT: r_script(exported.files).encode()}
+    described = orjson.dumps(dataset_description(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return {DESCRIPTION: described, R_SCRIPT: r_script(manifest.files).encode()}
 
 
-def dataset_description(exported: ExportManifest) -> dict[str, Any]:
-    known = {SCHEMA_ORG.get(name, name): _in_schema_org(value) for name, value in croissant_fields(exported).items()}
+def dataset_description(manifest: ExportManifest) -> dict[str, Any]:
+    known = {SCHEMA_ORG.get(name, name): _in_schema_org(value) for name, value in croissant_fields(manifest).items()}
     return {
         "@context": "https://schema.org/",
         "@type": "Dataset",
-        "name": title(exported),
-        "description": summary(exported),
+        "name": title(manifest),
+        "description": summary(manifest),
         **known,
-        "variableMeasured": [_variable(name, found) for name, found in _by_name(exported.files).items()],
+        "variableMeasured": [_variable(name, found) for name, found in _by_name(manifest.files).items()],
     }
 
 

@@ -57,34 +57,34 @@ def table_names(studies: Sequence[Study]) -> tuple[str, ...]:
     return (TABLE,) if paths(studies) else ()
 
 
-def table(exported: ExportManifest) -> Mapping[str, bytes]:
+def table(manifest: ExportManifest) -> Mapping[str, bytes]:
     """The table by its name: a row for each picture of a version and each of its alternative texts."""
-    if not paths(exported.studies):
+    if not paths(manifest.studies):
         return {}
     rows = []
-    for version, key, alt, picture in _rows(exported.studies):
-        name, alt = (escaped(cell) if exported.safe else cell for cell in (unquote(key), alt))
+    for version, key, alt, picture in _rows(manifest.studies):
+        name, alt = (escaped(cell) if manifest.safe else cell for cell in (unquote(key), alt))
         size = (picture.width, picture.height)
         rows.append((version, name, alt, _path(picture), picture.type, *size, picture.sha256))
     content = csv_text([column.name for column in COLUMNS], rows)
-    return {TABLE: content.encode("utf-8-sig" if exported.safe else "utf-8")}
+    return {TABLE: content.encode("utf-8-sig" if manifest.safe else "utf-8")}
 
 
-def exported_table(exported: ExportManifest) -> tuple[ExportedFile, ...]:
+def exported_table(manifest: ExportManifest) -> tuple[ExportedFile, ...]:
     """The table as a file of the export, with its columns; none if the export has no pictures."""
-    if not exported.pictures:
+    if not manifest.pictures:
         return ()
-    ((name, content),) = table(exported).items()
-    rows = sum(1 for _ in _rows(exported.studies))
+    ((name, content),) = table(manifest).items()
+    rows = sum(1 for _ in _rows(manifest.studies))
     return (ExportedFile(RELEASED, name, COLUMNS, rows, len(content), sha256(content).hexdigest(), {}),)
 
 
-def files(exported: ExportManifest) -> Iterator[tuple[str, Picture, int]]:
+def files(manifest: ExportManifest) -> Iterator[tuple[str, Picture, int]]:
     """The path of each picture's file, the picture and the file's size in bytes, in the order of the paths."""
-    if exported.pictures:
-        found = {_path(one): one for study in exported.studies for one in study.pictures.by_key.values()}
+    if manifest.pictures:
+        found = {_path(one): one for study in manifest.studies for one in study.pictures.by_key.values()}
         for path, picture in sorted(found.items()):
-            yield path, picture, (exported.folder / path).stat().st_size
+            yield path, picture, (manifest.folder / path).stat().st_size
 
 
 def _rows(studies: Sequence[Study]) -> Iterator[tuple[int, str, str, Picture]]:

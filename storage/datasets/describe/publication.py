@@ -66,59 +66,59 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def is_imported(exported: ExportManifest) -> bool:
-    return exported.origin == Origin.IMPORT
+def is_imported(manifest: ExportManifest) -> bool:
+    return manifest.origin == Origin.IMPORT
 
 
-def original_origins(exported: ExportManifest) -> tuple[str, ...]:
+def original_origins(manifest: ExportManifest) -> tuple[str, ...]:
     """Where the data come from originally: origins of sessions, RELEASED or UNKNOWN. Several if imported files
     differ."""
-    if exported.only_models:
+    if manifest.only_models:
         return (MODELS,)
-    if not is_imported(exported):
-        return (exported.origin,)
-    found = (mark for source in exported.sources for mark in _origins(source, exported))
+    if not is_imported(manifest):
+        return (manifest.origin,)
+    found = (mark for source in manifest.sources for mark in _origins(source, manifest))
     return tuple(dict.fromkeys(found)) or (UNKNOWN,)
 
 
-def is_simulated(exported: ExportManifest) -> bool:
+def is_simulated(manifest: ExportManifest) -> bool:
     """Whether there are sessions in the data in which no person took part."""
-    return not {*SIMULATED}.isdisjoint(original_origins(exported))
+    return not {*SIMULATED}.isdisjoint(original_origins(manifest))
 
 
-def origin_mark(exported: ExportManifest) -> str:
+def origin_mark(manifest: ExportManifest) -> str:
     """The mark of origin that an export carries, and that imports read again."""
-    return SEPARATOR.join(original_origins(exported))
+    return SEPARATOR.join(original_origins(manifest))
 
 
-def is_release(exported: ExportManifest) -> bool:
+def is_release(manifest: ExportManifest) -> bool:
     """Whether all the data are imported from files whose checksums are those of the release."""
-    return original_origins(exported) == (RELEASED,)
+    return original_origins(manifest) == (RELEASED,)
 
 
-def _origins(source: Mapping[str, Any], exported: ExportManifest) -> tuple[str, ...]:
-    if source["sha256"] in exported.schema.sha256:
+def _origins(source: Mapping[str, Any], manifest: ExportManifest) -> tuple[str, ...]:
+    if source["sha256"] in manifest.schema.sha256:
         return (RELEASED,)
     marks = str(source.get("about", {}).get("origin", "")).split(SEPARATOR)
-    stated = exported.dataset is not None and any(getattr(exported.dataset, key) for key in SOURCE)
+    stated = manifest.dataset is not None and any(getattr(manifest.dataset, key) for key in SOURCE)
     other = STATED if stated else UNKNOWN
     return tuple(mark if mark in MARKS and mark != UNKNOWN else other for mark in marks)
 
 
-def publication(exported: ExportManifest) -> DatasetInfo:
-    info = exported.dataset or DatasetInfo()
-    found = _release(exported) if is_release(exported) else _beside(exported)
+def publication(manifest: ExportManifest) -> DatasetInfo:
+    info = manifest.dataset or DatasetInfo()
+    found = _release(manifest) if is_release(manifest) else _beside(manifest)
     return info.model_copy(update={key: value for key, value in found.items() if value and not getattr(info, key)})
 
 
-def _release(exported: ExportManifest) -> dict[str, str]:
-    schema = exported.schema
+def _release(manifest: ExportManifest) -> dict[str, str]:
+    schema = manifest.schema
     return {"license": schema.licence, "citation": schema.source, "url": schema.url}
 
 
-def _beside(exported: ExportManifest) -> dict[str, str]:
+def _beside(manifest: ExportManifest) -> dict[str, str]:
     """What the metadata beside the imported files say, if those of all files say it."""
-    said = [source.get("about", {}) for source in exported.sources]
+    said = [source.get("about", {}) for source in manifest.sources]
     names = {"name": "title", "license": "license", "citeAs": "citation", "url": "url"}
     found = {key: {about.get(name, "") for about in said} for name, key in names.items()}
     same = {key: values.pop() for key, values in found.items() if len(values) == 1}
@@ -126,19 +126,19 @@ def _beside(exported: ExportManifest) -> dict[str, str]:
     return same | {"license": spdx_id(license_) or same.get("license", "")}
 
 
-def title(exported: ExportManifest) -> str:
+def title(manifest: ExportManifest) -> str:
     """The data's title. For imported data that nothing is known of, it does not claim that they are the release."""
-    schema, known = exported.schema.title, publication(exported).title
+    schema, known = manifest.schema.title, publication(manifest).title
     if known:
         return known
-    if exported.studies:
-        return f"{exported.studies[-1].file.title} ({exported.study})"
-    return f"{schema} ({exported.study})" if is_release(exported) else f"{exported.study} (in the format of {schema})"
+    if manifest.studies:
+        return f"{manifest.studies[-1].file.title} ({manifest.study})"
+    return f"{schema} ({manifest.study})" if is_release(manifest) else f"{manifest.study} (in the format of {schema})"
 
 
-def citation(exported: ExportManifest) -> str | None:
+def citation(manifest: ExportManifest) -> str | None:
     """How to cite the data; None if neither a citation nor authors are known."""
-    return publication(exported).cited_as(title(exported))
+    return publication(manifest).cited_as(title(manifest))
 
 
 def license_url(info: DatasetInfo) -> str | None:
@@ -153,11 +153,11 @@ def common_license(info: DatasetInfo) -> str | None:
     return found if found in {*HUB_LICENSES, *HUB_NAMES.values()} else None
 
 
-def hub_front_matter(exported: ExportManifest) -> dict[str, Any]:
+def hub_front_matter(manifest: ExportManifest) -> dict[str, Any]:
     """The licence as the Hugging Face Hub reads it from a card's header; `unknown`, which the Hub has a name for, where
     that of imported data is."""
-    info = publication(exported)
-    front: dict[str, Any] = {"license": UNKNOWN} if is_imported(exported) else {}
+    info = publication(manifest)
+    front: dict[str, Any] = {"license": UNKNOWN} if is_imported(manifest) else {}
     if common := common_license(info):
         front = {"license": common}
     elif info.license:
@@ -165,12 +165,12 @@ def hub_front_matter(exported: ExportManifest) -> dict[str, Any]:
     return front
 
 
-def croissant_fields(exported: ExportManifest) -> dict[str, Any]:
+def croissant_fields(manifest: ExportManifest) -> dict[str, Any]:
     """The metadata by their names in Croissant and schema.org, without those that are unknown."""
-    info = publication(exported)
+    info = publication(manifest)
     fields = {
         "license": license_url(info),
-        "citeAs": citation(exported),
+        "citeAs": citation(manifest),
         "url": info.url or info.link,
         "identifier": f"https://doi.org/{info.doi}" if info.doi else None,
         "version": info.version,
@@ -203,60 +203,60 @@ def _grant(funder: str, award: str) -> dict[str, Any]:
     return {"@type": "sc:Grant", **number, "funder": {"@type": "sc:Organization", "name": funder}}
 
 
-def described_as(exported: ExportManifest) -> str:
+def described_as(manifest: ExportManifest) -> str:
     """The descriptions found beside the imported files, as quotations; empty if there were none."""
-    said = dict.fromkeys(source.get("about", {}).get("description", "") for source in exported.sources)
+    said = dict.fromkeys(source.get("about", {}).get("description", "") for source in manifest.sources)
     return "".join(f' Metadata beside the files describe them as: "{text}"' for text in said if text)
 
 
-def participants_text(exported: ExportManifest) -> str:
+def participants_text(manifest: ExportManifest) -> str:
     """The number and origin of the sessions, and how many were withdrawn."""
-    found = f", {_counted(exported)}" if exported.sessions else ""
+    found = f", {_counted(manifest)}" if manifest.sessions else ""
     gone = (
-        f" {count(exported.withdrawn, 'more session was', 'more sessions were')} withdrawn, or erased by age."
-        if exported.withdrawn
+        f" {count(manifest.withdrawn, 'more session was', 'more sessions were')} withdrawn, or erased by age."
+        if manifest.withdrawn
         else ""
     )
-    imported = f" {ORIGINS[Origin.IMPORT]}" if is_imported(exported) else ""
-    about = " ".join(ORIGINS.get(origin, f"Their origin is {origin!r}.") for origin in original_origins(exported))
-    return f"The data of the study `{exported.study}`{found}.{gone}{imported} {about}{described_as(exported)}"
+    imported = f" {ORIGINS[Origin.IMPORT]}" if is_imported(manifest) else ""
+    about = " ".join(ORIGINS.get(origin, f"Their origin is {origin!r}.") for origin in original_origins(manifest))
+    return f"The data of the study `{manifest.study}`{found}.{gone}{imported} {about}{described_as(manifest)}"
 
 
-def _counted(exported: ExportManifest) -> str:
+def _counted(manifest: ExportManifest) -> str:
     """The number of sessions; imported files have ids of participants instead."""
-    if not is_imported(exported):
-        return count(exported.sessions, "session")
-    match original_origins(exported):
+    if not is_imported(manifest):
+        return count(manifest.sessions, "session")
+    match original_origins(manifest):
         case (Origin.BOT,):
-            return count(exported.sessions, "simulated session")
+            return count(manifest.sessions, "simulated session")
         case (Origin.REHEARSAL,):
-            return count(exported.sessions, "rehearsed session")
+            return count(manifest.sessions, "rehearsed session")
         case (Origin.PILOT,):
-            return count(exported.sessions, "pilot session")
+            return count(manifest.sessions, "pilot session")
         case ("released",) | (Origin.PERSON,):
-            return count(exported.sessions, "participant")
+            return count(manifest.sessions, "participant")
         case _:
-            return count(exported.sessions, "different participant id")
+            return count(manifest.sessions, "different participant id")
 
 
-def summary(exported: ExportManifest) -> str:
-    schema = exported.schema
+def summary(manifest: ExportManifest) -> str:
+    schema = manifest.schema
     form = f"The files have the names and columns of {schema.title} ({schema.source.rstrip('.')})."
     if not schema.source:
         form = f"The files are {schema.title}."
     variant = (
         " Cells that a spreadsheet would run begin with an apostrophe: this is not an exact copy."
-        if exported.safe
+        if manifest.safe
         else ""
     )
-    given = publication(exported).description
+    given = publication(manifest).description
     before = f"{given} " if given else ""
-    return f"{before}{participants_text(exported)} {form}{left_out(exported)}{variant}"
+    return f"{before}{participants_text(manifest)} {form}{left_out(manifest)}{variant}"
 
 
-def left_out(exported: ExportManifest) -> str:
+def left_out(manifest: ExportManifest) -> str:
     """The selection rules and the numbers left out, in sentences; empty if sessions were not restricted."""
-    selected = exported.selected
+    selected = manifest.selected
     if selected is None:
         return ""
     why = ", ".join(f"{number:,} {reason}" for reason, number in selected.left_out)
