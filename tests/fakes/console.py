@@ -60,9 +60,9 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
     _close(desk)
 
 
-def _close(desk: ConsoleContext) -> None:
-    desk.downloads.close()
-    desk.sessions.log.close()
+def _close(context: ConsoleContext) -> None:
+    context.downloads.close()
+    context.sessions.log.close()
 
 
 @contextmanager

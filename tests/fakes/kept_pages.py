@@ -31,30 +31,30 @@ class Kept:
         self._rooms: list[Any] = []
         self._routes: list[BaseRoute] | None = None
 
-    def routes(self, desk: ConsoleContext) -> list[BaseRoute]:
+    def routes(self, context: ConsoleContext) -> list[BaseRoute]:
         if self._routes is None:
-            self._desk, self._routes = desk, self._made(desk)
+            self._desk, self._routes = context, self._made(context)
         else:
-            self._seat(desk)
+            self._seat(context)
         return self._routes
 
-    def _made(self, desk: ConsoleContext) -> list[BaseRoute]:
+    def _made(self, context: ConsoleContext) -> list[BaseRoute]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page, "tab_kinds", lambda: [self._noted(kind) for kind in tab_kinds()])
-            return ROUTES(desk)
+            return ROUTES(context)
 
     def _noted(
         self, kind: Callable[[ConsoleContext, TabLocation], Tab]
     ) -> Callable[[ConsoleContext, TabLocation], Tab]:
-        def make(desk: ConsoleContext, location: TabLocation) -> Tab:
-            self._rooms.append(room := kind(desk, location))
+        def make(context: ConsoleContext, location: TabLocation) -> Tab:
+            self._rooms.append(room := kind(context, location))
             self._rooms += getattr(room, "_parts", {}).values()
             return room
 
         return make
 
-    def _seat(self, desk: ConsoleContext) -> None:
-        vars(self._desk).update({name: value for name, value in vars(desk).items() if name != "note"})
+    def _seat(self, context: ConsoleContext) -> None:
+        vars(self._desk).update({name: value for name, value in vars(context).items() if name != "note"})
         for room in self._rooms:
             new = type(room)(self._desk, getattr(room, "_place", None))
             vars(room).update({name: value for name, value in vars(new).items() if name in FROM_DESK})

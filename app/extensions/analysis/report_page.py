@@ -28,32 +28,32 @@ OLD_US = 300_000_000
 Key = tuple[str, str]
 
 
-def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
+def route(context: ConsoleContext, workers: Executor | None = None) -> Route:
     def compute(key: Key) -> str:
-        return html(build_report(desk.database, *key, desk.clock.now_us()))
+        return html(build_report(context.database, *key, context.clock.now_us()))
 
     def changed(key: Key) -> object:
-        return data_version(desk.database, *key), last_decision(desk.database, key[0])
+        return data_version(context.database, *key), last_decision(context.database, key[0])
 
     beside = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
-    latest: StaleWhileRevalidate[Key, str] = StaleWhileRevalidate(compute, changed, desk.clock.now_us, beside)
+    latest: StaleWhileRevalidate[Key, str] = StaleWhileRevalidate(compute, changed, context.clock.now_us, beside)
 
     def report(request: Request) -> Response:
         study, origin = request.path_params["study"], request.query_params.get("origin", Origin.PERSON)
         try:
-            with desk.database.connect() as connection:
+            with context.database.connect() as connection:
                 origins(connection, study, origin)
             visitor = request.scope[VISITOR]
-            if why := locked_for(desk.database, study, origin, visitor.name, desk.clock.now_us()):
+            if why := locked_for(context.database, study, origin, visitor.name, context.clock.now_us()):
                 return PlainTextResponse(f"{why}\n", LOCKED)
             seen = latest.get((study, origin))
         except ParleyError as error:
             return PlainTextResponse(f"{error}\n", NOT_FOUND)
-        old = seen.busy and desk.clock.now_us() - (seen.as_of_us or 0) > OLD_US
+        old = seen.busy and context.clock.now_us() - (seen.as_of_us or 0) > OLD_US
         if seen.value is None or old:
-            return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
-        open_again(desk.database, study, origin, visitor.name, "report", desk.clock.now_us())
-        desk.audit(visitor, f"read the report ({origin})", study)
+            return HTMLResponse(context.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
+        open_again(context.database, study, origin, visitor.name, "report", context.clock.now_us())
+        context.audit(visitor, f"read the report ({origin})", study)
         return HTMLResponse(seen.value)
 
     return Route("/report/{study}", report, methods=["GET"])

@@ -40,13 +40,13 @@ class ResultsTab:
     name = "results"
     label = "Results"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
+        self._desk = context
         self._place = location
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
         self._latest: StaleWhileRevalidate[Key, Results] = StaleWhileRevalidate(
-            self._compute, self._mark, desk.clock.now_us, found
+            self._compute, self._mark, context.clock.now_us, found
         )
 
     def build(self) -> None:

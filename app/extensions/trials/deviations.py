@@ -125,10 +125,10 @@ def _ended(database: Database, planned: Study, recorded: PlanEvents, first: Prer
         yield Deviation("closed", last.at_us, what, last.why)
 
 
-def plan_history(desk: ConsoleContext, study: str) -> str:
+def plan_history(context: ConsoleContext, study: str) -> str:
     """The preregistration, looks and deviations of a trial as HTML; empty for other studies."""
-    events = plan_events(desk.database, study)
+    events = plan_events(context.database, study)
     if not events.preregistrations:
         return ""
-    found = deviations(desk.database, study)
-    return desk.html("results_plan.html.j2", study=study, events=events, deviations=found)
+    found = deviations(context.database, study)
+    return context.html("results_plan.html.j2", study=study, events=events, deviations=found)

@@ -53,13 +53,13 @@ class IntegrityTab:
     name = "integrity"
     label = "Integrity"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
+        self._desk = context
         self._place = location
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="integrity")
         self._latest: StaleWhileRevalidate[Key, IntegrityFindings] = StaleWhileRevalidate(
-            self._compute, self._mark, desk.clock.now_us, found
+            self._compute, self._mark, context.clock.now_us, found
         )
 
     def build(self) -> None:

@@ -36,8 +36,8 @@ STALE_S = 600
 
 
 class AlertBanner:
-    def __init__(self, desk: ConsoleContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext) -> None:
+        self._desk = context
 
     def build(self) -> None:
         with gr.Row(elem_id="alerts", visible=False) as self._row:
@@ -82,12 +82,12 @@ READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
 
-def routes(desk: ConsoleContext) -> list[BaseRoute]:
+def routes(context: ConsoleContext) -> list[BaseRoute]:
     """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; they must be a list's last."""
-    blocks = build(desk)
+    blocks = build(context)
     page = Mount(
         "/",
-        gradio_page(blocks, head(), desk.settings.console_sub_path),
+        gradio_page(blocks, head(), context.settings.console_sub_path),
         middleware=[Middleware(EventValidation, blocks=blocks)],
     )
     return [
@@ -122,7 +122,7 @@ def head() -> str:
     return f'<meta name="robots" content="noindex">{whole()}{styles}{script}'
 
 
-def build(desk: ConsoleContext) -> gr.Blocks:
+def build(context: ConsoleContext) -> gr.Blocks:
     """The page without any study's data."""
     blocks: gr.Blocks
     with gr.Blocks(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
@@ -133,24 +133,24 @@ def build(desk: ConsoleContext) -> gr.Blocks:
         tab = gr.Textbox(elem_id="tab", visible="hidden")
         session = gr.Textbox(elem_id="session", visible="hidden")
         place = TabLocation(study, tab, session, gr.Textbox(elem_id="painted", visible="hidden"))
-        banner = AlertBanner(desk)
+        banner = AlertBanner(context)
         banner.build()
-        desk.note.render()  # type: ignore[no-untyped-call]
-        rooms = [kind(desk, place) for kind in tab_kinds()]
-        tabs = _tabs(desk, place, rooms)
-        _wire(blocks, desk, place, rooms, tabs, who, banner)
+        context.note.render()  # type: ignore[no-untyped-call]
+        rooms = [kind(context, place) for kind in tab_kinds()]
+        tabs = _tabs(context, place, rooms)
+        _wire(blocks, context, place, rooms, tabs, who, banner)
     return blocks
 
 
-def _tabs(desk: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) -> gr.Tabs:
+def _tabs(context: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) -> gr.Tabs:
     tabs: gr.Tabs
     with gr.Tabs(elem_id="rooms") as tabs:
         for room in rooms:
             with gr.Tab(room.label, id=room.name, elem_id=f"room-{room.name}") as tab:
                 room.build()
-            desk.bind(
+            context.bind(
                 tab.select,
-                partial(_enter, desk, room, location),
+                partial(_enter, context, room, location),
                 [location.study, location.tab, location.session],
                 [location.tab, *room.outputs],
                 shuts=f"sent[1] && sent[1] !== '{room.name}' ? {PANELS} : ''",
@@ -159,18 +159,18 @@ def _tabs(desk: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) -> 
 
 
 def _enter(
-    desk: ConsoleContext, room: Tab, location: TabLocation, user: CurrentUser, *at: str
+    context: ConsoleContext, room: Tab, location: TabLocation, user: CurrentUser, *at: str
 ) -> Mapping[Component, Any]:
     study, tab, session = at
     if tab in ("", room.name):
         # Gradio sends this for the first tab before the page loads, and for the tab that loading has painted
-        return {desk.note: gr.skip()}
+        return {context.note: gr.skip()}
     return {location.tab: room.name, **room.paint(user, LocationValues(study or "", session or ""))}
 
 
 def _wire(
     blocks: gr.Blocks,
-    desk: ConsoleContext,
+    context: ConsoleContext,
     location: TabLocation,
     rooms: Sequence[Tab],
     tabs: gr.Tabs,
@@ -189,12 +189,12 @@ def _wire(
     def choose(user: CurrentUser, study: str, tab: str, session: str, painted: str) -> Mapping[Component, Any]:
         if (study or "") == painted:
             # Gradio also sends this whenever the focus leaves the picker; to paint would undo what a person has begun
-            return {desk.note: gr.skip()}
+            return {context.note: gr.skip()}
         # Its session of the same number would come up, which nobody chose.
         return {location.session: "", **paint(user, study, tab, "")}
 
     def load(user: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
-        names = desk.names()
+        names = context.names()
         study = study if study in names else next(iter(names), "")
         tab = tab if tab in named else rooms[0].name
         return {
@@ -202,13 +202,13 @@ def _wire(
             location.tab: tab,
             location.session: session,
             tabs: gr.update(selected=tab),
-            who: desk.html("who.html.j2", visitor=user),
+            who: context.html("who.html.j2", visitor=user),
             **banner.paint(),
             **paint(user, study, tab, session),
         }
 
-    desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
+    context.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
     shuts = f"(sent[0] ?? '') === sent[3] ? '' : {PANELS}"
-    desk.bind(location.study.input, choose, [*inputs, location.painted], [location.session, *outputs], shuts=shuts)
+    context.bind(location.study.input, choose, [*inputs, location.painted], [location.session, *outputs], shuts=shuts)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

@@ -15,15 +15,15 @@ from app.web.console.current_user import VISITOR, CurrentUser
 from problems.errors import ParleyError
 
 
-def route(desk: ConsoleContext) -> Route:
+def route(context: ConsoleContext) -> Route:
     """`POST /console/picture?study=NAME&name=FILE` with the file as the body. A refusal says why in `note`."""
 
     def keep(user: CurrentUser, study: str, name: str, content: bytes) -> None:
         if not user.owner:
             raise NotAllowed(OWNERS_ONLY)
-        desk.drafts.text(study)  # there is such a draft
-        PictureFiles(desk.drafts.folder(study)).keep(name, content)
-        desk.audit(user, f"uploaded {name}", study)
+        context.drafts.text(study)  # there is such a draft
+        PictureFiles(context.drafts.folder(study)).keep(name, content)
+        context.audit(user, f"uploaded {name}", study)
 
     async def upload(request: Request) -> Response:
         visitor: CurrentUser = request.scope[VISITOR]

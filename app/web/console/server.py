@@ -46,23 +46,23 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     return SubPath(gate, path, is_route) if path else gate
 
 
-def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlette:
+def build_app(context: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlette:
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield
-        desk.downloads.close()
-        await desk.sessions.close()
+        context.downloads.close()
+        await context.sessions.close()
 
     return Starlette(
         lifespan=life,
         routes=[
             *login,
-            Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
-            *(imported(place)(desk) for extension in extensions() for place in extension.routes),
-            pictures.researchers_route(desk.studies),
-            picture_uploads.route(desk),
-            desk.downloads.route(),
-            *page.routes(desk),  # last, because they match every path
+            Route("/healthz", inside(database_check(context.database)), methods=["GET", "HEAD"]),
+            *(imported(place)(context) for extension in extensions() for place in extension.routes),
+            pictures.researchers_route(context.studies),
+            picture_uploads.route(context),
+            context.downloads.route(),
+            *page.routes(context),  # last, because they match every path
         ],
         exception_handlers={ParleyError: _error_response},
     )

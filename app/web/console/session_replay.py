@@ -49,8 +49,10 @@ Updates = Mapping[Component, Any]
 class SessionReplay:
     """The page at a moment of the session that `read` finds by its study and number, with a slider to move it."""
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation, read: Callable[[str, str], SessionRecord]) -> None:
-        self._desk, self._place, self._read = desk, location, read
+    def __init__(
+        self, context: ConsoleContext, location: TabLocation, read: Callable[[str, str], SessionRecord]
+    ) -> None:
+        self._desk, self._place, self._read = context, location, read
 
     def build(self) -> None:
         about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
@@ -78,28 +80,28 @@ class SessionReplay:
         return {self._page: replay(self._desk, session, sent)}
 
 
-def replay(desk: ConsoleContext, session: SessionRecord, number: int) -> str:
+def replay(context: ConsoleContext, session: SessionRecord, number: int) -> str:
     """The page after the given number of events, with the answers that were sent from it filled in."""
     assert session.study is not None  # noqa: S101  (an imported session has no pages)
     events, study = session.events, session.study
     number = min(max(number, 1), len(events))
     moment = timeline(events)[number - 1]
-    document = _document(desk, session.entry.stream, study, events, number)
+    document = _document(context, session.entry.stream, study, events, number)
     values = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
-    return desk.html("replay.html.j2", **values)
+    return context.html("replay.html.j2", **values)
 
 
-def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
+def _document(context: ConsoleContext, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
     state = state_at(events, number)
     look = study_context_of(LoadedSession(stream, study, state))
     reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _submitted_values(shown, events[number:])
-    return inert_page(desk, shown, look, draft, events[number - 1].at_us, desk.studies.picture)
+    return inert_page(context, shown, look, draft, events[number - 1].at_us, context.studies.picture)
 
 
 def inert_page(
-    desk: ConsoleContext,
+    context: ConsoleContext,
     shown: Screen,
     look: StudyContext,
     draft: Mapping[str, Any],
@@ -112,7 +114,7 @@ def inert_page(
     inlined = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in inlined.items()}  # noqa: S704  (paint.py's templates escaped it)
     values = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
-    return desk.html("replayed.html.j2", **values)
+    return context.html("replayed.html.j2", **values)
 
 
 def _inlined(picture: Callable[[str], StoredPicture | None], html: str) -> str:

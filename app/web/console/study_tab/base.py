@@ -104,37 +104,37 @@ def new_name(typed: str, taken: Collection[str]) -> str:
     return name
 
 
-def tested(desk: ConsoleContext, refs: Sequence[ModelRef], currency: str) -> str:
+def tested(context: ConsoleContext, refs: Sequence[ModelRef], currency: str) -> str:
     """What came of one message to each of these models."""
-    return desk.html(
+    return context.html(
         "study_models.html.j2",
-        tests=asyncio.run(check_models(refs, desk.settings, SystemClock())),
+        tests=asyncio.run(check_models(refs, context.settings, SystemClock())),
         why="The study has no model.",
         currency=currency,
-        at_us=desk.clock.now_us(),
+        at_us=context.clock.now_us(),
         most=MOST_REPLY,
         unopened=UNOPENED,
     )
 
 
-def load_view(desk: ConsoleContext, name: str) -> StudyView:
+def load_view(context: ConsoleContext, name: str) -> StudyView:
     """The current state of a study."""
-    published, drafts = versions(desk.database, name), desk.drafts
+    published, drafts = versions(context.database, name), context.drafts
     text = drafts.text(name) if name in drafts.names() else None
-    worth = check(desk, name, text) if text is not None else None
-    study = desk.study(name) if published or text is None else None
-    described = dataset_info_of(desk.database, name)
-    return StudyView(name, operations_of(desk.database, name), published, study, text, worth, described)
+    worth = check(context, name, text) if text is not None else None
+    study = context.study(name) if published or text is None else None
+    described = dataset_info_of(context.database, name)
+    return StudyView(name, operations_of(context.database, name), published, study, text, worth, described)
 
 
-def check(desk: ConsoleContext, name: str, text: str) -> CheckResult:
-    found = check_file(desk, name, text)
-    faults = list(server_faults(found.study, desk.settings)) if found.study else []
+def check(context: ConsoleContext, name: str, text: str) -> CheckResult:
+    found = check_file(context, name, text)
+    faults = list(server_faults(found.study, context.settings)) if found.study else []
     return with_issues(text, faults) if faults else found
 
 
-def check_file(desk: ConsoleContext, name: str, text: str) -> CheckResult:
-    folder = desk.drafts.folder(name)
+def check_file(context: ConsoleContext, name: str, text: str) -> CheckResult:
+    folder = context.drafts.folder(name)
     beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
     return _checked(text, folder, tuple(beside))
 

@@ -69,8 +69,8 @@ class StudiesBeside:
 class StudyBuilder:
     """The form of `form_fields`: its components by the fields' keys, and the rows that may be hidden by name."""
 
-    def __init__(self, desk: ConsoleContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext) -> None:
+        self._desk = context
         self._fields: dict[str, Any] = {}
         self._rows: dict[str, Any] = {}
         self._hints: list[gr.HTML] = []

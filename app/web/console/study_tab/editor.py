@@ -45,8 +45,8 @@ UNSAVED = "The text in the editor is not saved, so it cannot be published."
 class EditorSection:
     """The tab in which a draft is edited and published."""
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
         self.outputs: list[Component] = []
 
     def build(self) -> None:

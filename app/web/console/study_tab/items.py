@@ -43,8 +43,8 @@ from storage.registers.studies import StoredPicture
 
 
 class DraftPictures:
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -104,9 +104,9 @@ Chosen = Sequence[Any]
 
 
 class ItemsSection:
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
-        self._pictures = DraftPictures(desk, location)
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
+        self._pictures = DraftPictures(context, location)
         self.outputs: list[Component] = []
 
     def build(self) -> None:

@@ -25,9 +25,9 @@ START = ("The beginning", "")
 
 
 class PreviewSection:
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
-        self._walks = PreviewLinks(desk.secret)
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
+        self._walks = PreviewLinks(context.secret)
         self.outputs: list[Component] = []
 
     def build(self) -> None:

@@ -39,9 +39,9 @@ CLOSED = "The study is closed. New participants cannot start; sessions in progre
 
 
 class RecruitmentSection:
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
-        self._trials = TrialLinks(desk.secret)
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
+        self._trials = TrialLinks(context.secret)
         self.outputs: list[Component] = []
 
     def build(self) -> None:

@@ -19,8 +19,8 @@ SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
 
 class VersionsSection:
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
         self.outputs: list[Component] = []
         self._drawn = lru_cache(maxsize=32)(self._draw)
 

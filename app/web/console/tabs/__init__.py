@@ -21,7 +21,7 @@ class TabKind(Protocol):
 
     name: str
 
-    def __call__(self, desk: ConsoleContext, location: TabLocation, /) -> Tab: ...
+    def __call__(self, context: ConsoleContext, location: TabLocation, /) -> Tab: ...
 
 
 CORE: tuple[TabKind, ...] = (

@@ -28,9 +28,9 @@ class AccountsTab:
     name = "accounts"
     label = "Accounts"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk = desk
-        self._accounts = desk.accounts
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk = context
+        self._accounts = context.accounts
         self.outputs: list[Any] = []
 
     def build(self) -> None:

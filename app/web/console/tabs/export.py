@@ -39,8 +39,8 @@ class ExportTab:
     name = "export"
     label = "Export"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk = context
         self._place = location
         self.outputs: list[Any] = []
 

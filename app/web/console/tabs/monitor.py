@@ -38,10 +38,10 @@ class MonitorTab:
     name = "monitoring"
     label = "Monitoring"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk = context
         self._place = location
-        self._watching = StudyMonitors(desk.database)
+        self._watching = StudyMonitors(context.database)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -111,8 +111,8 @@ def _outcomes(seen: StudyMonitor) -> list[tuple[str, int]]:
     return [(name, counts[name]) for name in ("live", *OUTCOMES, "left") if counts.get(name)]
 
 
-def _origin_of(desk: ConsoleContext, study: Study) -> str:
-    if operations_of(desk.database, study.name).pilot:
+def _origin_of(context: ConsoleContext, study: Study) -> str:
+    if operations_of(context.database, study.name).pilot:
         return Origin.PILOT
-    found = first_origin(desk.database, study.name, ORIGINS)
+    found = first_origin(context.database, study.name, ORIGINS)
     return Origin.PERSON if found in ONLY_NAMED else found

@@ -31,8 +31,8 @@ class PaymentsTab:
     name = "payments"
     label = "Payments"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
         self.outputs: list[Any] = []
 
     def build(self) -> None:

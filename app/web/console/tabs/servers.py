@@ -35,8 +35,8 @@ class ServersTab:
     name = "servers"
     label = "Model servers"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk = context
         self.outputs: list[Any] = []
 
     def build(self) -> None:

@@ -68,10 +68,10 @@ class SessionsTab:
     name = "sessions"
     label = "Sessions"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk = desk
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk = context
         self._place = location
-        self._replay = SessionReplay(desk, location, lambda study, number: self._read(study, _number(number) or 0))
+        self._replay = SessionReplay(context, location, lambda study, number: self._read(study, _number(number) or 0))
         self.outputs: list[Component] = []
 
     def build(self) -> None:

@@ -85,18 +85,18 @@ class StudiesTab:
     name = "studies"
     label = "Studies"
 
-    def __init__(self, desk: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = desk, location
-        self._editor = EditorSection(desk, location)
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._desk, self._place = context, location
+        self._editor = EditorSection(context, location)
         self._parts: Mapping[str, StudySection] = {
-            "Overview": RecruitmentSection(desk, location),
+            "Overview": RecruitmentSection(context, location),
             "Edit": self._editor,
-            "Items": ItemsSection(desk, location),
-            "Preview": PreviewSection(desk, location),
-            "Versions": VersionsSection(desk, location),
+            "Items": ItemsSection(context, location),
+            "Preview": PreviewSection(context, location),
+            "Versions": VersionsSection(context, location),
         }
         self._marks: Mapping[str, gr.Textbox] = {}
-        self._builder = StudyBuilder(desk)
+        self._builder = StudyBuilder(context)
         self.outputs: list[Any] = []
 
     def build(self) -> None:
