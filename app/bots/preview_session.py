@@ -176,30 +176,30 @@ async def _start_session(
 
 
 async def _comes(
-    runtime: SessionService, clock: VirtualClock, live: LoadedSession, step: str, *, careful: bool
+    runtime: SessionService, clock: VirtualClock, session: LoadedSession, step: str, *, careful: bool
 ) -> bool:
-    bot = RandomBot(live.state.seed)
+    bot = RandomBot(session.state.seed)
     for _ in range(MOST_CLICKS if step else 0):
-        await runtime.settled(live.stream)
-        live = await runtime.get(live.stream) or live
-        screen = live.screen
+        await runtime.settled(session.stream)
+        session = await runtime.get(session.stream) or session
+        screen = session.screen
         if screen.ended or without_indices(screen.path) == step:
             break
-        await click(runtime, clock, live, bot, careful=careful)
-    return not step or without_indices(live.screen.path) == step
+        await click(runtime, clock, session, bot, careful=careful)
+    return not step or without_indices(session.screen.path) == step
 
 
 async def click(
-    runtime: SessionService, clock: VirtualClock, live: LoadedSession, bot: RandomBot, *, careful: bool
+    runtime: SessionService, clock: VirtualClock, session: LoadedSession, bot: RandomBot, *, careful: bool
 ) -> None:
     """Let a bot act on the screen before it. Who is careful passes every check."""
-    screen = live.screen
+    screen = session.screen
     kind, values = bot.act(screen)
     if kind == "submit" and careful:
-        values |= correct_answers(live)
+        values |= correct_answers(session)
     clock.advance(CLICK_S)
     wait_until_open(clock, screen)
-    await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}")
+    await runtime.participant(session.stream, kind, screen.path, values, seen=screen.seen, key=f"{session.state.seq}")
 
 
 def dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:

@@ -210,19 +210,19 @@ async def _start_or_resume(
     return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
 
 
-async def _does(runtime: SessionService, live: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:
+async def _does(runtime: SessionService, session: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:
     """Let an action happen; where the clock was first and the screen is another, nothing does."""
-    screen, key = live.screen, f"{live.state.seq}"
+    screen, key = session.screen, f"{session.state.seq}"
     try:
-        await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=key)
+        await runtime.participant(session.stream, kind, screen.path, values, seen=screen.seen, key=key)
     except Refused as refused:
         if refused.reason not in ("stale", "ended"):
             raise
 
 
-def correct_answers(live: LoadedSession) -> Mapping[str, Any]:
+def correct_answers(session: LoadedSession) -> Mapping[str, Any]:
     """Answers that pass a check, as who reads with care would find them; nothing elsewhere."""
-    place = current_location(live.study, live.state)
+    place = current_location(session.study, session.state)
     return place.node.passing(place) if place is not None and isinstance(place.node, Step) else {}
 
 

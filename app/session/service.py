@@ -184,24 +184,24 @@ class Sessions:
         study = self.studies.get(state.enrolled["hash"])
         return LoadedSession(stream, study, state, rows_of(study, state))
 
-    async def _write(self, live: LoadedSession, action: Action) -> LoadedSession:
-        events, state = apply_action(live, action)
+    async def _write(self, session: LoadedSession, action: Action) -> LoadedSession:
+        events, state = apply_action(session, action)
         if not events:
-            return live
-        after = live.with_events(events, state)
-        await self._append(to_append(live, after, action))
+            return session
+        after = session.with_events(events, state)
+        await self._append(to_append(session, after, action))
         return after
 
     async def _append(self, work: Append) -> None:
         await asyncio.wrap_future(self.log.append(work))
 
-    async def _annotate(self, live: LoadedSession, found: Sequence[Annotation]) -> AnnotationCount:
-        state = live.state
+    async def _annotate(self, session: LoadedSession, found: Sequence[Annotation]) -> AnnotationCount:
+        state = session.state
         for annotation in found:
-            state = fold(decide(live.study, state, annotation.action(self.now_us())), state)
-        new = state.events[len(live.state.events) :]
+            state = fold(decide(session.study, state, annotation.action(self.now_us())), state)
+        new = state.events[len(session.state.events) :]
         if new:
-            await self._append(to_append(live, live.with_events(new, state), found[-1].action(self.now_us())))
+            await self._append(to_append(session, session.with_events(new, state), found[-1].action(self.now_us())))
         return AnnotationCount(len(new), len(found) - len(new))
 
     async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
@@ -326,18 +326,20 @@ class SessionService(Sessions):
         self._answering.ensure_running(found.stream, found.study, found.state)
         return found
 
-    async def _expire(self, live: LoadedSession) -> LoadedSession:
+    async def _expire(self, session: LoadedSession) -> LoadedSession:
         """Write what a passed deadline causes. An `away` deadline has no effect after a later sign of activity."""
-        typed = await self.draft(live.stream, live.screen.path)
-        seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
-        attended = await asyncio.to_thread(self.log.was_attended, live.stream, live.screen.path)
+        typed = await self.draft(session.stream, session.screen.path)
+        seen_us = await asyncio.to_thread(self.log.last_sign_us, session.stream)
+        attended = await asyncio.to_thread(self.log.was_attended, session.stream, session.screen.path)
         data = {"typed": typed, "seen_us": seen_us, "attended": attended}
         try:
-            return await self._write(live, Action("expire", live.screen.path, data, self._clock.now_us(), by="system"))
+            return await self._write(
+                session, Action("expire", session.screen.path, data, self._clock.now_us(), by="system")
+            )
         except Refused:
-            return self._kept.get(live.stream) or live  # a reply may have been recorded meanwhile
+            return self._kept.get(session.stream) or session  # a reply may have been recorded meanwhile
         except Conflict:
-            return await self.reload(live.stream) or live
+            return await self.reload(session.stream) or session
 
     async def sweep(self) -> None:
         """Apply passed deadlines to sessions that no participant is requesting, at most MOST_SWEPT of them."""
@@ -370,20 +372,20 @@ class SessionService(Sessions):
     ) -> LoadedSession:
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
-    async def ask_separately(self, live: LoadedSession, study: Study, job: PendingTask) -> Attempt:
+    async def ask_separately(self, session: LoadedSession, study: Study, job: PendingTask) -> Attempt:
         """Request a reply from a model of `study` that acts as the participant (a simulated user). Every attempt is
         recorded; the last is returned."""
-        means = self._means(live.stream, job, live.state, study)
+        means = self._means(session.stream, job, session.state, study)
         return (await ask_with_retries(means, study, job.data, job.data["seed"], ReplyBuffer()))[-1]
 
-    async def times_asked(self, live: LoadedSession, slot: str) -> int:
-        return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
+    async def times_asked(self, session: LoadedSession, slot: str) -> int:
+        return await asyncio.to_thread(times_asked, self._database, session.stream, session.state.seq, slot)
 
-    async def follow(self, live: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
+    async def follow(self, session: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply in progress of a session after its first `offset` characters, as pairs of a text and the length
         so far; ends when the reply is recorded."""
-        reply = self._answering.reply((live.stream, live.screen.path, slot))
-        if reply is None and (now := await self.reload(live.stream)):  # it has ended, or runs in another process
+        reply = self._answering.reply((session.stream, session.screen.path, slot))
+        if reply is None and (now := await self.reload(session.stream)):  # it has ended, or runs in another process
             reply = self._answering.reply((now.stream, now.screen.path, slot))
         if reply is not None:
             async for piece in reply.follow(offset):
@@ -395,41 +397,45 @@ class SessionService(Sessions):
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         await asyncio.wrap_future(self.log.save_draft(DraftRow(stream, path, data, self._clock.now_us())))
 
-    def record_telemetry(self, live: LoadedSession, batch: str, records: Sequence[TelemetryRecord]) -> None:
+    def record_telemetry(self, session: LoadedSession, batch: str, records: Sequence[TelemetryRecord]) -> None:
         """Write those telemetry records of a page that may be kept (see `telemetry.kept`); returns before the
         commit."""
-        rows = tuple(record.row(self._clock.now_us()) for record in storable_records(live.study, live.state, records))
+        rows = tuple(
+            record.row(self._clock.now_us()) for record in storable_records(session.study, session.state, records)
+        )
         if rows:
-            self.log.record_telemetry(TelemetryBatch(live.stream, batch, rows))
+            self.log.record_telemetry(TelemetryBatch(session.stream, batch, rows))
 
-    async def _write(self, live: LoadedSession, action: Action) -> LoadedSession:
-        events, state = apply_action(live, action)
+    async def _write(self, session: LoadedSession, action: Action) -> LoadedSession:
+        events, state = apply_action(session, action)
         if not events:
-            return live
-        if live.state.enrolled["origin"] != Origin.REHEARSAL:  # they type as many times as fast as their speed says
-            check_message_rate(live.state, events, self._settings.messages_per_minute)
-        if changes_quota(live.study, live.state, state):
-            return await self._admit(live, action)
-        if (job := immediate_task(live.study, state)) is not None and depends_on_others(job):
-            return await self._count(live, partial(counted_append, live, action, ()))
-        after = live.with_events(events, state)
-        await self._append(to_append(live, after, action))
+            return session
+        if session.state.enrolled["origin"] != Origin.REHEARSAL:  # they type as many times as fast as their speed says
+            check_message_rate(session.state, events, self._settings.messages_per_minute)
+        if changes_quota(session.study, session.state, state):
+            return await self._admit(session, action)
+        if (job := immediate_task(session.study, state)) is not None and depends_on_others(job):
+            return await self._count(session, partial(counted_append, session, action, ()))
+        after = session.with_events(events, state)
+        await self._append(to_append(session, after, action))
         return await self._written(after)
 
-    async def _admit(self, live: LoadedSession, action: Action) -> LoadedSession:
+    async def _admit(self, session: LoadedSession, action: Action) -> LoadedSession:
         """Write an action by which the participant counts against the quota; raises Refused if the study is full or
         its budget is used up."""
-        study = live.study
+        study = session.study
         if await self._budget_gate.closed_reason(study) == BUDGET:
             raise Refused("full", FULL)
         with self._budget_gate.counting_newcomer(study):
-            return await self._count(live, partial(counted_append, live, action, self._budget_gate.closed_cells(study)))
+            return await self._count(
+                session, partial(counted_append, session, action, self._budget_gate.closed_cells(study))
+            )
 
-    async def _count(self, live: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
+    async def _count(self, session: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
         made = await asyncio.wrap_future(
-            self.log.append_counted(AppendWithCounts(live.stream, self._clock.now_us(), make))
+            self.log.append_counted(AppendWithCounts(session.stream, self._clock.now_us(), make))
         )
-        return await self._written(live.with_events(made.events))
+        return await self._written(session.with_events(made.events))
 
     async def _written(self, after: LoadedSession) -> LoadedSession:
         """Cache the session after a write, and request its pending replies."""

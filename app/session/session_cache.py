@@ -17,11 +17,11 @@ class SessionCache:
     def get(self, stream: str) -> LoadedSession | None:
         return self._lives.get(stream)
 
-    def put(self, live: LoadedSession) -> LoadedSession:
+    def put(self, session: LoadedSession) -> LoadedSession:
         """Cache a session and return the newest version: one that was read before a write may be put after it."""
-        known = self._lives.get(live.stream)
-        newest = known if known is not None and known.state.seq > live.state.seq else live
-        self._lives[live.stream] = newest
+        known = self._lives.get(session.stream)
+        newest = known if known is not None and known.state.seq > session.state.seq else session
+        self._lives[session.stream] = newest
         return newest
 
     def drop(self, stream: str) -> None:

@@ -58,18 +58,20 @@ class LoadedSession:
         return LoadedSession(self.stream, self.study, state, rows)
 
 
-def apply_action(live: LoadedSession, action: Action, lookup: Lookup | None = None) -> tuple[tuple[Event, ...], State]:
+def apply_action(
+    session: LoadedSession, action: Action, lookup: Lookup | None = None
+) -> tuple[tuple[Event, ...], State]:
     """The events of an action and of the immediate tasks after it, and the state after them.
 
     Stops at a pending reply, and without `lookup` also at a task that depends on other sessions.
     """
-    events: Sequence[Event] = decide(live.study, live.state, action)
-    state = fold(events, live.state)
-    while events and (job := immediate_task(live.study, state)) is not None:
+    events: Sequence[Event] = decide(session.study, session.state, action)
+    state = fold(events, session.state)
+    while events and (job := immediate_task(session.study, state)) is not None:
         if depends_on_others(job) and lookup is None:
             break
         data = lookup(job, state) if lookup and depends_on_others(job) else {}
-        more = decide(live.study, state, Action(job.kind, job.path, data, action.at_us, by="system"))
+        more = decide(session.study, state, Action(job.kind, job.path, data, action.at_us, by="system"))
         events, state = (*events, *more), fold(more, state)
     return tuple(events), state
 
@@ -85,20 +87,22 @@ def depends_on_others(job: PendingTask) -> bool:
     return job.kind == "assign" or "target" in job.data
 
 
-def to_append(live: LoadedSession, after: LoadedSession, action: Action, enrolment: Enrolment | None = None) -> Append:
-    events = tuple([event for event in after.state.events if event.seq > live.state.seq])
+def to_append(
+    session: LoadedSession, after: LoadedSession, action: Action, enrolment: Enrolment | None = None
+) -> Append:
+    events = tuple([event for event in after.state.events if event.seq > session.state.seq])
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds
     spent = ClearedDraft(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
     return Append(
-        stream=live.stream,
-        study=live.study.name,
+        stream=session.stream,
+        study=session.study.name,
         events=events,
         origin=after.state.enrolled["origin"],
-        rows=changed_rows(live.rows, after.rows),
+        rows=changed_rows(session.rows, after.rows),
         enrolment=enrolment,
         spent=spent,
-        seat=seat_changes(live.study, live.state, after.state),
+        seat=seat_changes(session.study, session.state, after.state),
         erases="withdrew" in kinds,
     )
 
@@ -108,15 +112,15 @@ def changes_quota(study: Study, before: State, after: State) -> bool:
     return holds_place(study, after) and not (before.seq and holds_place(study, before))
 
 
-def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...], others: StudyCounts) -> Append:
+def counted_append(session: LoadedSession, action: Action, closed: tuple[Quota, ...], others: StudyCounts) -> Append:
     """The append for an action whose events depend on counts of other sessions. Raises Refused if it would count
     against the quota and no cell is open."""
-    study, origin = live.study, live.state.enrolled["origin"]
-    caps = _caps(study, origin, others.operations(study), live.state.enrolled, closed)
-    events, state = apply_action(live, action, _lookup_in(study, origin, others, caps))
-    if caps and not study.factors and changes_quota(study, live.state, state):
+    study, origin = session.study, session.state.enrolled["origin"]
+    caps = _caps(study, origin, others.operations(study), session.state.enrolled, closed)
+    events, state = apply_action(session, action, _lookup_in(study, origin, others, caps))
+    if caps and not study.factors and changes_quota(study, session.state, state):
         open_cells_or_refuse(study, others.counts(study, origin), caps)
-    return to_append(live, live.with_events(events, state), action)
+    return to_append(session, session.with_events(events, state), action)
 
 
 def _caps(
@@ -138,9 +142,9 @@ class Arrival:
     closed: tuple[Quota, ...] = ()
 
 
-def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> Append:
+def enrolment_append(session: LoadedSession, who: Arrival, others: StudyCounts) -> Append:
     """The append that starts a session; raises Refused if the study is closed or no cell is open."""
-    study, origin = live.study, who.data["origin"]
+    study, origin = session.study, who.data["origin"]
     operations = others.operations(study)
     if origin == Origin.PERSON and operations.closed_reason is not None:
         raise Refused("closed", CLOSED.format(study=study.name, why=operations.closed_reason))
@@ -149,9 +153,9 @@ def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> 
     if caps:  # counting takes a microsecond for each completed session
         open_cells_or_refuse(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
-    events, state = apply_action(live, action, _lookup_in(study, origin, others, caps))
+    events, state = apply_action(session, action, _lookup_in(study, origin, others, caps))
     return to_append(
-        live, live.with_events(events, state), action, enrolment(study, state, others.now_us, who.identity)
+        session, session.with_events(events, state), action, enrolment(study, state, others.now_us, who.identity)
     )
 
 

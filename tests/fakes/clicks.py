@@ -18,19 +18,25 @@ async def present(runtime: SessionService, stream: str) -> LoadedSession:
     return found
 
 
-async def click(runtime: SessionService, live: LoadedSession, kind: str = "submit", /, **values: Any) -> LoadedSession:
-    seen = live.screen
-    await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-    return await present(runtime, live.stream)
+async def click(
+    runtime: SessionService, session: LoadedSession, kind: str = "submit", /, **values: Any
+) -> LoadedSession:
+    seen = session.screen
+    await runtime.participant(session.stream, kind, seen.path, values, seen=seen.seen)
+    return await present(runtime, session.stream)
 
 
 async def finish(
-    runtime: SessionService, live: LoadedSession, bot: RandomBot, clock: VirtualClock | None = None, each_s: float = 0
+    runtime: SessionService,
+    session: LoadedSession,
+    bot: RandomBot,
+    clock: VirtualClock | None = None,
+    each_s: float = 0,
 ) -> LoadedSession:
     """Go on to the end as a bot does, with so much time before each click."""
-    while not live.screen.ended:
-        kind, values = bot.act(live.screen)
+    while not session.screen.ended:
+        kind, values = bot.act(session.screen)
         if clock is not None:
             clock.advance(each_s)
-        live = await click(runtime, live, kind, **values)
-    return live
+        session = await click(runtime, session, kind, **values)
+    return session

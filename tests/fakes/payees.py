@@ -75,30 +75,30 @@ async def take_part(folder: Path, *people: Somebody) -> Study:
     return study
 
 
-async def _end(runtime: SessionService, clock: VirtualClock, live: LoadedSession, somebody: Somebody) -> None:
+async def _end(runtime: SessionService, clock: VirtualClock, session: LoadedSession, somebody: Somebody) -> None:
     if somebody.outcome == "complete":
-        while not live.screen.ended:
-            live = await _click(runtime, clock, live, somebody.right)
+        while not session.screen.ended:
+            session = await _click(runtime, clock, session, somebody.right)
     elif somebody.outcome in ENDED:
-        ended = Event(live.state.seq + 1, clock.now_us(), "system", "", "finished", {"outcome": somebody.outcome})
-        runtime.log.append(Append(live.stream, live.study.name, (ended,))).result()
+        ended = Event(session.state.seq + 1, clock.now_us(), "system", "", "finished", {"outcome": somebody.outcome})
+        runtime.log.append(Append(session.stream, session.study.name, (ended,))).result()
     elif somebody.outcome == "timed_out":
         clock.advance(3602)
-        await runtime.get(live.stream)
+        await runtime.get(session.stream)
     elif somebody.outcome == "withdrawn":
-        await runtime.act(live.stream, Action("withdraw", "", {}, clock.now_us()))
+        await runtime.act(session.stream, Action("withdraw", "", {}, clock.now_us()))
 
 
-async def _click(runtime: SessionService, clock: VirtualClock, live: LoadedSession, right: int) -> LoadedSession:
+async def _click(runtime: SessionService, clock: VirtualClock, session: LoadedSession, right: int) -> LoadedSession:
     values: dict[str, str | None] = {"agreed": "on"}
-    if met := problem_turns(live.study, live.state):
+    if met := problem_turns(session.study, session.state):
         answer = met[-1].problem.answer
         wrong = next(key for key in "ABCD" if key != answer)
         values = {"confidence": "very-confident", "answer": answer if met[-1].position < right else wrong}
     clock.advance(60)
-    seen = live.screen
+    seen = session.screen
     asked = {name: value for name, value in values.items() if name in {field.name for field in seen.panel.fields}}
-    return await runtime.participant(live.stream, "submit", seen.path, asked, seen=seen.seen)
+    return await runtime.participant(session.stream, "submit", seen.path, asked, seen=seen.seen)
 
 
 def erase_id(database: Path, study: str, person: ParticipantId) -> None:

@@ -68,24 +68,24 @@ class Running:
     async def begin(self, origin: str = "person") -> LoadedSession:
         return await self.agree(await self.runtime.enrol(self.study, origin=origin))
 
-    async def agree(self, live: LoadedSession) -> LoadedSession:
-        return await self.act(live, "submit", agreed="on")
+    async def agree(self, session: LoadedSession) -> LoadedSession:
+        return await self.act(session, "submit", agreed="on")
 
-    async def act(self, live: LoadedSession, kind: str, **values: Any) -> LoadedSession:
-        return await click(self.runtime, live, kind, **values)
+    async def act(self, session: LoadedSession, kind: str, **values: Any) -> LoadedSession:
+        return await click(self.runtime, session, kind, **values)
 
-    async def to_chat(self, live: LoadedSession) -> LoadedSession:
-        while not live.screen.panel.chat:
-            live = await self.act(live, "submit", confidence="very-confident")
-        return live
+    async def to_chat(self, session: LoadedSession) -> LoadedSession:
+        while not session.screen.panel.chat:
+            session = await self.act(session, "submit", confidence="very-confident")
+        return session
 
-    async def finish(self, live: LoadedSession) -> LoadedSession:
-        live = await self.to_chat(live)
-        while again := next((kind for kind in ("retry", "say") if kind in live.screen.actions), None):
-            live = await self.act(live, again, text="And then?")
-        while not live.screen.ended:
-            live = await self.act(live, "submit", answer="A", agreed="on", confidence="very-confident")
-        return live
+    async def finish(self, session: LoadedSession) -> LoadedSession:
+        session = await self.to_chat(session)
+        while again := next((kind for kind in ("retry", "say") if kind in session.screen.actions), None):
+            session = await self.act(session, again, text="And then?")
+        while not session.screen.ended:
+            session = await self.act(session, "submit", answer="A", agreed="on", confidence="very-confident")
+        return session
 
 
 async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish(tmp_path: Path) -> None:

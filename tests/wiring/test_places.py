@@ -64,15 +64,15 @@ class Place:
         agreed = await asyncio.gather(*map(self.agree, began))
         return [await self.finish(live) for live in agreed] if finish else agreed
 
-    async def agree(self, live: LoadedSession) -> LoadedSession:
-        return await self.act(live, {"agreed": "on"})
+    async def agree(self, session: LoadedSession) -> LoadedSession:
+        return await self.act(session, {"agreed": "on"})
 
-    async def act(self, live: LoadedSession, values: dict[str, Any]) -> LoadedSession:
-        seen = live.screen
-        return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
+    async def act(self, session: LoadedSession, values: dict[str, Any]) -> LoadedSession:
+        seen = session.screen
+        return await self.runtime.participant(session.stream, "submit", seen.path, values, seen=seen.seen)
 
-    async def finish(self, live: LoadedSession) -> LoadedSession:
-        return await finish(self.runtime, live, RandomBot("1"))
+    async def finish(self, session: LoadedSession) -> LoadedSession:
+        return await finish(self.runtime, session, RandomBot("1"))
 
     def decide(self, kind: str, **data: Any) -> None:
         set_status(self.database, "small", kind, data, by="researcher", at_us=self.clock.now_us())

@@ -150,9 +150,9 @@ async def _walk_arm(
     return Arm(label, screens, tuple(not_met))
 
 
-def _key(live: LoadedSession) -> Key:
-    screen = live.screen
-    turned = sum(event.kind == "turned" for event in live.state.facts.get(screen.path, ()))
+def _key(session: LoadedSession) -> Key:
+    screen = session.screen
+    turned = sum(event.kind == "turned" for event in session.state.facts.get(screen.path, ()))
     return without_indices(screen.path), screen.outcome, screen.actions, turned, _has_notice(screen), _has_chat(screen)
 
 

@@ -299,11 +299,11 @@ class ParticipantApi:
         return left.response() if left else self._events(request, live, query)
 
     def _events(
-        self, request: Request, live: LoadedSession, query: StreamReply, first: bytes | None = None
+        self, request: Request, session: LoadedSession, query: StreamReply, first: bytes | None = None
     ) -> Response:
-        words = self._runtime.follow(live, query.offset, query.slot)
-        pieces = rendered_reply(words, **_how(live)) if query.view == "page" else plain_response(words)
-        return ReplyStream(pieces, partial(self._last_screen, request, live.stream, query), first)
+        words = self._runtime.follow(session, query.offset, query.slot)
+        pieces = rendered_reply(words, **_how(session)) if query.view == "page" else plain_response(words)
+        return ReplyStream(pieces, partial(self._last_screen, request, session.stream, query), first)
 
     async def _last_screen(self, request: Request, stream: str, query: StreamReply) -> bytes:
         """The data of the event `done`: the screen after the reply, if it was requested. This process has the newest
@@ -317,19 +317,19 @@ class ParticipantApi:
         stream = self._cookies.read(request)
         return await self._runtime.get(stream) if stream else None
 
-    async def _left(self, request: Request, whose: str | None, live: LoadedSession) -> LeftSession | None:
+    async def _left(self, request: Request, whose: str | None, session: LoadedSession) -> LeftSession | None:
         """The session that the tab shows, if this browser has opened another study since."""
-        if not _is_anothers(whose, live):
+        if not _is_anothers(whose, session):
             return None
         found = {session_tag(stream): (name, stream) for name, stream in self._cookies.sessions(request).items()}
         name, stream = found.get(whose or "", ("", ""))
         own = await self._runtime.get(stream) if stream else None
-        return LeftSession(name, own) if own and own.study.name != live.study.name else None
+        return LeftSession(name, own) if own and own.study.name != session.study.name else None
 
     async def _screen_response(
         self,
         request: Request,
-        live: LoadedSession,
+        session: LoadedSession,
         body: RequestBody | StreamReply,
         refused: Refused | None = None,
         *,
@@ -338,43 +338,43 @@ class ParticipantApi:
     ) -> dict[str, Any]:
         """The response with the session's screen. A `new` screen was never shown, so it has no draft; otherwise the
         draft is `typed`, or read from the database if it is needed."""
-        screen, embedded = live.screen, is_embedded(request)
-        say = catalogue(live.language)
+        screen, embedded = session.screen, is_embedded(request)
+        say = catalogue(session.language)
         note = say(refused.message) if refused else ""
         faults = {name: say(fault) for name, fault in refused.fields.items()} if refused else {}
         if body.view == "screen":
             answer: dict[str, Any] = {
-                "screen": screen_json(screen, live.study.pictures),
+                "screen": screen_json(screen, session.study.pictures),
                 "note": note,
                 "faults": faults,
             }
         else:
-            sheet = ScreenView(screen, study_context_of(live, embedded=embedded))
+            sheet = ScreenView(screen, study_context_of(session, embedded=embedded))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:
-                typed = await self._runtime.draft(live.stream, screen.path)
+                typed = await self._runtime.draft(session.stream, screen.path)
             draft = typed or {} if asks else {}
             now_us = self._runtime.now_us()
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: rendered in a thread, so that other requests do not wait.
             aside = conversation_chars(screen) > SHORT_TALK
             answer = (await asyncio.to_thread(painting) if aside else painting()).as_json()
-        answer["whose"] = session_tag(live.stream)
-        return answer | (_for_host(live) if embedded else {})
+        answer["whose"] = session_tag(session.stream)
+        return answer | (_for_host(session) if embedded else {})
 
 
-def _for_host(live: LoadedSession) -> dict[str, Any]:
+def _for_host(session: LoadedSession) -> dict[str, Any]:
     """What an embedded page sends to the page around it, and the origins to which it may."""
-    study, embed = live.study, live.study.file.embed
+    study, embed = session.study, session.study.file.embed
     if embed is None:
         return {}
-    sent = {"messages": host_messages(study, live.state), "height": height_message(study)}
+    sent = {"messages": host_messages(study, session.state), "height": height_message(study)}
     return {"host": {"origins": embed.origins, **sent}}
 
 
-def _how(live: LoadedSession) -> dict[str, Any]:
+def _how(session: LoadedSession) -> dict[str, Any]:
     """The options for rendering a session's messages."""
-    return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
+    return {"dollars": session.study.file.dollar_maths, "copy": catalogue(session.language)("Copy")}
 
 
 def _json(content: Mapping[str, Any]) -> Response:
@@ -401,8 +401,8 @@ def session_tag(stream: str) -> str:
     return blake2s(stream.encode(), digest_size=8).hexdigest()
 
 
-def _is_anothers(said: str | None, live: LoadedSession) -> bool:
-    return said is not None and said != session_tag(live.stream)
+def _is_anothers(said: str | None, session: LoadedSession) -> bool:
+    return said is not None and said != session_tag(session.stream)
 
 
 def _nobody(request: Request) -> Response:

@@ -214,13 +214,13 @@ class StartPage:
         why = await self._runtime.closed(study)
         return why is not None and (who.rehearsed is None or why == BUDGET)
 
-    def _inside(self, request: Request, live: LoadedSession, who: IdentityClaim) -> Response:
+    def _inside(self, request: Request, session: LoadedSession, who: IdentityClaim) -> Response:
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.warn()
-        framed = is_framed(request, live.study)
-        page = framed_page(live.study.name, self._cookies.token(live.stream)) if framed else "/"
+        framed = is_framed(request, session.study)
+        page = framed_page(session.study.name, self._cookies.token(session.stream)) if framed else "/"
         response = RedirectResponse(page, status_code=303)
-        self._cookies.write(response, live.stream, cookie_of(live.study, who), framed=framed)
+        self._cookies.write(response, session.stream, cookie_of(session.study, who), framed=framed)
         return response
 
     async def embedded(self, request: Request) -> bool:
@@ -286,12 +286,12 @@ class StartPage:
         except StorageError as error:
             log.error("%s", error)
 
-    async def _comes_again(self, live: LoadedSession, person: ParticipantId) -> None:
+    async def _comes_again(self, session: LoadedSession, person: ParticipantId) -> None:
         """Store the participant's new submission id. The log gets a note without the id."""
-        if live.state.outcome == "withdrawn":
+        if session.state.outcome == "withdrawn":
             return
-        await asyncio.to_thread(self._participants.renew, live.stream, person)
-        await self._runtime.note(live.stream, {"what": "came back with another submission"})
+        await asyncio.to_thread(self._participants.renew, session.stream, person)
+        await self._runtime.note(session.stream, {"what": "came back with another submission"})
 
     async def _enrol(
         self, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str

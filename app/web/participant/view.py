@@ -183,21 +183,21 @@ class StudyContext(NamedTuple):
         return catalogue(self.language)
 
 
-def study_context_of(live: LoadedSession, *, embedded: bool = False) -> StudyContext:
-    file, language = live.study.file, live.language
-    title, contact = (live.study.translate(text, language) for text in (file.title, file.contact))
+def study_context_of(session: LoadedSession, *, embedded: bool = False) -> StudyContext:
+    file, language = session.study.file, session.language
+    title, contact = (session.study.translate(text, language) for text in (file.title, file.contact))
     return StudyContext(
         title,
         language,
         contact,
         file.dollar_maths,
-        pilot=live.state.enrolled.get("origin") == Origin.PILOT,
+        pilot=session.state.enrolled.get("origin") == Origin.PILOT,
         paste=file.paste,
         idle_s=file.session_limits.idle_after_s,
-        telemetry=records_telemetry(live.study, live.state),
-        pictures=live.study.pictures if live.study.pictures.by_key else None,
-        hidden_instruction=hidden_instruction(live.study, live.state),
-        honeypot=has_honeypot(live.study, live.state),
+        telemetry=records_telemetry(session.study, session.state),
+        pictures=session.study.pictures if session.study.pictures.by_key else None,
+        hidden_instruction=hidden_instruction(session.study, session.state),
+        honeypot=has_honeypot(session.study, session.state),
         embedded=embedded,
     )
 

@@ -55,9 +55,9 @@ class Rating:
         live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
         return await self.submit(live, agreed="on")
 
-    async def submit(self, live: LoadedSession, **values: str) -> LoadedSession:
-        seen = live.screen
-        return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
+    async def submit(self, session: LoadedSession, **values: str) -> LoadedSession:
+        seen = session.screen
+        return await self.runtime.participant(session.stream, "submit", seen.path, values, seen=seen.seen)
 
     def taken(self, path: str = "item", origin: str = "person") -> dict[str, int]:
         """How often each item that was ever drawn is taken now."""
@@ -81,8 +81,8 @@ async def at_work(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     database.dispose()
 
 
-def ids(live: LoadedSession, path: str = "item") -> list[str]:
-    return [item["item"] for item in live.state.draws[path].items]
+def ids(session: LoadedSession, path: str = "item") -> list[str]:
+    return [item["item"] for item in session.state.draws[path].items]
 
 
 def spread_of(counts: Mapping[str, int], size: int = POOL) -> int:
