@@ -36,18 +36,18 @@ MessageChars = Annotated[int, About(ge=1, le=20_000)]
 ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped", "expired": "expired"}
 
 
-def messages_of(facts: Sequence[Event]) -> list[Event]:
-    return [event for event in facts if event.kind in ROLES]
+def messages_of(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if event.kind in ROLES]
 
 
-def messages(facts: Sequence[Event]) -> tuple[ChatMessage, ...]:
+def messages(events: Sequence[Event]) -> tuple[ChatMessage, ...]:
     """The messages as participants see them, with the senders You and Bot."""
-    refused = returned_messages(facts)
+    refused = returned_messages(events)
     return tuple(
         ChatMessage("Bot", event.data["text"], ended(event))
         if event.kind == "replied"
         else ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
-        for event in messages_of(facts)
+        for event in messages_of(events)
     )
 
 
@@ -83,11 +83,11 @@ def gives_back(outcome: Event) -> bool:
     return is_refusal(outcome) or (outcome.kind == "failed" and stopped_by_user(outcome))
 
 
-def returned_messages(facts: Sequence[Event]) -> frozenset[int]:
+def returned_messages(events: Sequence[Event]) -> frozenset[int]:
     """The numbers (`seq`) of the messages that were given back. They get no reply: the next message takes their place,
     in the prompts and in the number of messages."""
     returned, said = set[int](), 0
-    for event in facts:
+    for event in events:
         if event.kind == "said":
             said = event.seq
         elif event.kind == "retried":
@@ -97,11 +97,11 @@ def returned_messages(facts: Sequence[Event]) -> frozenset[int]:
     return frozenset(returned)
 
 
-def failures_in_a_row(facts: Sequence[Event]) -> int:
+def failures_in_a_row(events: Sequence[Event]) -> int:
     """How many replies failed since the last one that came; of several models, the most of any. Replies that the
     participant stopped do not count."""
     failures = Counter[str]()
-    for event in facts:
+    for event in events:
         slot = str(event.data.get("slot", ""))
         if event.kind == "replied":
             failures[slot] = 0
@@ -110,19 +110,19 @@ def failures_in_a_row(facts: Sequence[Event]) -> int:
     return max(failures.values(), default=0)
 
 
-def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
+def turns(events: Sequence[Event]) -> list[tuple[Event, Event]]:
     """The pairs of a message and its reply; messages without a reply are left out."""
-    return [(a, b) for a, b in pairwise(messages_of(facts)) if (a.kind, b.kind) == ("said", "replied")]
+    return [(a, b) for a, b in pairwise(messages_of(events)) if (a.kind, b.kind) == ("said", "replied")]
 
 
-def turn_of(facts: Sequence[Event], event: Event) -> int:
+def turn_of(events: Sequence[Event], event: Event) -> int:
     """The turn of an event of a conversation: how many messages the participant had sent by then."""
-    return sum(fact.kind == "said" and fact.seq <= event.seq for fact in facts)
+    return sum(fact.kind == "said" and fact.seq <= event.seq for fact in events)
 
 
-def rated_reply(scale: str, facts: Sequence[Event], reply: Event) -> RatingSubject:
+def rated_reply(scale: str, events: Sequence[Event], reply: Event) -> RatingSubject:
     slot, model = str(reply.data.get("slot", "")), str(reply.data.get("model", ""))
-    return RatingSubject(scale, reply.path, turn_of(facts, reply), slot, model)
+    return RatingSubject(scale, reply.path, turn_of(events, reply), slot, model)
 
 
 def prompt(location: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
@@ -154,8 +154,8 @@ def read_message(value: Any, max_chars: int) -> str:
         raise Refused("invalid", wording, {"text": wording}) from None
 
 
-def count(facts: Sequence[Event], kind: str) -> int:
-    return [event.kind for event in facts].count(kind)
+def count(events: Sequence[Event], kind: str) -> int:
+    return [event.kind for event in events].count(kind)
 
 
 ASKING = ("said", "retried")

@@ -37,10 +37,10 @@ class ComparisonRound:
         return found if found is not None and found.kind == "replied" else None
 
 
-def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
+def rounds(events: Sequence[Event]) -> list[ComparisonRound]:
     """The rounds of the conversation, in order. A round whose message was given back is replaced by the next one."""
     found: list[ComparisonRound] = []
-    for event in facts:
+    for event in events:
         match event.kind:
             case "said":
                 if found and found[-1].returned:
@@ -60,9 +60,9 @@ def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
     return found
 
 
-def models_by_slot(facts: Sequence[Event]) -> Mapping[str, str]:
+def models_by_slot(events: Sequence[Event]) -> Mapping[str, str]:
     """The drawn models by slot; empty before the first message."""
-    return next((event.data["models"] for event in facts if event.kind == "said"), {})
+    return next((event.data["models"] for event in events if event.kind == "said"), {})
 
 
 def histories(found: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:

@@ -135,9 +135,9 @@ def _stopped_us(location: Location) -> int:
     return next((event.at_us for event in reversed(location.facts) if event.kind == "stopped"), 0)
 
 
-def stopped_by_clock(facts: Sequence[Event]) -> bool:
+def stopped_by_clock(events: Sequence[Event]) -> bool:
     """Whether a deadline stopped the reply in progress at a step with these events."""
-    return any(event.kind == "stopped" and event.by == "system" for event in facts)
+    return any(event.kind == "stopped" and event.by == "system" for event in events)
 
 
 def is_unattended(event: Event) -> bool:
@@ -157,8 +157,8 @@ def _too_many_unattended(study: Study, state: State) -> bool:
     return most is not None and in_a_row >= most
 
 
-def _acted(facts: Iterable[Event]) -> bool:
-    return any(event.by == "participant" for event in facts)
+def _acted(events: Iterable[Event]) -> bool:
+    return any(event.by == "participant" for event in events)
 
 
 def has_content(typed: Mapping[str, Any]) -> bool:

@@ -264,27 +264,27 @@ def _scales(names: tuple[str, ...]) -> tuple[Scale, ...]:
     return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in names)
 
 
-def _waits(facts: Sequence[Event]) -> str | None:
+def _waits(events: Sequence[Event]) -> str | None:
     """The kind of the last event that decides whether a reply is pending."""
-    return _last(facts, "said", "replied", "failed", "retried")
+    return _last(events, "said", "replied", "failed", "retried")
 
 
-def _sent(facts: Sequence[Event]) -> int:
+def _sent(events: Sequence[Event]) -> int:
     """How many messages were sent; one that was given back does not count."""
-    return count(facts, "said") - len(returned_messages(facts))
+    return count(events, "said") - len(returned_messages(events))
 
 
-def _last_failed(facts: Sequence[Event]) -> Event:
-    *_, failed = (event for event in facts if event.kind == "failed")
+def _last_failed(events: Sequence[Event]) -> Event:
+    *_, failed = (event for event in events if event.kind == "failed")
     return failed
 
 
-def _stopped(facts: Sequence[Event]) -> bool:
-    return _last(facts, "said", "retried", "stopped") == "stopped"
+def _stopped(events: Sequence[Event]) -> bool:
+    return _last(events, "said", "retried", "stopped") == "stopped"
 
 
-def _last(facts: Sequence[Event], *kinds: str) -> str | None:
-    for event in reversed(facts):
+def _last(events: Sequence[Event], *kinds: str) -> str | None:
+    for event in reversed(events):
         if event.kind in kinds:
             return event.kind
     return None

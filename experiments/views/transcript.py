@@ -127,10 +127,10 @@ def _reply(event: Event, called: str) -> TranscriptLine:
     return TranscriptLine("Bot", called, event.data["text"], event.at_us, model, ended(event))
 
 
-def _rounds(chat: ChatView, facts: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
+def _rounds(chat: ChatView, events: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
     """The rounds of a conversation with several models; replies are labelled by their column."""
     turns = []
-    for recorded, shown in zip(rounds(facts), chat.rounds, strict=True):
+    for recorded, shown in zip(rounds(events), chat.rounds, strict=True):
         said = TranscriptLine("You", "You", recorded.said.data["text"], recorded.said.at_us)
         outcomes = [(recorded.outcomes.get(reply.slot), reply.called) for reply in shown.replies]
         replies = (_reply(outcome, called) for outcome, called in outcomes if outcome is not None)

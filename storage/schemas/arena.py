@@ -112,8 +112,8 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
     return [row for path, facts in comparisons(study, state) for row in _conversation(state, path, facts)]
 
 
-def _conversation(state: State, path: str, facts: Sequence[Event]) -> Iterator[ReleasedRow]:
-    found, slots = rounds(facts), list(models_by_slot(facts))
+def _conversation(state: State, path: str, events: Sequence[Event]) -> Iterator[ReleasedRow]:
+    found, slots = rounds(events), list(models_by_slot(events))
     for number, one in enumerate(found):
         if one.vote is None:
             continue

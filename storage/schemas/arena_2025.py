@@ -125,9 +125,9 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
     return [row for path, facts in comparisons(study, state) for row in _conversation(state, path, facts)]
 
 
-def _conversation(state: State, path: str, facts: Sequence[Event]) -> Iterator[ReleasedRow]:
-    found = rounds(facts)
-    if tuple(models_by_slot(facts)) != SIDES:
+def _conversation(state: State, path: str, events: Sequence[Event]) -> Iterator[ReleasedRow]:
+    found = rounds(events)
+    if tuple(models_by_slot(events)) != SIDES:
         return
     votes = {number: one.vote for number, one in enumerate(found) if one.vote is not None}
     for order, (before, last) in enumerate(pairwise([-1, *votes]), 1):

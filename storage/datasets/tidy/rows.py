@@ -243,9 +243,9 @@ def _wide(record: TidySession, layout: Layout) -> Iterator[Values]:
     }
 
 
-def _last(facts: Sequence[Event], name: str) -> Any:
+def _last(events: Sequence[Event], name: str) -> Any:
     """The newest answer of that name, as a study file refers to it."""
-    return next((fact.data[name] for fact in reversed(facts) if name in fact.data), None)
+    return next((fact.data[name] for fact in reversed(events) if name in fact.data), None)
 
 
 def _stored(value: Any, kind: str) -> Any:
