@@ -67,8 +67,10 @@ def delete_id(id_: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
     _warn_of_doubtful(found)
 
 
-def _refuse_unpaid(database: Database, people: Participants, found: PersonSessions) -> None:
-    open_ = frozenset[str]().union(*(unpaid_streams(database, people, name) for name in Studies(database).names()))
+def _refuse_unpaid(database: Database, participants: Participants, found: PersonSessions) -> None:
+    open_ = frozenset[str]().union(
+        *(unpaid_streams(database, participants, name) for name in Studies(database).names())
+    )
     unpaid = open_.intersection(found.streams)
     if unpaid:
         raise StorageError(

@@ -41,9 +41,9 @@ class RetentionTask:
     workers over one database the one with the claim does it."""
 
     def __init__(
-        self, sessions: Sessions, database: Database, people: Participants, claims: AdvisoryLocks | None = None
+        self, sessions: Sessions, database: Database, participants: Participants, claims: AdvisoryLocks | None = None
     ) -> None:
-        self._sessions, self._database, self._people, self._claims = sessions, database, people, claims
+        self._sessions, self._database, self._people, self._claims = sessions, database, participants, claims
         self._leads = claims is None
 
     async def run(self) -> None:

@@ -36,10 +36,10 @@ def read_filter(chosen: SessionFilter, where: Iterable[str], since: str, until: 
     return replace(chosen, where=parse_values(where), since_us=moment_of(since), until_us=moment_of(until, end=True))
 
 
-def with_statuses(request: ExportRequest, people: Participants, prolific_export: Path) -> ExportRequest:
+def with_statuses(request: ExportRequest, participants: Participants, prolific_export: Path) -> ExportRequest:
     """The request with who completed the study by Prolific's export of it; raises BadFile."""
     study = request.study
-    found = read_statuses(prolific_export, lambda id_: people.find(study, ParticipantId(PROLIFIC, id_)))
+    found = read_statuses(prolific_export, lambda id_: participants.find(study, ParticipantId(PROLIFIC, id_)))
     return replace(request, statuses=found)
 
 
@@ -76,8 +76,8 @@ def write_export(
 
 
 def write_ids(
-    database: Database, people: Participants, request: ExportRequest, file: Path, who: str, clock: Clock
+    database: Database, participants: Participants, request: ExportRequest, file: Path, who: str, clock: Clock
 ) -> int:
     """Write the recruiters' IDs of the sessions of an export, once that is in the audit log; returns their number."""
     AuditLog(database, clock.now_us).record(who, "exported recruiter IDs", request.study)
-    return write_recruiter_ids(database, people, request, file)
+    return write_recruiter_ids(database, participants, request, file)

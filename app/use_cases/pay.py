@@ -66,11 +66,11 @@ class Payments:
     warnings: tuple[str, ...]
 
 
-def pay(database: Database, people: Participants, study: Study, request: PaymentRequest, at_us: int) -> Payments:
+def pay(database: Database, participants: Participants, study: Study, request: PaymentRequest, at_us: int) -> Payments:
     """Write the files of new payments and record these, or only tell them if the request is dry. Raises StorageError if
     the folder cannot be written."""
-    run = run_payments(database, people, request, at_us)
-    strangers = sum(not people.sessions(study.name, ParticipantId(PROLIFIC, id_)) for id_ in request.known or ())
+    run = run_payments(database, participants, request, at_us)
+    strangers = sum(not participants.sessions(study.name, ParticipantId(PROLIFIC, id_)) for id_ in request.known or ())
     warnings = (*_about_earlier_runs(run), *_about_left_out(run, strangers))
     groups = tuple(_groups(run, end_page_of(study, WITHDRAWN, EndPage()).code))
     return Payments(run, groups, tuple(_files(run)), warnings)

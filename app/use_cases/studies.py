@@ -67,7 +67,7 @@ def is_deletable(database: Database, drafts: Drafts, name: str) -> bool:
 
 
 async def delete_study(
-    sessions: Sessions, database: Database, people: Participants, drafts: Drafts, name: str, at_us: int
+    sessions: Sessions, database: Database, participants: Participants, drafts: Drafts, name: str, at_us: int
 ) -> int:
     """Delete a draft, with the files beside it; of a closed study also erase every session, as if each had withdrawn,
     and archive it. Returns the number of erased sessions; raises NotPossible, with nothing deleted, for a study that is
@@ -76,7 +76,7 @@ async def delete_study(
         raise NotPossible(f"{name} is not closed. Close it first; then it can be deleted.")
     erased = 0
     if operations_of(database, name).published is not None:
-        if unpaid := unpaid_streams(database, people, name):
+        if unpaid := unpaid_streams(database, participants, name):
             raise NotPossible(
                 f"The bonuses of {how_many(len(unpaid), 'session')} are not paid, and without the recruiter's IDs they "
                 "never can be. Nothing is deleted. Create the payment files first."

@@ -95,14 +95,14 @@ class PaymentRun:
         return sum((payment.payee.due for payment in self.payments if payment.file == file), NOTHING)
 
 
-def run_payments(database: Database, people: Participants, request: PaymentRequest, at_us: int) -> PaymentRun:
+def run_payments(database: Database, participants: Participants, request: PaymentRequest, at_us: int) -> PaymentRun:
     """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
     earlier = EarlierRuns()
     try:
         for attempt in attempts(request.study):
             with attempt:
                 earlier = _finish(database, request, earlier)
-                found = payees(database, people, request.study, request.origin)
+                found = payees(database, participants, request.study, request.origin)
                 recorded = {file for payee in found for file in payee.paid}
                 planned = _planned(found, request, _stamp(request.folder, recorded, at_us))
                 run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)

@@ -83,11 +83,13 @@ class Payment:
     file: str
 
 
-def payees(database: Database, people: Participants, study: str, origin: Origin = Origin.PERSON) -> tuple[Payee, ...]:
+def payees(
+    database: Database, participants: Participants, study: str, origin: Origin = Origin.PERSON
+) -> tuple[Payee, ...]:
     """Every session of a person in a study, or of its rehearsal, in the order in which they came. Of sessions that
     began under one id in several browsers those of one are paid by themselves; the others are `second`, for a
     researcher to look at."""
-    found = tuple(_payees(database, people, study, origin))
+    found = tuple(_payees(database, participants, study, origin))
     ids: dict[ParticipantId, list[Payee]] = {}
     for payee in found:
         if payee.id:
@@ -96,7 +98,7 @@ def payees(database: Database, people: Participants, study: str, origin: Origin 
     second: set[str] = set()
     for person, sessions in ids.items():
         if len({payee.whose for payee in sessions}) > 1 or sessions[0].whose not in (PROVEN, FIRST):
-            paid = _paid_by(sessions, withdrew=not withdrawn.isdisjoint(people.sessions(study, person)))
+            paid = _paid_by(sessions, withdrew=not withdrawn.isdisjoint(participants.sessions(study, person)))
             second |= {payee.stream for payee in sessions if payee.outcome == COMPLETE and payee.whose != paid}
     return tuple(replace(payee, second=payee.stream in second) for payee in found)
 
@@ -111,7 +113,7 @@ def _paid_by(payees: Sequence[Payee], *, withdrew: bool) -> str:
     return best.whose
 
 
-def _payees(database: Database, people: Participants, study: str, origin: Origin) -> Iterator[Payee]:
+def _payees(database: Database, participants: Participants, study: str, origin: Origin) -> Iterator[Payee]:
     s, i = tables.sessions, tables.identities
     known = Studies(database)
     wanted = (
@@ -122,17 +124,17 @@ def _payees(database: Database, people: Participants, study: str, origin: Origin
     )
     with database.connect() as connection:
         for stream, number, hash_, recruiter in connection.execute(wanted).all():
-            person = people.reveal(stream) or ParticipantId(recruiter or OPEN, "")
+            person = participants.reveal(stream) or ParticipantId(recruiter or OPEN, "")
             yield _payee(known.get(hash_), fold(facts(connection, stream)), stream, number, person)
 
 
-def _payee(study: Study, state: State, stream: str, number: int, person: ParticipantId) -> Payee:
+def _payee(study: Study, state: State, stream: str, number: int, participant: ParticipantId) -> Payee:
     withdrew = state.outcome == "withdrawn"
     return Payee(
         stream=stream,
         number=number,
-        recruiter=person.recruiter,
-        id=person.id,
+        recruiter=participant.recruiter,
+        id=participant.id,
         outcome=state.outcome or LIVE,
         earned=bonus_of(study, state),
         paid=_paid(state.events),

@@ -65,22 +65,22 @@ class RetentionPlan:
         }
 
 
-def retention_plans(database: Database, people: Participants, now_us: int) -> Iterator[RetentionPlan]:
+def retention_plans(database: Database, participants: Participants, now_us: int) -> Iterator[RetentionPlan]:
     studies = Studies(database)
     for name in studies.names():
         if studies.has(name):
             study = studies.newest(name)
             if study.file.keep_ids_for or study.file.keep_for:
-                yield retention_plan(database, people, study, now_us)
+                yield retention_plan(database, participants, study, now_us)
 
 
-def retention_plan(database: Database, people: Participants, study: Study, now_us: int) -> RetentionPlan:
+def retention_plan(database: Database, participants: Participants, study: Study, now_us: int) -> RetentionPlan:
     ids, data = _period_us(study.file.keep_ids_for), _period_us(study.file.keep_for)
     with database.connect() as connection:
         due_ids = _due(connection, study.name, now_us, ids, HAS_ID)
         due_data = _due(connection, study.name, now_us, data)
         following = [_next(connection, study.name, now_us, ids, HAS_ID), _next(connection, study.name, now_us, data)]
-    unpaid = unpaid_streams(database, people, study.name) if due_ids or due_data else frozenset()
+    unpaid = unpaid_streams(database, participants, study.name) if due_ids or due_data else frozenset()
     erased = {one.stream for one in due_data}
     waiting = {one.number: one for one in (*due_ids, *due_data) if one.stream in unpaid}
     return RetentionPlan(
@@ -94,9 +94,9 @@ def retention_plan(database: Database, people: Participants, study: Study, now_u
     )
 
 
-def unpaid_streams(database: Database, people: Participants, study: str) -> frozenset[str]:
+def unpaid_streams(database: Database, participants: Participants, study: str) -> frozenset[str]:
     """The sessions of a study with a bonus that is not paid yet, as far as `parley payments` pays it."""
-    bonus = lists(payees(database, people, study), None).bonus
+    bonus = lists(payees(database, participants, study), None).bonus
     return frozenset(payee.stream for due in bonus.values() for payee in due)
 
 

@@ -68,43 +68,45 @@ class Participants:
         self._secret = secret.encode()
         self._fernet = Fernet(base64.urlsafe_b64encode(sha256(b"parley identity:" + self._secret).digest()))
 
-    def entry(self, study: str, person: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
+    def entry(self, study: str, participant: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
         """The stored entry of a person: recruiter, digest and encrypted id. `number` counts a proven person's attempts,
         or all sessions that began under an unproven id."""
-        digest = self._digest(study, person, number, proven=proven)
-        return {"recruiter": person.recruiter, "digest": digest, "sealed": self._seal(person)}
+        digest = self._digest(study, participant, number, proven=proven)
+        return {"recruiter": participant.recruiter, "digest": digest, "sealed": self._seal(participant)}
 
-    def known(self, study: str, person: ParticipantId) -> ReturningParticipant | None:
+    def known(self, study: str, participant: ParticipantId) -> ReturningParticipant | None:
         """The session in a study of a person with a proven id; None if there is none. Without a submission, every
         session counts as the same. Sessions under an unproven id are ignored: they may be anybody's."""
-        digests = self._attempts(study, person)
+        digests = self._attempts(study, participant)
         found = {digests.index(digest) + 1: stream for digest, stream in self._streams(study, digests)}
         if not found:
             return None
         last = max(found)
         submissions = {attempt: self._submission(stream) for attempt, stream in found.items()}
-        same = [attempt for attempt, submission in submissions.items() if submission == person.submission]
+        same = [attempt for attempt, submission in submissions.items() if submission == participant.submission]
         if same:
             return ReturningParticipant(found[max(same)], last + 1, same=True)
-        return ReturningParticipant(found[last], last + 1, same=not _another(person, submissions[last]))
+        return ReturningParticipant(found[last], last + 1, same=not _another(participant, submissions[last]))
 
-    def returning(self, study: str, person: ParticipantId, stream: str, attempt: int) -> ReturningParticipant | None:
+    def returning(
+        self, study: str, participant: ParticipantId, stream: str, attempt: int
+    ) -> ReturningParticipant | None:
         """The browser's session, attempt `attempt` of this person, if it began under this id, proven or not."""
         stored = self.reveal(stream)
         if stored is not None:
-            mine = (stored.recruiter, stored.id) == (person.recruiter, person.id)
+            mine = (stored.recruiter, stored.id) == (participant.recruiter, participant.id)
         else:  # without an id, or withdrawn; or the id was deleted, and the session is the browser's own
-            its = self.sessions(study, person)
+            its = self.sessions(study, participant)
             mine = stream in its or (not self._has_id(stream) and any(one.startswith(UNLINKED) for one in its))
         submission = stored.submission if stored else None
-        return ReturningParticipant(stream, attempt + 1, same=not _another(person, submission)) if mine else None
+        return ReturningParticipant(stream, attempt + 1, same=not _another(participant, submission)) if mine else None
 
-    def unproven(self, study: str, person: ParticipantId) -> int:
+    def unproven(self, study: str, participant: ParticipantId) -> int:
         """The last number of a session that began under an unproven id; 0 if there is none. Gaps between numbers are
         smaller than MOST_GAP, so a few queries find the last of many."""
 
         def seen(number: int) -> list[int]:
-            digests = [self._digest(study, person, number + n, proven=False) for n in range(MOST_GAP)]
+            digests = [self._digest(study, participant, number + n, proven=False) for n in range(MOST_GAP)]
             return [number + digests.index(digest) for digest, _ in self._streams(study, digests)]
 
         beyond = 1
@@ -116,10 +118,13 @@ class Participants:
             last, beyond = (middle, beyond) if seen(middle) else (last, middle)
         return last and max(seen(last))
 
-    def sessions(self, study: str, person: ParticipantId) -> list[str]:
+    def sessions(self, study: str, participant: ParticipantId) -> list[str]:
         """The streams of all sessions in a study that began under an id, proven or not."""
-        unproven = range(1, self.unproven(study, person) + 1)
-        digests = [*self._attempts(study, person), *(self._digest(study, person, n, proven=False) for n in unproven)]
+        unproven = range(1, self.unproven(study, participant) + 1)
+        digests = [
+            *self._attempts(study, participant),
+            *(self._digest(study, participant, n, proven=False) for n in unproven),
+        ]
         return [stream for _, stream in self._streams(study, digests)]
 
     def called(self, study: str, id_: str) -> tuple[str, ...]:
@@ -130,27 +135,27 @@ class Participants:
             stream for recruiter in recruiters for stream in self.sessions(study, ParticipantId(recruiter, id_))
         )
 
-    def find(self, study: str, person: ParticipantId) -> str | None:
+    def find(self, study: str, participant: ParticipantId) -> str | None:
         """The stream that counts for a recruiter's id: the newest of a proven id; of an unproven id the first complete
         one, or else the first. None if there is none."""
-        if (found := self.known(study, person)) is not None:
+        if (found := self.known(study, participant)) is not None:
             return found.stream
         its, seat = tables.sessions.c, tables.seats.c
         query = (
             select(its.stream)
             .outerjoin(tables.seats, seat.stream == its.stream)
-            .where(its.stream.in_(self.sessions(study, person)))
+            .where(its.stream.in_(self.sessions(study, participant)))
             .order_by(case((seat.outcome == "complete", 0), else_=1), its.ordinal)
         )
         with self._engine.connect() as connection:
             return connection.execute(query).scalars().first()
 
-    def renew(self, stream: str, person: ParticipantId) -> None:
+    def renew(self, stream: str, participant: ParticipantId) -> None:
         """Store the new submission of a person who continues a session: it is the one to be paid."""
         t = tables.identities
         with writer(self._engine) as connection, connection.begin():
             kept = update(t).where(t.c.stream == stream, t.c.sealed != b"")
-            connection.execute(kept.values(sealed=self._seal(person)))
+            connection.execute(kept.values(sealed=self._seal(participant)))
 
     def reveal(self, stream: str) -> ParticipantId | None:
         """The person of a session, for payment; None without an id or after a withdrawal, which erases it.
@@ -174,8 +179,8 @@ class Participants:
         values = orjson.loads(text)
         return ParticipantId(found.recruiter, values["id"], values["submission"])
 
-    def _attempts(self, study: str, person: ParticipantId) -> list[str]:
-        return [self._digest(study, person, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
+    def _attempts(self, study: str, participant: ParticipantId) -> list[str]:
+        return [self._digest(study, participant, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
 
     def _streams(self, study: str, digests: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The existing ones of these digests, each with its session."""
@@ -215,18 +220,18 @@ class Participants:
         made = hmac.new(self._secret, "\n".join(said).encode(), sha256).digest()[:MAC_BYTES]
         return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
-    def _seal(self, person: ParticipantId) -> bytes:
-        return self._fernet.encrypt(orjson.dumps({"id": person.id, "submission": person.submission}))
+    def _seal(self, participant: ParticipantId) -> bytes:
+        return self._fernet.encrypt(orjson.dumps({"id": participant.id, "submission": participant.submission}))
 
-    def _digest(self, study: str, person: ParticipantId, number: int, *, proven: bool = True) -> str:
+    def _digest(self, study: str, participant: ParticipantId, number: int, *, proven: bool = True) -> str:
         again = (f"\nattempt {number}" if number > 1 else "") if proven else f"\nunproven {number}"
-        said = f"{study}\n{person.recruiter}\n{person.id}{again}"
+        said = f"{study}\n{participant.recruiter}\n{participant.id}{again}"
         return hmac.new(self._secret, said.encode(), sha256).hexdigest()
 
 
-def _another(person: ParticipantId, other_id: str | None) -> bool:
+def _another(participant: ParticipantId, other_id: str | None) -> bool:
     """Whether the person has another submission than the stored one, which is None after a withdrawal."""
-    return bool(person.submission) and other_id is not None and other_id != person.submission
+    return bool(participant.submission) and other_id is not None and other_id != participant.submission
 
 
 def _same(given: str, made: str) -> bool:

@@ -59,16 +59,16 @@ class _SessionOwner:
     whose: str
 
 
-def sessions_of_person(database: Database, people: Participants, name: str, study: str = "") -> PersonSessions:
+def sessions_of_person(database: Database, participants: Participants, name: str, study: str = "") -> PersonSessions:
     """The sessions of the person with a recruiter's id, or of the person of a session, given its id or an id in
     exported data; in one study or in all. Raises StorageError if there are none, or if the id may be several people's.
     """
-    found = _owners(database, find_sessions(database, people, name, study))
+    found = _owners(database, find_sessions(database, participants, name, study))
     if not found:
         raise not_found(name)
-    under_id = {stream for its in {one.study for one in found} for stream in people.called(its, name)}
+    under_id = {stream for its in {one.study for one in found} for stream in participants.called(its, name)}
     if not under_id.issuperset(one.stream for one in found):
-        return person_of_session(database, people, found[0].stream)
+        return person_of_session(database, participants, found[0].stream)
     recruiters = sorted({one.recruiter for one in found})
     studies = sorted({one.study for one in found})
     if len(recruiters) > 1:
@@ -84,12 +84,12 @@ def sessions_of_person(database: Database, people: Participants, name: str, stud
     return _certain(found)
 
 
-def person_of_session(database: Database, people: Participants, stream: str) -> PersonSessions:
+def person_of_session(database: Database, participants: Participants, stream: str) -> PersonSessions:
     (own,) = _owners(database, [stream])
-    person = people.reveal(stream)
+    person = participants.reveal(stream)
     if person is None:
         return PersonSessions((stream,))
-    found = _certain(_owners(database, people.sessions(own.study, ParticipantId(own.recruiter, person.id))))
+    found = _certain(_owners(database, participants.sessions(own.study, ParticipantId(own.recruiter, person.id))))
     if stream in found.streams:
         return found
     return PersonSessions((stream,), tuple(one for one in (*found.streams, *found.doubtful) if one != stream))
@@ -127,11 +127,11 @@ def _owner_of(connection: Connection, stream: str) -> str:
     return stream if state.enrolled.get(SAME_ID) else FIRST
 
 
-def person_data(database: Database, people: Participants, found: PersonSessions, at_us: int) -> dict[str, Any]:
+def person_data(database: Database, participants: Participants, found: PersonSessions, at_us: int) -> dict[str, Any]:
     """All that is stored of a person, as JSON. Raises StorageError if the recruiter's id cannot be read."""
     studies = Studies(database)
     with database.connect() as connection:
-        sessions = [_session_data(connection, studies, people, stream) for stream in found.streams]
+        sessions = [_session_data(connection, studies, participants, stream) for stream in found.streams]
     return {"made": time(at_us), "sessions": sessions}
 
 
@@ -139,7 +139,7 @@ def write_person(data: Mapping[str, Any], file: BinaryIO) -> None:
     zip_texts({README: readme(data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}, file)
 
 
-def _session_data(connection: Connection, studies: Studies, people: Participants, stream: str) -> dict[str, Any]:
+def _session_data(connection: Connection, studies: Studies, participants: Participants, stream: str) -> dict[str, Any]:
     query = select(_session.study, _session.hash, _session.ordinal, *_seat)
     query = query.outerjoin(tables.seats, _seat.stream == _session.stream).where(_session.stream == stream)
     seat = connection.execute(query).one()._asdict()
@@ -154,7 +154,7 @@ def _session_data(connection: Connection, studies: Studies, people: Participants
     }
     if state.outcome == "withdrawn":
         return {**about, "outcome": "withdrawn", "erased": time(state.events[-1].at_us)}
-    person = people.reveal(stream)
+    person = participants.reveal(stream)
     identity = {"recruiter": person.recruiter, "id": person.id, "submission": person.submission} if person else None
     layout = Layout(studies.with_sessions(seat["study"], seat["origin"]))
     attempts = [row._asdict() for row in connection.execute(attempts_of([stream]))]

@@ -254,12 +254,12 @@ def not_found(name: str) -> StorageError:
     )
 
 
-def find_sessions(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
+def find_sessions(database: Database, participants: Participants, name: str, study: str = "") -> tuple[str, ...]:
     """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
     with database.connect() as connection:
         query = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)
         studies = {row.stream: row.study for row in connection.execute(query)}
-        found = dict.fromkeys(_matching_id(connection, people, name, {study} if study else set(studies.values())))
+        found = dict.fromkeys(_matching_id(connection, participants, name, {study} if study else set(studies.values())))
     return tuple(stream for stream in found if stream in studies and study in ("", studies[stream]))
 
 
@@ -270,10 +270,10 @@ def own_streams(database: Database, study: str) -> tuple[str, ...]:
         return tuple(connection.execute(query.order_by(_session.ordinal)).scalars())
 
 
-def _matching_id(connection: Connection, people: Participants, name: str, studies: set[str]) -> Iterator[str]:
+def _matching_id(connection: Connection, participants: Participants, name: str, studies: set[str]) -> Iterator[str]:
     yield name
     for study in sorted(studies):
-        yield from people.called(study, name)
+        yield from participants.called(study, name)
     ids = (session_id, own_id, *{one.participant for one in schemas().values() if one.participant})
     began = select(_fact.stream, _fact.data["seed"].as_string()).where(_fact.seq == 1, _fact.kind == "enrolled")
     yield from (stream for stream, seed in connection.execute(began) if any(id_(seed) == name for id_ in ids))

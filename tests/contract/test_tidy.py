@@ -258,11 +258,11 @@ def test_nothing_in_it_identifies_anybody_and_every_id_leads_back(database: Data
         assert find_sessions(database, people, called) == (stream,)
 
 
-async def _begin_and_note(database: Database, people: Participants) -> str:
+async def _begin_and_note(database: Database, participants: Participants) -> str:
     name = str(ROOT / "tests/core/studies/everything.yaml")
     runtime = SessionService(database, Settings(), VirtualClock(0))
     runtime.studies.register(study(name))
-    identity = people.entry(study(name).name, ParticipantId("prolific", "5f3a0c6e-canary"))
+    identity = participants.entry(study(name).name, ParticipantId("prolific", "5f3a0c6e-canary"))
     live = await runtime.enrol(study(name), origin="person", seed="a-seed", identity=identity)
     await Sessions(database, VirtualClock(10)).remark(live.stream, "noted", "She told me her name", "ada")
     await runtime.close()

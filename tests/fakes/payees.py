@@ -101,9 +101,9 @@ async def _click(runtime: SessionService, clock: VirtualClock, session: LoadedSe
     return await runtime.participant(session.stream, "submit", seen.path, asked, seen=seen.seen)
 
 
-def erase_id(database: Path, study: str, person: ParticipantId) -> None:
+def erase_id(database: Path, study: str, participant: ParticipantId) -> None:
     engine = open_database(f"sqlite:///{database}")
-    stream = Participants(engine, SECRET).find(study, person)
+    stream = Participants(engine, SECRET).find(study, participant)
     with writer(engine) as connection, connection.begin():
         own = tables.identities.c.stream == stream
         assert connection.execute(update(tables.identities).where(own).values(sealed=b"")).rowcount == 1

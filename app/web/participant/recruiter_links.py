@@ -149,9 +149,9 @@ class Links:
         return replace(claim, forged=True)
 
 
-def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
+def signed(participants: Participants, study: Study, recruiter: str, id_: str) -> str:
     name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
-    return urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)})
+    return urlencode({name: id_, SIGNATURE: participants.signature(study.name, recruiter, id_)})
 
 
 def refusal(claim: IdentityClaim, wanted: Recruitment) -> Refusal | None:

@@ -39,10 +39,10 @@ class ReturnResult:
     ended: LoadedSession | None = None
 
 
-def cookie_of(study: Study, who: IdentityClaim) -> str:
+def cookie_of(study: Study, claim: IdentityClaim) -> str:
     """The name of the cookie with the browser's session of a study; a preview, a pilot and a rehearsal have one of
     their own, so that the browser can take part in the study as well."""
-    apart = Origin.REHEARSAL if who.rehearsed else who.trial
+    apart = Origin.REHEARSAL if claim.rehearsed else claim.trial
     return f"{study.name}.{apart}" if apart else study.name
 
 
@@ -58,17 +58,17 @@ class Returning:
         self._again = again
 
     async def found(
-        self, request: Request, study: Study, who: IdentityClaim, *, framed: bool = False, token: str = ""
+        self, request: Request, study: Study, claim: IdentityClaim, *, framed: bool = False, token: str = ""
     ) -> ReturnResult:
         """The session of the proven person, or else of the browser; of a rehearsed participant, the one of the link. A
         preview continues none. In a frame, which may have no cookies, the `token` of its tab is as good as one."""
-        if who.rehearsed or who.trial == "preview":
-            return ReturnResult(await self._session(who.rehearsed.stream if who.rehearsed else None, study))
-        own = await self._own(token, study, who) if token else None
-        own = own or await self._session(self._cookies.read(request, cookie_of(study, who), framed=framed), study)
-        if who.person is None:
+        if claim.rehearsed or claim.trial == "preview":
+            return ReturnResult(await self._session(claim.rehearsed.stream if claim.rehearsed else None, study))
+        own = await self._own(token, study, claim) if token else None
+        own = own or await self._session(self._cookies.read(request, cookie_of(study, claim), framed=framed), study)
+        if claim.person is None:
             return ReturnResult(None, ended=own) if own and self._again and own.screen.ended else ReturnResult(own)
-        prior = await self._prior_session(study, who, who.person, own)
+        prior = await self._prior_session(study, claim, claim.person, own)
         if prior is None:
             return ReturnResult(None)
         if prior.unlinked:
@@ -83,46 +83,46 @@ class Returning:
         )
 
     async def _prior_session(
-        self, study: Study, who: IdentityClaim, person: ParticipantId, own: LoadedSession | None
+        self, study: Study, claim: IdentityClaim, participant: ParticipantId, own: LoadedSession | None
     ) -> ReturningParticipant | None:
         """The session under a proven id, or else the browser's `own` if it began under this id."""
-        prior = await asyncio.to_thread(self._participants.known, study.name, person) if who.proven else None
+        prior = await asyncio.to_thread(self._participants.known, study.name, participant) if claim.proven else None
         if prior is None and own is not None:
             its = own.stream, own.state.enrolled.get("attempt", 1)
-            prior = await asyncio.to_thread(self._participants.returning, study.name, person, *its)
+            prior = await asyncio.to_thread(self._participants.returning, study.name, participant, *its)
         return prior
 
-    async def first(self, study: Study, who: IdentityClaim, stream: str) -> LoadedSession | None:
+    async def first(self, study: Study, claim: IdentityClaim, stream: str) -> LoadedSession | None:
         """The existing session that kept a new one from starting: the person's, or the one with this stream."""
-        if who.person is not None and who.proven:
-            prior = await asyncio.to_thread(self._participants.known, study.name, who.person)
+        if claim.person is not None and claim.proven:
+            prior = await asyncio.to_thread(self._participants.known, study.name, claim.person)
             stream = prior.stream if prior else stream
         return await self._runtime.get(stream) if stream else None
 
     def entry(
-        self, study: str, who: IdentityClaim, found: ReturnResult, again: int
+        self, study: str, claim: IdentityClaim, found: ReturnResult, again: int
     ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
         """The identity to store for a new session, and further data of its event `enrolled`: the kind of proof, and
         whether other sessions have started under the id (in a further attempt: whether the session before it says so),
         and an id that was not taken.
         `again` is how often the insertion has failed because another session took the same number."""
-        unreadable = {UNREADABLE_ID: asdict(who.unreadable)} if who.unreadable else {}
-        if who.person is None:
+        unreadable = {UNREADABLE_ID: asdict(claim.unreadable)} if claim.unreadable else {}
+        if claim.person is None:
             return None, unreadable
-        last = self._participants.unproven(study, who.person)
-        number = found.attempt if who.proven else last + 1 + (secrets.randbelow(MOST_GAP) if again else 0)
+        last = self._participants.unproven(study, claim.person)
+        number = found.attempt if claim.proven else last + 1 + (secrets.randbelow(MOST_GAP) if again else 0)
         if found.before is not None:
             others = SAME_ID in found.before.state.enrolled
         else:
-            others = bool(last) or self._participants.known(study, who.person) is not None
-        identity = self._participants.entry(study, who.person, number, proven=who.proven)
-        return identity, {"proof": who.proof, **({SAME_ID: True} if others else {}), **unreadable}
+            others = bool(last) or self._participants.known(study, claim.person) is not None
+        identity = self._participants.entry(study, claim.person, number, proven=claim.proven)
+        return identity, {"proof": claim.proof, **({SAME_ID: True} if others else {}), **unreadable}
 
-    async def _own(self, token: str, study: Study, who: IdentityClaim) -> LoadedSession | None:
+    async def _own(self, token: str, study: Study, claim: IdentityClaim) -> LoadedSession | None:
         """The session of a frame's token; None if it is a pilot's and the link is none, or the other way round."""
         own = await self._session(self._cookies.session(token, framed=True), study)
         pilot = own is not None and own.state.enrolled.get("origin") == Origin.PILOT
-        return own if pilot == (who.trial is not None) else None
+        return own if pilot == (claim.trial is not None) else None
 
     async def _session(self, stream: str | None, study: Study) -> LoadedSession | None:
         live = await self._runtime.reload(stream) if stream else None

@@ -184,19 +184,19 @@ class StartPage:
         return sorry_page(offer.study, negotiate_request(request, offer.study.file), status=403)
 
     async def _begin(
-        self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
+        self, request: Request, offer: OpenStudy, claim: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> Response:
         """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
         starts, the limit is refunded."""
-        address, begun = _address(request), who.rehearsed is not None
-        if who.rehearsed is None and not self._new.allow(address, time.monotonic()):
+        address, begun = _address(request), claim.rehearsed is not None
+        if claim.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
             return unavailable_page(offer.study, language)
         try:
-            live, new = await self._enrol(offer, who, stream, found, language)
+            live, new = await self._enrol(offer, claim, stream, found, language)
             begun = begun or new
-            if new and who.unreadable is not None:
-                await self._count(request, offer.study, who, who.unreadable.reason, started=True)
+            if new and claim.unreadable is not None:
+                await self._count(request, offer.study, claim, claim.unreadable.reason, started=True)
         except Refused:
             return closed_page(offer.study, language)
         except StudyError as error:
@@ -205,22 +205,22 @@ class StartPage:
         finally:
             if not begun:
                 self._new.refund(address)
-        return self._inside(request, live, who)
+        return self._inside(request, live, claim)
 
-    async def _is_closed(self, study: Study, who: IdentityClaim) -> bool:
+    async def _is_closed(self, study: Study, claim: IdentityClaim) -> bool:
         """Whether nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used up."""
-        if who.trial:
+        if claim.trial:
             return False
         why = await self._runtime.closed(study)
-        return why is not None and (who.rehearsed is None or why == BUDGET)
+        return why is not None and (claim.rehearsed is None or why == BUDGET)
 
-    def _inside(self, request: Request, session: LoadedSession, who: IdentityClaim) -> Response:
+    def _inside(self, request: Request, session: LoadedSession, claim: IdentityClaim) -> Response:
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.warn()
         framed = is_framed(request, session.study)
         page = framed_page(session.study.name, self._cookies.token(session.stream)) if framed else "/"
         response = RedirectResponse(page, status_code=303)
-        self._cookies.write(response, session.stream, cookie_of(session.study, who), framed=framed)
+        self._cookies.write(response, session.stream, cookie_of(session.study, claim), framed=framed)
         return response
 
     async def embedded(self, request: Request) -> bool:
@@ -258,25 +258,25 @@ class StartPage:
         language = negotiate_request(request, offer.study.file)
         return _around(offer.study, "link_needed.html.j2", language, recruiters=recruiter_labels(wanted))
 
-    def _not_taken(self, request: Request, study: Study, who: IdentityClaim, language: str) -> Response:
+    def _not_taken(self, request: Request, study: Study, claim: IdentityClaim, language: str) -> Response:
         """The page for a link that the study does not accept. It does not depend on the id; status 429 after too many
         invalid proofs from one address."""
-        if who.untold:
+        if claim.untold:
             return sorry_page(study, language)
-        if who.unaccepted:
+        if claim.unaccepted:
             return unaccepted_page(study, language)
-        if who.forged and not self._forged.allow(_address(request), time.monotonic()):
+        if claim.forged and not self._forged.allow(_address(request), time.monotonic()):
             self._many_forged.warn()
             return missing_id_page(study, language, status=429)
         return missing_id_page(study, language)
 
     async def _count(
-        self, request: Request, study: Study, who: IdentityClaim, why: Refusal, *, started: bool = False
+        self, request: Request, study: Study, claim: IdentityClaim, why: Refusal, *, started: bool = False
     ) -> None:
         """Count a link whose id was not taken, for researchers; of one address only as many as a class has."""
         if not self._counted.allow(_address(request), time.monotonic()):
             return
-        name = who.unreadable.parameter if who.unreadable else ""
+        name = claim.unreadable.parameter if claim.unreadable else ""
         done = "a session started without it" if started else "refused (403)"
         self._link_problems[study.name, why].warn(study.name, why, name or "-", done, study.name)
         now_us = self._runtime.now_us()
@@ -286,15 +286,15 @@ class StartPage:
         except StorageError as error:
             log.error("%s", error)
 
-    async def _comes_again(self, session: LoadedSession, person: ParticipantId) -> None:
+    async def _comes_again(self, session: LoadedSession, participant: ParticipantId) -> None:
         """Store the participant's new submission id. The log gets a note without the id."""
         if session.state.outcome == "withdrawn":
             return
-        await asyncio.to_thread(self._participants.renew, session.stream, person)
+        await asyncio.to_thread(self._participants.renew, session.stream, participant)
         await self._runtime.note(session.stream, {"what": "came back with another submission"})
 
     async def _enrol(
-        self, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
+        self, offer: OpenStudy, claim: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> tuple[LoadedSession, bool]:
         """The session, and whether it was created just now. Raises StudyError, Conflict or Refused."""
         study = offer.study
@@ -305,21 +305,21 @@ class StartPage:
         data: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
         if len(study.file.offered) > 1:
             data["language"] = language
-        if who.rehearsed is not None and who.rehearsed.scripted:
+        if claim.rehearsed is not None and claim.rehearsed.scripted:
             data["models"] = SCRIPTED
         for again in range(TRIES):
-            identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
+            identity, more = await asyncio.to_thread(self._returning.entry, study.name, claim, found, again)
             try:
                 data |= more
-                origin = Origin.REHEARSAL if who.rehearsed else Origin.PILOT if who.trial else Origin.PERSON
+                origin = Origin.REHEARSAL if claim.rehearsed else Origin.PILOT if claim.trial else Origin.PERSON
                 live = await self._runtime.enrol(study, origin=origin, identity=identity, stream=stream, data=data)
                 return live, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice, or another tab or another person with this id started first.
-                first = await self._returning.first(study, who, stream)
+                first = await self._returning.first(study, claim, stream)
                 if first is not None and not (isinstance(error, Refused) and found.attempt > 1 and first.state.outcome):
                     return first, False
-                if isinstance(error, Refused) or who.person is None or who.proven:
+                if isinstance(error, Refused) or claim.person is None or claim.proven:
                     raise
         raise Conflict(f"{study.name}: {TRIES} others began under the same id at the same moment; try again")
 

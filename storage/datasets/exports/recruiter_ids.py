@@ -24,7 +24,7 @@ from storage.registers.participants import Participants
 HEADER = ("recruiter", "id", "submission")
 
 
-def write_recruiter_ids(database: Database, people: Participants, request: ExportRequest, file: Path) -> int:
+def write_recruiter_ids(database: Database, participants: Participants, request: ExportRequest, file: Path) -> int:
     """Write a row for each exported session under a recruiter's id; returns the number of rows.
 
     The caller must have written it to the audit log. Raises StorageError if the data were imported, or if the ids were
@@ -37,7 +37,7 @@ def write_recruiter_ids(database: Database, people: Participants, request: Expor
             writer = CsvWriter(text, [*ids, "session", *HEADER])
             count = 0
             for record in sessions.records(connection):
-                person, seed = people.reveal(record.seat["stream"]), record.state.seed
+                person, seed = participants.reveal(record.seat["stream"]), record.state.seed
                 if person is not None:
                     cells = map(escaped, (person.recruiter, person.id, person.submission))
                     writer.rows([[*(of(seed) for of in ids.values()), session_id(seed), *cells]])
