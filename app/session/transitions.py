@@ -172,12 +172,12 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
     )
 
 
-def _lookup_in(study: Study, origin: str, others: StudyCounts, caps: Sequence[Quota]) -> Lookup:
+def _lookup_in(study: Study, origin: str, others: StudyCounts, quotas: Sequence[Quota]) -> Lookup:
     def lookup(job: PendingTask, _: State) -> Mapping[str, Any]:
         if job.kind == "assign":
             return {
                 "counts": [[values, number] for values, number in others.counts(study, origin)],
-                "caps": [cap.as_data() for cap in caps],
+                "caps": [cap.as_data() for cap in quotas],
             }
         return {"taken": others.item_counts(study, origin, job.path)}
 

@@ -83,11 +83,11 @@ def _flow(nodes: Sequence[Node], prefix: str = "") -> Iterator[Branch]:
             yield Branch("step", node.step, node.id if node.id != node.step else "", only, path)
 
 
-def _times(node: Loop) -> str:
-    count = str(node.take) if node.take else f"up to {node.up_to}" if node.up_to else "all"
-    beside = "".join(f", each with another {name}" for name in node.vary)
-    wanted = f", wanted {node.target} times each" if node.target else ""
-    return f"{count} {f'of {node.of}' if node.of else 'times'}{beside}{wanted}"
+def _times(loop: Loop) -> str:
+    count = str(loop.take) if loop.take else f"up to {loop.up_to}" if loop.up_to else "all"
+    beside = "".join(f", each with another {name}" for name in loop.vary)
+    wanted = f", wanted {loop.target} times each" if loop.target else ""
+    return f"{count} {f'of {loop.of}' if loop.of else 'times'}{beside}{wanted}"
 
 
 def _condition_text(condition: Condition | None) -> str:

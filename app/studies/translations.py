@@ -24,15 +24,17 @@ Raw = Mapping[str, Any]
 def resolve_translations(
     raw: Raw,
     protocols: Mapping[str, Raw],
-    pools: Mapping[str, Sequence[Problem]],
+    problems: Mapping[str, Sequence[Problem]],
     instruments: Mapping[str, Raw] = MappingProxyType({}),
 ) -> Study:
     """The resolved study, with all that there is in its languages; raises StudyError."""
-    study = resolve(raw, protocols, pools, instruments, study_faults)
+    study = resolve(raw, protocols, problems, instruments, study_faults)
     file = study.file
     tags = dict.fromkeys((file.language, *file.offered))
     full = file.translations | {tag: words for tag in tags if (words := _words(study, tag))}
-    return study if full == file.translations else resolve({**raw, "translations": full}, protocols, pools, instruments)
+    return (
+        study if full == file.translations else resolve({**raw, "translations": full}, protocols, problems, instruments)
+    )
 
 
 def _words(study: Study, tag: str) -> dict[str, str]:

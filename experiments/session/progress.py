@@ -59,17 +59,17 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def noun_of(node: Loop) -> str:
-    return node.each.replace("_", " ").replace("-", " ")
+def noun_of(loop: Loop) -> str:
+    return loop.each.replace("_", " ").replace("-", " ")
 
 
-def _beside(location: Location, node: Loop) -> list[Loop]:
+def _beside(location: Location, loop: Loop) -> list[Loop]:
     """A loop and those of its sibling loops that are counted as one with it. The first gives the noun."""
     flows: list[Sequence[Node]] = [location.study.flow]
     flows += [phase.flow for phase, _ in location.scope.phases]
     flows += [turn.node.flow for turn in location.scope.turns]
-    flow = next((flow for flow in flows if any(child is node for child in flow)), (node,))
-    return [other for other in flow if isinstance(other, Loop) and _look_alike(other, node)]
+    flow = next((flow for flow in flows if any(child is loop for child in flow)), (loop,))
+    return [other for other in flow if isinstance(other, Loop) and _look_alike(other, loop)]
 
 
 def _look_alike(one: Loop, other: Loop) -> bool:

@@ -42,30 +42,30 @@ def draw_fact(location: Location, taken: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _items(
-    location: Location, node: Loop, wanted: Mapping[str, str], taken: Mapping[str, int]
+    location: Location, loop: Loop, wanted: Mapping[str, str], taken: Mapping[str, int]
 ) -> tuple[list[str], dict[str, int]]:
     """The drawn items, and the counts of the problems that could have been drawn, without counts of 0."""
-    seed, used = location.state.seed, _used(location, node.of)
-    if not node.of:
-        return [str(number + 1) for number in range(node.take or 1)], {}
-    pool = location.study.pools[node.pool]
-    if node.tag is not None:
-        values = [value for value in values_of(pool, node.tag, wanted) if value not in used]
-        return _in_order(location, node, _chosen(values, node, seed, location.path)), {}
+    seed, used = location.state.seed, _used(location, loop.of)
+    if not loop.of:
+        return [str(number + 1) for number in range(loop.take or 1)], {}
+    pool = location.study.pools[loop.pool]
+    if loop.tag is not None:
+        values = [value for value in values_of(pool, loop.tag, wanted) if value not in used]
+        return _in_order(location, loop, _chosen(values, loop, seed, location.path)), {}
     fitting = [item for item in matching(pool, wanted) if item.id not in used]
-    if node.target:
+    if loop.target:
         seen = {item.id: taken[item.id] for item in fitting if taken.get(item.id)}
-        return _fewest(fitting, node, seed, location.path, taken), seen
-    return _in_order(location, node, _spread(fitting, node, seed, location.path)), {}
+        return _fewest(fitting, loop, seed, location.path, taken), seen
+    return _in_order(location, loop, _spread(fitting, loop, seed, location.path)), {}
 
 
-def _in_order(location: Location, node: Loop, chosen: Sequence[str]) -> list[str]:
+def _in_order(location: Location, loop: Loop, chosen: Sequence[str]) -> list[str]:
     """The chosen items; in the order of the participant's row if the loop uses a Latin square."""
-    if node.order != LATIN:
+    if loop.order != LATIN:
         return list(chosen)
-    pool = location.study.pools[node.pool]
-    names = values_of(pool, node.tag, {}) if node.tag else [item.id for item in pool]
-    return apply_order(sorted(chosen, key=names.index), location.state.factors[of_items(node)])
+    pool = location.study.pools[loop.pool]
+    names = values_of(pool, loop.tag, {}) if loop.tag else [item.id for item in pool]
+    return apply_order(sorted(chosen, key=names.index), location.state.factors[of_items(loop)])
 
 
 def _used(location: Location, of: str) -> set[str]:
@@ -73,24 +73,24 @@ def _used(location: Location, of: str) -> set[str]:
     return {value for draw in draws for item in draw.items for value in list(item.values())[:1]}
 
 
-def _chosen(values: Sequence[str], node: Loop, seed: str, label: str) -> list[str]:
-    ordered = list(values if node.order == "listed" else shuffled(values, seed, label))
-    return ordered[: node.take or node.up_to]
+def _chosen(values: Sequence[str], loop: Loop, seed: str, label: str) -> list[str]:
+    ordered = list(values if loop.order == "listed" else shuffled(values, seed, label))
+    return ordered[: loop.take or loop.up_to]
 
 
-def _fewest(pool: Sequence[Problem], node: Loop, seed: str, label: str, taken: Mapping[str, int]) -> list[str]:
+def _fewest(problems: Sequence[Problem], loop: Loop, seed: str, label: str, taken: Mapping[str, int]) -> list[str]:
     """Ids of the problems drawn least often, ties at random. They are shuffled, so their order reveals no counts."""
-    ordered = sorted(shuffled([item.id for item in pool], seed, label), key=lambda item: taken.get(item, 0))
-    return list(shuffled(ordered[: node.take or node.up_to], seed, f"{label}:order"))
+    ordered = sorted(shuffled([item.id for item in problems], seed, label), key=lambda item: taken.get(item, 0))
+    return list(shuffled(ordered[: loop.take or loop.up_to], seed, f"{label}:order"))
 
 
-def _spread(pool: Sequence[Problem], node: Loop, seed: str, label: str) -> list[str]:
+def _spread(problems: Sequence[Problem], loop: Loop, seed: str, label: str) -> list[str]:
     """Ids of problems, drawn as evenly from each stratum as the pool allows, and ordered by stratum."""
-    if node.strata is None:
-        return _chosen([item.id for item in pool], node, seed, label)
+    if loop.strata is None:
+        return _chosen([item.id for item in problems], loop, seed, label)
     strata: dict[str, list[str]] = {}
-    for item in pool:
-        strata.setdefault(item.tags.get(node.strata, ""), []).append(item.id)
-    counts = spread(strata, node.take or node.up_to or len(pool))
-    ordered = {key: shuffled(ids, seed, label) if node.order == "shuffled" else ids for key, ids in strata.items()}
+    for item in problems:
+        strata.setdefault(item.tags.get(loop.strata, ""), []).append(item.id)
+    counts = spread(strata, loop.take or loop.up_to or len(problems))
+    ordered = {key: shuffled(ids, seed, label) if loop.order == "shuffled" else ids for key, ids in strata.items()}
     return [item for key, ids in ordered.items() for item in ids[: counts[key]]]

@@ -97,20 +97,20 @@ def _leads(path: str, to: str) -> bool:
     return to.startswith(path) and to[len(path) : len(path) + 1] in ("", "/", "[")
 
 
-def _turns(study: Study, state: State, node: Loop, path: str, scope: Scope, start: str) -> Iterator[Location]:
+def _turns(study: Study, state: State, loop: Loop, path: str, scope: Scope, start: str) -> Iterator[Location]:
     items = state.draws[path].items
     for index, item in enumerate(items):
         prefix = f"{path}[{index}]/"
         if start and not start.startswith(prefix):
             continue
-        turn = LoopTurn(node, prefix, index, len(items))
+        turn = LoopTurn(loop, prefix, index, len(items))
         problem, pool = scope.problem, scope.pool
-        if node.over_problems:
-            problem, pool = study.problem(node.pool, item[node.each]), node.pool
+        if loop.over_problems:
+            problem, pool = study.problem(loop.pool, item[loop.each]), loop.pool
         inner = Scope({**scope.values, **item}, scope.phases, (*scope.turns, turn), problem, pool)
-        yield from _walk(study, state, node.flow, prefix, inner, start)
+        yield from _walk(study, state, loop.flow, prefix, inner, start)
         start = ""
-        if node.until and Location(prefix + "-", node, inner, study, state).holds(node.until):
+        if loop.until and Location(prefix + "-", loop, inner, study, state).holds(loop.until):
             return
 
 

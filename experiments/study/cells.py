@@ -74,8 +74,8 @@ def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, f
     return {value: weight / sum(options.values()) for value, weight in options.items()}
 
 
-def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Quota]) -> tuple[Cell, ...]:
-    reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.max]
+def open_cells(all_cells: Iterable[Cell], counts: Counts, quotas: Iterable[Quota]) -> tuple[Cell, ...]:
+    reached = [cap.where for cap in quotas if sum(n for values, n in counts if matches(values, cap.where)) >= cap.max]
     return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
 
 
@@ -95,38 +95,38 @@ class CellStatus:
     shut: Literal["", "off", "full"] = ""
 
 
-def cell_statuses(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Quota]) -> tuple[CellStatus, ...]:
+def cell_statuses(counted: Sequence[tuple[Cell, int, int]], quotas: Sequence[Quota]) -> tuple[CellStatus, ...]:
     """The cells against what is wanted; `counted` has each cell with its numbers of completed and running sessions."""
     counts = [(cell.values, done + live) for cell, done, live in counted]
     every = [cell for cell, _, _ in counted]
-    free = open_cells(every, counts, caps)
+    free = open_cells(every, counts, quotas)
     whole = sum(cell.weight for cell in free) or 1.0
     opened = {id(cell) for cell in free}
     return tuple(
         CellStatus(cell.values, done, live, cell.weight / whole, wanted)
         if id(cell) in opened
-        else CellStatus(cell.values, done, live, None, wanted, _shut(cell, caps))
-        for (cell, done, live), wanted in zip(counted, wanted_in(every, caps), strict=True)
+        else CellStatus(cell.values, done, live, None, wanted, _shut(cell, quotas))
+        for (cell, done, live), wanted in zip(counted, wanted_in(every, quotas), strict=True)
     )
 
 
-def wanted_overall(caps: Iterable[Quota]) -> int | None:
+def wanted_overall(quotas: Iterable[Quota]) -> int | None:
     """How many participants are wanted in all; None where no quota says so."""
-    return min((cap.max for cap in caps if not cap.where), default=None)
+    return min((cap.max for cap in quotas if not cap.where), default=None)
 
 
-def wanted_in(every: Sequence[Cell], caps: Sequence[Quota]) -> tuple[float | None, ...]:
+def wanted_in(every: Sequence[Cell], quotas: Sequence[Quota]) -> tuple[float | None, ...]:
     """How many participants are wanted in each cell, in the order of the cells; None where no quota says so.
 
     A quota is shared out among its cells by their weights. What a cell cannot take of the quota for all participants,
     because a quota of its own is smaller, goes to the other cells.
     """
-    parts = [(cap, sum(cell.weight for cell in every if cell.within(cap.where))) for cap in caps if cap.where]
+    parts = [(cap, sum(cell.weight for cell in every if cell.within(cap.where))) for cap in quotas if cap.where]
     own = [
         min((cap.max * cell.weight / whole for cap, whole in parts if whole and cell.within(cap.where)), default=inf)
         for cell in every
     ]
-    overall = wanted_overall(caps)
+    overall = wanted_overall(quotas)
     shares: dict[int, float] = dict(enumerate(own)) if overall is None else {}
     rest = float(overall or 0)
     while len(shares) < len(every):
@@ -139,21 +139,21 @@ def wanted_in(every: Sequence[Cell], caps: Sequence[Quota]) -> tuple[float | Non
     return tuple(None if shares[n] == inf else shares[n] for n in range(len(every)))
 
 
-def _shut(cell: Cell, caps: Sequence[Quota]) -> Literal["off", "full"]:
-    return "off" if any(held.max == 0 and matches(cell.values, held.where) for held in caps) else "full"
+def _shut(cell: Cell, quotas: Sequence[Quota]) -> Literal["off", "full"]:
+    return "off" if any(held.max == 0 and matches(cell.values, held.where) for held in quotas) else "full"
 
 
-def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:
+def factor_values(factor: object, problems: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:
     if not isinstance(factor, FromTag):
         return tuple(weights(factor))  # type: ignore[arg-type]
     pool, _, tag = factor.one_of.partition(".")
-    return drawn_values(pools.get(pool, ()), tag, factor.where)
+    return drawn_values(problems.get(pool, ()), tag, factor.where)
 
 
-def drawn_values(pool: Iterable[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
+def drawn_values(problems: Iterable[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
     """The values that can be drawn from a pool: those of a tag, or without a tag the ids of the problems."""
     fixed = {name: value for name, value in where.items() if not list(names(value))}
-    fit = [item for item in pool if all(item.tags.get(name) == value for name, value in fixed.items())]
+    fit = [item for item in problems if all(item.tags.get(name) == value for name, value in fixed.items())]
     return tuple(dict.fromkeys(item.tags[tag] if tag else item.id for item in fit if not tag or tag in item.tags))
 
 
@@ -188,10 +188,10 @@ def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
     return all(values.get(name) == value for name, value in where.items())
 
 
-def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
-    return [item for item in pool if matches(item.tags, wanted)] if wanted else list(pool)
+def matching(problems: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
+    return [item for item in problems if matches(item.tags, wanted)] if wanted else list(problems)
 
 
-def values_of(pool: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:
+def values_of(problems: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:
     """The distinct values of a tag among the matching problems, in the pool's order."""
-    return list(dict.fromkeys(item.tags[tag] for item in matching(pool, wanted) if tag in item.tags))
+    return list(dict.fromkeys(item.tags[tag] for item in matching(problems, wanted) if tag in item.tags))

@@ -35,37 +35,37 @@ def apply_order(items: Sequence[T], row: str) -> list[T]:
     return [items[number] for number in rows[(int(row) - 1) % len(rows)]]
 
 
-def of_items(node: Loop) -> str:
+def of_items(loop: Loop) -> str:
     """The name of the factor for the order of a loop's turns."""
-    return f"{node.each}_order"
+    return f"{loop.each}_order"
 
 
-def of_companions(node: Loop, name: str) -> str:
+def of_companions(loop: Loop, name: str) -> str:
     """The name of the factor for the order of the values in a loop's `vary`."""
-    return f"{node.each}_{name}_order"
+    return f"{loop.each}_{name}_order"
 
 
-def order_factors(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> dict[str, tuple[str, ...]]:
+def order_factors(nodes: Sequence[Node], problems: Mapping[str, Sequence[Problem]]) -> dict[str, tuple[str, ...]]:
     """The factors for the Latin squares of a study; their values are the numbers of the rows. Of a square that is too
     large, which is an error, only so many are made as fit into memory."""
-    rows = {name: len(square(min(size, MOST_ROWS))) for name, size in _sizes(nodes, pools)}
+    rows = {name: len(square(min(size, MOST_ROWS))) for name, size in _sizes(nodes, problems)}
     return {name: tuple(str(number + 1) for number in range(count)) for name, count in rows.items()}
 
 
-def size_of(node: Loop, pools: Mapping[str, Sequence[Problem]]) -> int | None:
+def size_of(loop: Loop, problems: Mapping[str, Sequence[Problem]]) -> int | None:
     """The number of turns of a loop; None if it differs between participants."""
-    wish = node.take or node.up_to
-    if wish or any(list(names(value)) for value in node.where.values()):
+    wish = loop.take or loop.up_to
+    if wish or any(list(names(value)) for value in loop.where.values()):
         return wish
-    pool = pools.get(node.pool, ())
-    return len(values_of(pool, node.tag, node.where) if node.tag else matching(pool, node.where))
+    pool = problems.get(loop.pool, ())
+    return len(values_of(pool, loop.tag, loop.where) if loop.tag else matching(pool, loop.where))
 
 
-def _sizes(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> Iterator[tuple[str, int]]:
+def _sizes(nodes: Sequence[Node], problems: Mapping[str, Sequence[Problem]]) -> Iterator[tuple[str, int]]:
     for node in nodes:
         if isinstance(node, Loop):
             if node.order == LATIN:
-                yield of_items(node), size_of(node, pools) or 0
+                yield of_items(node), size_of(node, problems) or 0
             if node.vary_order == LATIN:
                 yield from ((of_companions(node, name), len(items)) for name, items in node.vary.items())
-        yield from _sizes(getattr(node, "flow", ()), pools)
+        yield from _sizes(getattr(node, "flow", ()), problems)

@@ -39,7 +39,7 @@ Check = Callable[[Study], Iterable[ValidationIssue]]
 def resolve(
     raw: Mapping[str, Json],
     protocols: Mapping[str, Mapping[str, Json]],
-    pools: Mapping[str, Sequence[Problem]],
+    problems: Mapping[str, Sequence[Problem]],
     instruments: Mapping[str, Mapping[str, Json]] = {},
     check: Check | None = None,
 ) -> Study:
@@ -57,7 +57,7 @@ def resolve(
         {
             "file": _plain(file.model_copy(update={"dataset": None, "privacy": None})),
             "protocols": {key: _plain(protocol) for key, protocol in read.items()},
-            "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
+            "problems": {key: [item.to_json() for item in problems.get(key, ())] for key in file.problems},
             "wording": _wording(),
             **({"instruments": {key: _plain(one) for key, one in asked.items()}} if asked else {}),
         },
@@ -65,7 +65,7 @@ def resolve(
         separators=(",", ":"),
     )
     inlined = _Inlined(file.flow, read, protocols, instruments)
-    study = _study(file, inlined.flow, pools, text, asked)
+    study = _study(file, inlined.flow, problems, text, asked)
     faults += drop_consequential(raw, faults, [*inlined.issues, *validate(study), *(check(study) if check else ())])
     if faults:
         raise StudyError(name, faults)
@@ -131,12 +131,12 @@ def restore(document: str) -> Study:
 def _study(
     file: StudyFile,
     flow: tuple[Node, ...],
-    pools: Mapping[str, Sequence[Problem]],
+    problems: Mapping[str, Sequence[Problem]],
     document: str,
     instruments: Mapping[str, Instrument],
 ) -> Study:
     flow = _with_items(flow, instruments)
-    dealt = {key: assign_groups(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
+    dealt = {key: assign_groups(problems.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
     factors = {**file.factors, **order_factors(flow, dealt)}
     return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, instruments, index)
@@ -267,18 +267,18 @@ class _Inlined:
         return tuple(done)
 
 
-def assign_groups(pool: Sequence[Problem], groups: ProblemGroups | None) -> tuple[Problem, ...]:
+def assign_groups(problems: Sequence[Problem], groups: ProblemGroups | None) -> tuple[Problem, ...]:
     """The problems with their group as a tag: full groups only, in the pool's order."""
     if groups is None:
-        return tuple(pool)
+        return tuple(problems)
     tags: dict[str, str] = {}
     start = 0
-    for value in dict.fromkeys(item.tags.get(groups.within) for item in pool):
-        members = [item for item in pool if item.tags.get(groups.within) == value]
+    for value in dict.fromkeys(item.tags.get(groups.within) for item in problems):
+        members = [item for item in problems if item.tags.get(groups.within) == value]
         found, count = _dealt(members, groups)
         tags |= {item: str(start + number) for item, number in found.items()}
         start += count if groups.numbered == "across" else 0
-    return tuple(replace(p, tags={**p.tags, groups.tag: tags[p.id]}) if p.id in tags else p for p in pool)
+    return tuple(replace(p, tags={**p.tags, groups.tag: tags[p.id]}) if p.id in tags else p for p in problems)
 
 
 def _dealt(members: Sequence[Problem], groups: ProblemGroups) -> tuple[dict[str, int], int]:

@@ -76,13 +76,13 @@ def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
     )
 
 
-def is_full(database: Database, study: Study, caps: Sequence[Quota], now_us: int) -> bool:
+def is_full(database: Database, study: Study, quotas: Sequence[Quota], now_us: int) -> bool:
     """Whether quotas leave no place for a participant: a quick check, repeated exactly when a session starts."""
-    if not caps:
+    if not quotas:
         return False
     with database.connect() as connection:
         known = StudyCounts(connection, now_us).counts(study, Origin.PERSON)
-    return not open_cells(cells(study.factors, study.pools), known, caps)
+    return not open_cells(cells(study.factors, study.pools), known, quotas)
 
 
 @dataclass(frozen=True, slots=True)

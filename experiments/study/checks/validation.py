@@ -250,29 +250,29 @@ class _FlowCheck:
         have = scope.have | REPLY if asked else scope.have
         return replace(scope, known=known, steps=scope.steps | {node.id}, have=have)
 
-    def _loop(self, node: Loop, scope: NameScope, at: str) -> NameScope:
-        self.issues += [*_undefined(node.where.values(), scope.known, f"{at}.where"), *_draws(self._study, node, at)]
-        self.issues += _pool(self._study, node.of, f"{at}.of") if node.of else ()
-        pool = self._study.pools.get(node.pool, ())
-        inside, have = {node.each, "number", "last", *node.vary}, (scope.have - REPLY) | ({"model"} & node.vary.keys())
-        if node.over_problems:
+    def _loop(self, loop: Loop, scope: NameScope, at: str) -> NameScope:
+        self.issues += [*_undefined(loop.where.values(), scope.known, f"{at}.where"), *_draws(self._study, loop, at)]
+        self.issues += _pool(self._study, loop.of, f"{at}.of") if loop.of else ()
+        pool = self._study.pools.get(loop.pool, ())
+        inside, have = {loop.each, "number", "last", *loop.vary}, (scope.have - REPLY) | ({"model"} & loop.vary.keys())
+        if loop.over_problems:
             tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
-            inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
+            inside |= {f"{head}.{tag}" for head in (loop.each, "problem") for tag in tags}
             have |= {"problem", *_common_properties(pool)}
-        if isinstance(node.do, ByFactor):
-            self.issues += _pick(self._study, node, node.do, at)
-            inside.add(node.do.by)  # an unknown factor is reported once, not for every step
-        drawn = {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
+        if isinstance(loop.do, ByFactor):
+            self.issues += _pick(self._study, loop, loop.do, at)
+            inside.add(loop.do.by)  # an unknown factor is reported once, not for every step
+        drawn = {loop.each: drawn_values(pool, loop.tag, loop.where)} if loop.of else {}
         inner = replace(
-            scope.within(node.when),
+            scope.within(loop.when),
             known=scope.known | inside,
             have=have,
-            values={**scope.values, **drawn, **node.vary},
-            problems=pool if node.over_problems else scope.problems,
+            values={**scope.values, **drawn, **loop.vary},
+            problems=pool if loop.over_problems else scope.problems,
         )
-        after = self.nodes(node.flow, inner, f"{at}.flow")
-        self._condition(node.until, after.known, f"{at}.until")
-        return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY))
+        after = self.nodes(loop.flow, inner, f"{at}.flow")
+        self._condition(loop.until, after.known, f"{at}.until")
+        return replace(scope, steps=scope.steps | {loop.id}, have=scope.have | (after.have & REPLY))
 
 
 def _exclusive(one: Node, other: Node) -> bool:
@@ -293,72 +293,72 @@ def _not_shown(node: Step) -> Iterator[str]:
             yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
 
 
-def _common_properties(pool: Sequence[Problem]) -> Iterator[str]:
+def _common_properties(problems: Sequence[Problem]) -> Iterator[str]:
     for name in ("options", "answer", "dialogue", "response"):
-        if all(getattr(item, name) not in (None, ()) for item in pool):
+        if all(getattr(item, name) not in (None, ()) for item in problems):
             yield name
 
 
-def _draws(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
-    yield from _no_models(study, node.vary.get("model", ()), f"{at}.vary")
-    pool = study.pools.get(node.pool)
+def _draws(study: Study, loop: Loop, at: str) -> Iterator[ValidationIssue]:
+    yield from _no_models(study, loop.vary.get("model", ()), f"{at}.vary")
+    pool = study.pools.get(loop.pool)
     if pool is None:
         return
     if not pool:
-        yield ValidationIssue(f"{at}.of", f"the pool {node.pool!r} has no problem")
+        yield ValidationIssue(f"{at}.of", f"the pool {loop.pool!r} has no problem")
     tags = {key for item in pool for key in item.tags}
-    for name in (*node.where, *((node.strata,) if node.strata else ())):
+    for name in (*loop.where, *((loop.strata,) if loop.strata else ())):
         if name not in tags and pool:
-            yield ValidationIssue(at, f"no problem of {node.pool!r} has the tag {name!r}{suggestion(name, tags)}")
-    yield from _wheres(node, pool, at)
-    yield from _target(node, f"{at}.target")
-    yield from _square(study, node, at)
-    if node.take and node.tag is None and node.take > len(pool):
-        yield ValidationIssue(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
+            yield ValidationIssue(at, f"no problem of {loop.pool!r} has the tag {name!r}{suggestion(name, tags)}")
+    yield from _wheres(loop, pool, at)
+    yield from _target(loop, f"{at}.target")
+    yield from _square(study, loop, at)
+    if loop.take and loop.tag is None and loop.take > len(pool):
+        yield ValidationIssue(f"{at}.take", f"{loop.take} is more than the {len(pool)} problems of {loop.pool!r}")
 
 
-def _target(node: Loop, at: str) -> Iterator[ValidationIssue]:
-    if node.target is None:
+def _target(loop: Loop, at: str) -> Iterator[ValidationIssue]:
+    if loop.target is None:
         return
-    if node.tag is not None:
-        yield ValidationIssue(at, f"counts problems, but this loop is over groups ({node.of}); write `of: {node.pool}`")
-    if not node.take and not node.up_to:
+    if loop.tag is not None:
+        yield ValidationIssue(at, f"counts problems, but this loop is over groups ({loop.of}); write `of: {loop.pool}`")
+    if not loop.take and not loop.up_to:
         yield ValidationIssue(
             at, "needs `take` or `up_to`: when every participant gets all problems there is nothing to balance"
         )
-    if node.order != "shuffled":
-        yield ValidationIssue(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
-    if node.strata:
+    if loop.order != "shuffled":
+        yield ValidationIssue(at, f"draws by chance and does not go with `order: {loop.order}`; leave `order` out")
+    if loop.strata:
         yield ValidationIssue(at, "does not go with `strata`; keep one of them")
 
 
-def _square(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
-    if node.order == LATIN:
-        size = size_of(node, study.pools)
+def _square(study: Study, loop: Loop, at: str) -> Iterator[ValidationIssue]:
+    if loop.order == LATIN:
+        size = size_of(loop, study.pools)
         if size is None:
             yield ValidationIssue(f"{at}.order", "needs `take`: how many there are differs between participants")
         elif size > MOST_ROWS:
             words = f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`"
             yield ValidationIssue(f"{at}.order", words)
-        if node.strata:
+        if loop.strata:
             yield ValidationIssue(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
-    for name in (of_items(node), *(of_companions(node, other) for other in node.vary)):
+    for name in (of_items(loop), *(of_companions(loop, other) for other in loop.vary)):
         if name in study.file.factors:
             yield ValidationIssue(at, f"has an order named {name!r}, which is also a factor's; rename the factor")
 
 
-def _wheres(node: Loop, pool: Sequence[Problem], at: str) -> Iterator[ValidationIssue]:
-    for name, value in node.where.items():
-        values = {item.tags[name] for item in pool if name in item.tags}
+def _wheres(loop: Loop, problems: Sequence[Problem], at: str) -> Iterator[ValidationIssue]:
+    for name, value in loop.where.items():
+        values = {item.tags[name] for item in problems if name in item.tags}
         if values and value not in values and not list(names(value)):
-            words = f"no problem of {node.pool!r} has {name} {value!r}{suggestion(value, values)}"
+            words = f"no problem of {loop.pool!r} has {name} {value!r}{suggestion(value, values)}"
             yield ValidationIssue(f"{at}.where", words)
 
 
-def _pick(study: Study, node: Loop, pick: ByFactor, at: str) -> Iterator[ValidationIssue]:
-    factor = node.vary.get(pick.by) or study.file.factors.get(pick.by)
+def _pick(study: Study, loop: Loop, pick: ByFactor, at: str) -> Iterator[ValidationIssue]:
+    factor = loop.vary.get(pick.by) or study.file.factors.get(pick.by)
     if factor is None:
-        yield ValidationIssue(f"{at}.do.by", unknown("factor", pick.by, [*study.file.factors, *node.vary]))
+        yield ValidationIssue(f"{at}.do.by", unknown("factor", pick.by, [*study.file.factors, *loop.vary]))
     elif not isinstance(factor, FromTag):
         values = weights(factor)
         for value in [value for value in values if value not in pick.pick]:
