@@ -87,7 +87,7 @@ class BatchCalls:
     kept: AttemptWriter
     _turns: count[int] = field(default_factory=lambda: count(1))
 
-    async def reply(self, lane: ModelQueue, sample: Sample, question: Prompt) -> Result | None:
+    async def reply(self, queue: ModelQueue, sample: Sample, question: Prompt) -> Result | None:
         """Call until there is a reply or it is given up; None if it was not to be called any more."""
         access = self.pool.access(question.asked.label, question.asked.model)
         own = {"stream": self.run, "turn": next(self._turns), "slot": "", "path": "", "request": {}}
@@ -95,30 +95,30 @@ class BatchCalls:
 
         def record(attempt: Attempt) -> None:
             self.kept.write({**own, **row_of(attempt, self.study, question.asked.model)})
-            lane.tried(attempt.cost)
+            queue.tried(attempt.cost)
             if attempt.result.error is not None:
-                lane.failing(attempt.result.error)
+                queue.failing(attempt.result.error)
 
         async def ask(backend: Backend, request: Request, _: bool) -> Result:
-            async with lane.slots:
+            async with queue.slots:
                 return await self._ask(backend, request)
 
         session = f"{sample.key}:{sample.number}"
-        call = Call(session, lane.leaving, ask, record, lambda: self._writable(lane))
+        call = Call(session, queue.leaving, ask, record, lambda: self._writable(queue))
         attempt = await self.caller.call(access, with_seed(question.request, sample), call)
         if attempt is None:
             if self.caller.budget.exhausted:
                 self.stop.set(BUDGET)
             return None
         if attempt.result.error is None:
-            lane.replied(attempt.result.end)
+            queue.replied(attempt.result.end)
         else:
-            lane.gave_up(attempt.result.error, sample.key)
+            queue.gave_up(attempt.result.error, sample.key)
         return attempt.result
 
-    async def _writable(self, lane: ModelQueue) -> None:
+    async def _writable(self, queue: ModelQueue) -> None:
         if self.kept.fault:
-            async with lane.leaving.heeded():
+            async with queue.leaving.heeded():
                 while self.kept.fault:
                     await asyncio.sleep(LOOK_S)
 

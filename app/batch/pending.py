@@ -107,8 +107,8 @@ class PendingSamples:
                 self._known[key].note(sample, count, ended, steps[key])
 
 
-def model_key_of(asked: ModelRef) -> ModelKey:
-    return ModelKey(asked.model.backend, asked.model.server, asked.name)
+def model_key_of(model: ModelRef) -> ModelKey:
+    return ModelKey(model.model.backend, model.model.server, model.name)
 
 
 def find_pending(database: Database, cells: Sequence[Task]) -> PendingSamples:

@@ -79,15 +79,15 @@ class _Runner:
         self._feeding = self._open = 0
         self._tasks: list[asyncio.Task[None]] = []
 
-    def lane(self, where: ModelKey, asked: ModelRef) -> ModelQueue:
+    def lane(self, where: ModelKey, model: ModelRef) -> ModelQueue:
         """The lane of a model, made with the first call to it; raises what its backend raises if it cannot be made."""
         if where not in self._lanes:
-            self._pool.prepare(asked.model, asked.label)
+            self._pool.prepare(model.model, model.label)
             concurrency = self._limits.concurrency
             slots = self._slots.setdefault((where.backend, where.server), asyncio.Semaphore(concurrency))
-            breaker = self._pool.access(asked.label, asked.model).breaker
+            breaker = self._pool.access(model.label, model.model).breaker
             room = asyncio.Semaphore(AHEAD * concurrency)
-            lane = self._lanes[where] = ModelQueue(asked, breaker, self._limits.patience_s, slots, room)
+            lane = self._lanes[where] = ModelQueue(model, breaker, self._limits.patience_s, slots, room)
             if self._stop.why:
                 lane.leaving.give()
         return self._lanes[where]
@@ -136,26 +136,26 @@ class _Runner:
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
 
-    def _work(self, lane: ModelQueue) -> None:
+    def _work(self, queue: ModelQueue) -> None:
         for _ in range(self._limits.concurrency):
-            self._tasks.append(self._group.create_task(self._take(lane)))
+            self._tasks.append(self._group.create_task(self._take(queue)))
 
-    async def _feed(self, where: ModelKey, lane: ModelQueue) -> None:
+    async def _feed(self, where: ModelKey, queue: ModelQueue) -> None:
         for sample in self._survey.missing(where):
-            await lane.room.acquire()
-            if self._stop.why or lane.stopped:
+            await queue.room.acquire()
+            if self._stop.why or queue.stopped:
                 break
             if sample.begun:
                 sample.texts = await asyncio.to_thread(texts, self._database, sample.key, sample.number)
             self._open += 1
-            lane.queue.put_nowait((lane, sample))
+            queue.queue.put_nowait((queue, sample))
         self._feeding -= 1
         self._check_finished()
 
-    async def _take(self, lane: ModelQueue) -> None:
+    async def _take(self, queue: ModelQueue) -> None:
         while True:
-            origin, sample = await lane.queue.get()
-            if await self._go_on(lane, origin, sample):
+            origin, sample = await queue.queue.get()
+            if await self._go_on(queue, origin, sample):
                 origin.room.release()
                 self._open -= 1
                 self._check_finished()
@@ -164,15 +164,15 @@ class _Runner:
         if not self._feeding and not self._open:
             self._over.set()
 
-    async def _go_on(self, lane: ModelQueue, origin: ModelQueue, sample: Sample) -> bool:
+    async def _go_on(self, queue: ModelQueue, origin: ModelQueue, sample: Sample) -> bool:
         """Make a sample's calls as far as they ask this lane; whether it is over, rather than another lane's."""
         asked = False
         while question := sample.cell.next(sample.texts):
-            there = lane if question.asked is lane.asked else self._there(question)
-            if there is not lane:
+            there = queue if question.asked is queue.asked else self._there(question)
+            if there is not queue:
                 there.queue.put_nowait((origin, sample))
                 return False
-            reply = await self._calls.reply(lane, sample, question)
+            reply = await self._calls.reply(queue, sample, question)
             if reply is None:
                 return True
             asked = True

@@ -167,30 +167,30 @@ async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: s
 
 
 async def _start_session(
-    runtime: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str
+    service: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str
 ) -> LoadedSession:
     data = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
-    return await runtime.enrol(
+    return await service.enrol(
         study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), data=data
     )
 
 
 async def _comes(
-    runtime: SessionService, clock: VirtualClock, session: LoadedSession, step: str, *, careful: bool
+    service: SessionService, clock: VirtualClock, session: LoadedSession, step: str, *, careful: bool
 ) -> bool:
     bot = RandomBot(session.state.seed)
     for _ in range(MOST_CLICKS if step else 0):
-        await runtime.settled(session.stream)
-        session = await runtime.get(session.stream) or session
+        await service.settled(session.stream)
+        session = await service.get(session.stream) or session
         screen = session.screen
         if screen.ended or without_indices(screen.path) == step:
             break
-        await click(runtime, clock, session, bot, careful=careful)
+        await click(service, clock, session, bot, careful=careful)
     return not step or without_indices(session.screen.path) == step
 
 
 async def click(
-    runtime: SessionService, clock: VirtualClock, session: LoadedSession, bot: RandomBot, *, careful: bool
+    service: SessionService, clock: VirtualClock, session: LoadedSession, bot: RandomBot, *, careful: bool
 ) -> None:
     """Let a bot act on the screen before it. Who is careful passes every check."""
     screen = session.screen
@@ -199,7 +199,7 @@ async def click(
         values |= correct_answers(session)
     clock.advance(CLICK_S)
     wait_until_open(clock, screen)
-    await runtime.participant(session.stream, kind, screen.path, values, seen=screen.seen, key=f"{session.state.seq}")
+    await service.participant(session.stream, kind, screen.path, values, seen=screen.seen, key=f"{session.state.seq}")
 
 
 def dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:

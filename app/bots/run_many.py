@@ -52,7 +52,7 @@ def settings_for(settings: Settings) -> Settings:
 
 
 async def run_simulations(
-    runtime: SessionService, clocks: PerTaskClock, crowd: SimulationRun
+    service: SessionService, clocks: PerTaskClock, crowd: SimulationRun
 ) -> AsyncGenerator[SimulatedSession | StoppedSession, None]:
     """Each session as it ends or stops. Raises what ails more than one: a spent budget, a server that is away."""
     waiting = arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast)
@@ -61,7 +61,7 @@ async def run_simulations(
     async def work() -> None:
         try:
             for label, arrives_us in waiting:
-                ended.put_nowait(await _one(runtime, clocks, crowd, (label, arrives_us)))
+                ended.put_nowait(await _one(service, clocks, crowd, (label, arrives_us)))
         except ParleyError as error:
             ended.put_nowait(error)
         finally:
@@ -86,11 +86,11 @@ async def run_simulations(
 
 
 async def _one(
-    runtime: SessionService, clocks: PerTaskClock, crowd: SimulationRun, arrives: tuple[str, int]
+    service: SessionService, clocks: PerTaskClock, crowd: SimulationRun, arrives: tuple[str, int]
 ) -> SimulatedSession | StoppedSession:
     label, arrives_us = arrives
     try:
-        return await simulate_session(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
+        return await simulate_session(service, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
     except UserFailed as failed:
         return StoppedSession(stream_of(label), str(failed))
     except Refused as refused:

@@ -107,11 +107,11 @@ class SimulatedSession:
 
 
 async def simulate(
-    runtime: SessionService, clock: VirtualClock, study: Study, count: int, seed: str
+    service: SessionService, clock: VirtualClock, study: Study, count: int, seed: str
 ) -> AsyncIterator[SimulatedSession]:
     for label, arrives_us in arrivals(study, count, seed):
         clock.set(arrives_us)
-        yield await simulate_session(runtime, clock, study, label)
+        yield await simulate_session(service, clock, study, label)
 
 
 def arrivals(study: Study, count: int, seed: str, cast: SimulatedUserConfig = RANDOM) -> Iterator[tuple[str, int]]:
@@ -142,7 +142,7 @@ def stream_of(label: str) -> str:
 
 
 async def simulate_session(
-    runtime: SessionService,
+    service: SessionService,
     clock: VirtualClock,
     study: Study,
     label: str,
@@ -155,14 +155,14 @@ async def simulate_session(
     Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what was done until then
     is kept.
     """
-    live = await _start_or_resume(runtime, clock, study, label, shut, cast=cast)
+    live = await _start_or_resume(service, clock, study, label, shut, cast=cast)
     user = cast.user(study, f"{label}:{live.state.seq}")
-    before = await runtime.times_asked(live, USER) if cast.model else 0
-    voice = UserModel(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
+    before = await service.times_asked(live, USER) if cast.model else 0
+    voice = UserModel(service, cast.speaking(live.study), cast.model, live, before, live.state.seq)
     begun_us, retries = clock.now_us(), 0
     for clicks in range(MOST_CLICKS):
-        await runtime.settled(live.stream)
-        live = voice.live = await runtime.get(live.stream) or live
+        await service.settled(live.stream)
+        live = voice.live = await service.get(live.stream) or live
         screen = live.screen
         if screen.ended:
             return SimulatedSession(live, clicks, (clock.now_us() - begun_us) / 60e6)
@@ -179,7 +179,7 @@ async def simulate_session(
             values |= found_answers(live.study, live.state, Tendencies.of(label), chance)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
-        await _does(runtime, live, action.kind, values)
+        await _does(service, live, action.kind, values)
     raise StudyError(study.name, [ValidationIssue(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
 
 
@@ -190,7 +190,7 @@ def _failure(state: State) -> tuple[str, bool]:
 
 
 async def _start_or_resume(
-    runtime: SessionService,
+    service: SessionService,
     clock: VirtualClock,
     study: Study,
     label: str,
@@ -200,21 +200,21 @@ async def _start_or_resume(
 ) -> LoadedSession:
     """The session of a label, begun or found again; its time is that of its last fact."""
     stream = stream_of(label)
-    live = await runtime.get(stream)
+    live = await service.get(stream)
     if live is not None:
         clock.set(live.state.events[-1].at_us)
         return live
     offered = study.file.offered
     data = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
     data = {**data, **cast.enrolled_data()}
-    return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
+    return await service.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
 
 
-async def _does(runtime: SessionService, session: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:
+async def _does(service: SessionService, session: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:
     """Let an action happen; where the clock was first and the screen is another, nothing does."""
     screen, key = session.screen, f"{session.state.seq}"
     try:
-        await runtime.participant(session.stream, kind, screen.path, values, seen=screen.seen, key=key)
+        await service.participant(session.stream, kind, screen.path, values, seen=screen.seen, key=key)
     except Refused as refused:
         if refused.reason not in ("stale", "ended"):
             raise

@@ -85,15 +85,15 @@ class SimulatedUserConfig:
 
 
 def read_user_config(
-    kind: str, asked: ModelRef | None = None, temperature: float | None = None, *, scripted: bool = False
+    kind: str, model: ModelRef | None = None, temperature: float | None = None, *, scripted: bool = False
 ) -> SimulatedUserConfig:
     """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
     found = USERS.find(kind)
-    if found.model and asked is None:
+    if found.model and model is None:
         raise UserUnknown(f"{kind!r} needs a model: --user-model MODEL")
-    if not found.model and (asked is not None or temperature is not None):
+    if not found.model and (model is not None or temperature is not None):
         raise UserUnknown(f"{kind!r} uses no model: leave out --user-model and --user-temperature")
-    return SimulatedUserConfig(found, asked, TEMPERATURE if temperature is None else temperature, scripted)
+    return SimulatedUserConfig(found, model, TEMPERATURE if temperature is None else temperature, scripted)
 
 
 RANDOM = SimulatedUserConfig(Kind("random", Random))

@@ -35,8 +35,8 @@ class OpenStudy:
 class OpenStudies:
     """The studies that are offered: those given, and all that are published in the database and not drafts."""
 
-    def __init__(self, runtime: SessionService, database: Database, studies: Sequence[Study] = ()) -> None:
-        self._runtime = runtime
+    def __init__(self, service: SessionService, database: Database, studies: Sequence[Study] = ()) -> None:
+        self._runtime = service
         self._database = database
         self._given = {study.name for study in studies}
         self._offers: Mapping[str, OpenStudy] = {study.name: OpenStudy(study) for study in studies}

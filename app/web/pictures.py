@@ -17,15 +17,15 @@ from storage.registers.studies import StoredPicture, Studies
 MOST_KEPT_BYTES = 32_000_000
 
 
-def participants_route(runtime: SessionService, cookies: SessionCookie) -> Route:
+def participants_route(service: SessionService, cookies: SessionCookie) -> Route:
     """The pictures for participants: those of the study of their session, and no others."""
 
     async def allowed(request: Request, sha256: str) -> bool:
         stream = cookies.read_any(request)
-        live = await runtime.get(stream) if stream else None
+        live = await service.get(stream) if stream else None
         return live is not None and any(one.sha256 == sha256 for one in live.study.pictures.by_key.values())
 
-    return _route(runtime.studies, allowed)
+    return _route(service.studies, allowed)
 
 
 def researchers_route(studies: Studies) -> Route:

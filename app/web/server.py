@@ -131,12 +131,12 @@ def build_app(
     return SubPath(gate, settings.sub_path, is_route) if settings.sub_path else gate
 
 
-async def _sweep(runtime: SessionService) -> None:
+async def _sweep(service: SessionService) -> None:
     """Apply passed deadlines to sessions without requests, every SWEEP_S seconds."""
     while True:
         await asyncio.sleep(SWEEP_S)
         try:
-            await runtime.sweep()
+            await service.sweep()
         except ParleyError as error:
             log.error("the deadline sweep failed: %s", error)
 
@@ -186,12 +186,12 @@ async def error_response(request: Request, error: Exception) -> Response:
     return storage_error_page(say.tag, note)
 
 
-def _preview_route(links: PreviewLinks, runtime: SessionService, cookies: SessionCookie) -> Route:
+def _preview_route(links: PreviewLinks, service: SessionService, cookies: SessionCookie) -> Route:
     """`/walk/{token}`: sets the session's cookie and redirects to the page."""
 
     async def go_on(request: Request) -> Response:
         stream = links.stream(request.path_params["token"])
-        live = await runtime.reload(stream) if stream else None
+        live = await service.reload(stream) if stream else None
         if live is None or live.state.enrolled.get("origin") != Origin.PILOT:
             return not_found_page(request)
         response = RedirectResponse("/", status_code=303)

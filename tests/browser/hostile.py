@@ -143,15 +143,15 @@ def aside(work: Coroutine[Any, Any, Made]) -> Made:
         return thread.submit(asyncio.run, work).result()
 
 
-async def _played(runtime: SessionService, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
-    session = Session((await runtime.enrol(load_study(str(path)), origin="person")).stream, texts)
+async def _played(service: SessionService, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
+    session = Session((await service.enrol(load_study(str(path)), origin="person")).stream, texts)
     words = session.words
-    live = await runtime.get(session.stream)
+    live = await service.get(session.stream)
     assert live is not None
     while until_step not in live.screen.path:
         if "talk" in live.screen.path or "both" in live.screen.path:
-            await _said(runtime, session)
-            live = await runtime.get(session.stream)
+            await _said(service, session)
+            live = await service.get(session.stream)
             assert live is not None
         asked = live.screen.panel.fields
         given = {
@@ -161,21 +161,21 @@ async def _played(runtime: SessionService, path: Path, texts: tuple[Payload, ...
         }
         given |= {field.name: "3" for field in asked if not isinstance(field, ShortText)}
         seen = live.screen
-        live = await runtime.participant(session.stream, "submit", seen.path, given, seen=seen.seen, key=seen.path)
+        live = await service.participant(session.stream, "submit", seen.path, given, seen=seen.seen, key=seen.path)
         assert live.screen.path != seen.path, live.note
     if until_step in ("talk", "both"):
-        await _said(runtime, session)
+        await _said(service, session)
     return session
 
 
-async def _said(runtime: SessionService, session: Session) -> None:
+async def _said(service: SessionService, session: Session) -> None:
     """Say each of the session's texts."""
     for number, text in enumerate(session.words):
-        live = await runtime.get(session.stream)
+        live = await service.get(session.stream)
         assert live is not None
         seen, said = live.screen, {"text": text[:MESSAGE]}
-        await runtime.participant(session.stream, "say", seen.path, said, seen=seen.seen, key=f"{seen.path} {number}")
-        await runtime.settled(session.stream)
+        await service.participant(session.stream, "say", seen.path, said, seen=seen.seen, key=f"{seen.path} {number}")
+        await service.settled(session.stream)
 
 
 def excluded(database: Database, session: Session) -> None:

@@ -10,24 +10,24 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 
 
-async def present(runtime: SessionService, stream: str) -> LoadedSession:
+async def present(service: SessionService, stream: str) -> LoadedSession:
     """A session as it stands once every reply that was owed is there."""
-    await runtime.settled(stream)
-    found = await runtime.get(stream)
+    await service.settled(stream)
+    found = await service.get(stream)
     assert found is not None
     return found
 
 
 async def click(
-    runtime: SessionService, session: LoadedSession, kind: str = "submit", /, **values: Any
+    service: SessionService, session: LoadedSession, kind: str = "submit", /, **values: Any
 ) -> LoadedSession:
     seen = session.screen
-    await runtime.participant(session.stream, kind, seen.path, values, seen=seen.seen)
-    return await present(runtime, session.stream)
+    await service.participant(session.stream, kind, seen.path, values, seen=seen.seen)
+    return await present(service, session.stream)
 
 
 async def finish(
-    runtime: SessionService,
+    service: SessionService,
     session: LoadedSession,
     bot: RandomBot,
     clock: VirtualClock | None = None,
@@ -38,5 +38,5 @@ async def finish(
         kind, values = bot.act(session.screen)
         if clock is not None:
             clock.advance(each_s)
-        session = await click(runtime, session, kind, **values)
+        session = await click(service, session, kind, **values)
     return session

@@ -100,20 +100,20 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
         return before, after
 
 
-async def _act(runtime: SessionService, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
-    live = await present(runtime, stream)
+async def _act(service: SessionService, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
+    live = await present(service, stream)
     screen = live.screen
     if screen.ended:
         return False
     kind, values = bot.act(screen)
     clock.advance(bot.seconds(screen, values))
-    await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
+    await service.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
     return True
 
 
-async def _annotate(runtime: SessionService, beside: Sessions, stream: str, chance: random.Random) -> None:
+async def _annotate(service: SessionService, beside: Sessions, stream: str, chance: random.Random) -> None:
     """Now and then, from another process: what a server knows of the session is then old."""
-    live = await runtime.get(stream)
+    live = await service.get(stream)
     if live is None or chance.random() > ANNOTATED:
         return
     said = [path for path, facts in live.state.facts.items() if any(event.kind == "said" for event in facts)]
@@ -186,5 +186,5 @@ async def busy(database: Database, name: str = "demo", origin: str = "person") -
     return streams
 
 
-async def note(runtime: SessionService, stream: str, kind: str, data: dict[str, str]) -> None:
-    await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))
+async def note(service: SessionService, stream: str, kind: str, data: dict[str, str]) -> None:
+    await service.act(stream, Action(kind, "", data, service.now_us(), by="researcher"))

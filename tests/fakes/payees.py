@@ -75,21 +75,21 @@ async def take_part(folder: Path, *people: Somebody) -> Study:
     return study
 
 
-async def _end(runtime: SessionService, clock: VirtualClock, session: LoadedSession, somebody: Somebody) -> None:
+async def _end(service: SessionService, clock: VirtualClock, session: LoadedSession, somebody: Somebody) -> None:
     if somebody.outcome == "complete":
         while not session.screen.ended:
-            session = await _click(runtime, clock, session, somebody.right)
+            session = await _click(service, clock, session, somebody.right)
     elif somebody.outcome in ENDED:
         ended = Event(session.state.seq + 1, clock.now_us(), "system", "", "finished", {"outcome": somebody.outcome})
-        runtime.log.append(Append(session.stream, session.study.name, (ended,))).result()
+        service.log.append(Append(session.stream, session.study.name, (ended,))).result()
     elif somebody.outcome == "timed_out":
         clock.advance(3602)
-        await runtime.get(session.stream)
+        await service.get(session.stream)
     elif somebody.outcome == "withdrawn":
-        await runtime.act(session.stream, Action("withdraw", "", {}, clock.now_us()))
+        await service.act(session.stream, Action("withdraw", "", {}, clock.now_us()))
 
 
-async def _click(runtime: SessionService, clock: VirtualClock, session: LoadedSession, right: int) -> LoadedSession:
+async def _click(service: SessionService, clock: VirtualClock, session: LoadedSession, right: int) -> LoadedSession:
     values: dict[str, str | None] = {"agreed": "on"}
     if met := problem_turns(session.study, session.state):
         answer = met[-1].problem.answer
@@ -98,7 +98,7 @@ async def _click(runtime: SessionService, clock: VirtualClock, session: LoadedSe
     clock.advance(60)
     seen = session.screen
     asked = {name: value for name, value in values.items() if name in {field.name for field in seen.panel.fields}}
-    return await runtime.participant(session.stream, "submit", seen.path, asked, seen=seen.seen)
+    return await service.participant(session.stream, "submit", seen.path, asked, seen=seen.seen)
 
 
 def erase_id(database: Path, study: str, participant: ParticipantId) -> None:

@@ -83,8 +83,8 @@ def check_ending(study: Study, state: State) -> None:
     assert [block.code for block in last.panel.blocks if isinstance(block, CodeBlock)] == [CODES[state.outcome]]
 
 
-def check_known(runtime: SessionService, study: Study, stream: str, state: State) -> None:
-    kept = runtime._kept.get(stream)
+def check_known(service: SessionService, study: Study, stream: str, state: State) -> None:
+    kept = service._kept.get(stream)
     if kept is None:
         return
     if kept.state.seq == state.seq:

@@ -72,8 +72,8 @@ def blind(folder: Path, **keys: Any) -> Study:
 class Person:
     """Somebody who takes part, and guesses as they are told."""
 
-    def __init__(self, runtime: SessionService, study: Study) -> None:
-        self.runtime, self.study = runtime, study
+    def __init__(self, service: SessionService, study: Study) -> None:
+        self.runtime, self.study = service, study
         self.live: LoadedSession
 
     async def begin(self, seed: str, origin: str) -> Mapping[str, str]:

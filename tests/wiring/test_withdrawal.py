@@ -136,10 +136,10 @@ class Two:
         self.live = await self.act(self.first, "submit", agreed="on")
         assert await self.second.get(self.live.stream) == self.live
 
-    async def act(self, runtime: SessionService, kind: str, key: str | None = None, **values: str) -> LoadedSession:
+    async def act(self, service: SessionService, kind: str, key: str | None = None, **values: str) -> LoadedSession:
         """A click on the screen that was seen last, served by one of the two."""
         seen = self.live.screen
-        return await runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
+        return await service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
 
     def kinds(self) -> list[str]:
         return [event.kind for event in load(self.database, self.live.stream)]

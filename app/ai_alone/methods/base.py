@@ -67,17 +67,17 @@ class MethodContext:
             )
         return found
 
-    def _to(self, asked: ModelRef, system: str, said: Sequence[str], max_tokens: int | None) -> Prompt:
+    def _to(self, model: ModelRef, system: str, said: Sequence[str], max_tokens: int | None) -> Prompt:
         first = (PromptMessage("system", system),) if system else ()
         turns = tuple(PromptMessage("assistant" if n % 2 else "user", text) for n, text in enumerate(said))
         return Prompt(
-            asked,
+            model,
             Request(
-                model=asked.name,
+                model=model.name,
                 messages=first + turns,
                 temperature=self.alone.temperature,
                 max_tokens=max_tokens or self.alone.max_tokens,
-                options=asked.model.options,
+                options=model.model.options,
             ),
         )
 

@@ -76,22 +76,22 @@ class Annotator(ABC):
         """The instructions for people who verify it, as in the prompt; by default only its questions are shown."""
         return ""
 
-    def cell(self, conversation: Conversation, asked: ModelRef) -> AnnotationCell:
-        return AnnotationCell(self, conversation, asked)
+    def cell(self, conversation: Conversation, model: ModelRef) -> AnnotationCell:
+        return AnnotationCell(self, conversation, model)
 
-    def question(self, conversation: Conversation, asked: ModelRef) -> Prompt:
+    def question(self, conversation: Conversation, model: ModelRef) -> Prompt:
         schema = self.schema(conversation)
         text = self.prompt(conversation)
         messages = (PromptMessage("user", f"{text}\n\n{shape(schema)}" if self.describe_format else text),)
         request = Request(
-            model=asked.name,
+            model=model.name,
             messages=(PromptMessage("system", self.system), *messages) if self.system else messages,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
-            options=asked.model.options,
+            options=model.model.options,
             schema=schema if self.describe_format or not self.one_word else None,
         )
-        return Prompt(asked, request)
+        return Prompt(model, request)
 
     def read(self, text: str, conversation: Conversation) -> Values | UnparsableReply:
         schema = self.schema(conversation)

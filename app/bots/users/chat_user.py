@@ -110,35 +110,35 @@ class ChatUser(Random):
         further = [field for field in screen.panel.fields if field.name not in action.values]
         return UserAction(action.kind, {**self._bot.fill(screen, further), **action.values})
 
-    async def _talk(self, talk: ChatTask, ask: Ask) -> UserAction:
-        if not talk.turns and talk.may_say:
-            return await self.begin(talk, ask)
-        if talk.over:
-            return await ask(self.last(talk), lambda reply: self.read_last(talk, reply))
-        return await ask(self.following(talk), lambda reply: self.read(talk, reply))
+    async def _talk(self, chat: ChatTask, ask: Ask) -> UserAction:
+        if not chat.turns and chat.may_say:
+            return await self.begin(chat, ask)
+        if chat.over:
+            return await ask(self.last(chat), lambda reply: self.read_last(chat, reply))
+        return await ask(self.following(chat), lambda reply: self.read(chat, reply))
 
-    async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
-        return await ask(self.first(talk), lambda reply: talk.say(cleaned(reply)))
+    async def begin(self, chat: ChatTask, ask: Ask) -> UserAction:
+        return await ask(self.first(chat), lambda reply: chat.say(cleaned(reply)))
 
-    def read(self, talk: ChatTask, reply: str) -> UserAction:
+    def read(self, chat: ChatTask, reply: str) -> UserAction:
         """The answer, where one may be given, or the next message; raises UnusableReply."""
-        answer = self.answer_in(cleaned(reply)) if talk.may_leave else None
-        return talk.say(cleaned(reply)) if answer is None else talk.leave(answer)
+        answer = self.answer_in(cleaned(reply)) if chat.may_leave else None
+        return chat.say(cleaned(reply)) if answer is None else chat.leave(answer)
 
-    def read_last(self, talk: ChatTask, reply: str) -> UserAction:
+    def read_last(self, chat: ChatTask, reply: str) -> UserAction:
         answer = self.answer_in(cleaned(reply))
         if answer is None:
             raise UnusableReply("The conversation is over: give your answer in the form that was asked for.")
-        return talk.leave(answer)
+        return chat.leave(answer)
 
     def answer_in(self, reply: str) -> str | None:
         return answer_in(reply)
 
-    def first(self, talk: ChatTask) -> Prompt:
+    def first(self, chat: ChatTask) -> Prompt:
         raise NotImplementedError
 
-    def following(self, talk: ChatTask) -> Prompt:
+    def following(self, chat: ChatTask) -> Prompt:
         raise NotImplementedError
 
-    def last(self, talk: ChatTask) -> Prompt:
+    def last(self, chat: ChatTask) -> Prompt:
         raise NotImplementedError

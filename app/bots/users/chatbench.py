@@ -21,44 +21,44 @@ ANSWERED = re.compile(r"so,? the answer is:?\s*(.+)", re.IGNORECASE)
 class TwoStep(ChatUser):
     """ChatBench's two-step simulator: a first message, then in each step the next message or the answer."""
 
-    def first(self, talk: ChatTask) -> Prompt:
-        return prompts.first(talk.question, self.prompts)
+    def first(self, chat: ChatTask) -> Prompt:
+        return prompts.first(chat.question, self.prompts)
 
-    def following(self, talk: ChatTask) -> Prompt:
-        return prompts.following(talk.question, talk.said, self.prompts, may_answer=talk.may_leave)
+    def following(self, chat: ChatTask) -> Prompt:
+        return prompts.following(chat.question, chat.said, self.prompts, may_answer=chat.may_leave)
 
-    def last(self, talk: ChatTask) -> Prompt:
-        return prompts.last(talk.question, talk.said, self.prompts)
+    def last(self, chat: ChatTask) -> Prompt:
+        return prompts.last(chat.question, chat.said, self.prompts)
 
 
 @user("two_step_problem", model=True)
 class TwoStepProblem(TwoStep):
     """The two-step simulator whose first message must include the problem."""
 
-    def first(self, talk: ChatTask) -> Prompt:
-        return prompts.first(talk.question, self.prompts, with_problem=True)
+    def first(self, chat: ChatTask) -> Prompt:
+        return prompts.first(chat.question, self.prompts, with_problem=True)
 
 
 @user("two_step_help", model=True)
 class TwoStepHelp(TwoStep):
     """The two-step simulator whose first message is fixed: it asks for help with the first step."""
 
-    async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
-        return talk.say(prompts.filled(self.prompts.help_message, talk.question)[: talk.max_chars])
+    async def begin(self, chat: ChatTask, ask: Ask) -> UserAction:
+        return chat.say(prompts.filled(self.prompts.help_message, chat.question)[: chat.max_chars])
 
 
 @user("iqa_eval", model=True)
 class IqaEval(ChatUser):
     """IQA-EVAL's simulator: one system message, one sub-question a turn, "So, the answer is: X"."""
 
-    def first(self, talk: ChatTask) -> Prompt:
-        return prompts.iqa_eval(talk.question, (), self.prompts)
+    def first(self, chat: ChatTask) -> Prompt:
+        return prompts.iqa_eval(chat.question, (), self.prompts)
 
-    def following(self, talk: ChatTask) -> Prompt:
-        return prompts.iqa_eval(talk.question, talk.said, self.prompts)
+    def following(self, chat: ChatTask) -> Prompt:
+        return prompts.iqa_eval(chat.question, chat.said, self.prompts)
 
-    def last(self, talk: ChatTask) -> Prompt:
-        return prompts.iqa_eval(talk.question, talk.said, self.prompts, must_answer=True)
+    def last(self, chat: ChatTask) -> Prompt:
+        return prompts.iqa_eval(chat.question, chat.said, self.prompts, must_answer=True)
 
     def answer_in(self, reply: str) -> str | None:
         found = ANSWERED.search(reply)

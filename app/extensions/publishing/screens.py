@@ -110,7 +110,7 @@ def _arms(study: Study) -> dict[str, Mapping[str, str]]:
 
 
 async def _walk_arm(
-    runtime: SessionService,
+    service: SessionService,
     clock: VirtualClock,
     study: Study,
     language: str,
@@ -118,26 +118,26 @@ async def _walk_arm(
     label: str,
     values: Mapping[str, str],
 ) -> Arm:
-    runtime.studies.register(study)
+    service.studies.register(study)
     wanted = {path for path, chain in step_chains(study.flow) if is_open(chain, values)}
     data = {"language": language} if len(study.file.offered) > 1 else {}
     seen: dict[Key, tuple[Screen, tuple[Event, ...]]] = {}
     for tried in range(MOST_TRIES):
-        live = await runtime.enrol(
+        live = await service.enrol(
             study, origin=Origin.PERSON, seed=f"{slug}:{tried}", shut=without_factor(study, values), data=data
         )
         bot = RandomBot(live.state.seed)
         for _ in range(MOST_CLICKS):
-            await runtime.settled(live.stream)
-            live = await runtime.get(live.stream) or live
+            await service.settled(live.stream)
+            live = await service.get(live.stream) or live
             screen = live.screen
-            seen.setdefault(_key(live), (screen, runtime.log.load(live.stream)))
+            seen.setdefault(_key(live), (screen, service.log.load(live.stream)))
             if screen.ended:
                 break
             if tried == DECLINES and "decline" in screen.actions:
-                await runtime.participant(live.stream, "decline", screen.path, {}, seen=screen.seen)
+                await service.participant(live.stream, "decline", screen.path, {}, seen=screen.seen)
             else:
-                await click(runtime, clock, live, bot, careful=tried % 2 == 0)
+                await click(service, clock, live, bot, careful=tried % 2 == 0)
         if tried >= DECLINES and wanted <= {str(key[0]) for key in seen}:
             break
     first = {path: number for number, path in reversed([*enumerate(str(key[0]) for key in seen)])}

@@ -176,10 +176,10 @@ def read_trial(database: Database, study: str, origin: str, plan: Plan) -> Trial
 
 
 class _Record:
-    def __init__(self, record: TidySession, layout: Layout) -> None:
-        self.record, self.layout = record, layout
-        self.places = {place.path: place for place in visited(record.study, record.state)}
-        self.summary = next(rows("sessions", record, layout))
+    def __init__(self, session: TidySession, layout: Layout) -> None:
+        self.record, self.layout = session, layout
+        self.places = {place.path: place for place in visited(session.study, session.state)}
+        self.summary = next(rows("sessions", session, layout))
         self._tables: dict[str, list[Mapping[str, Any]]] = {}
 
     def session(self, plan: Plan) -> TrialSession:

@@ -204,8 +204,8 @@ class LeftSession:
 class ParticipantApi:
     """The routes under /api. The cookie identifies the session."""
 
-    def __init__(self, runtime: SessionService, cookies: SessionCookie) -> None:
-        self._runtime = runtime
+    def __init__(self, service: SessionService, cookies: SessionCookie) -> None:
+        self._runtime = service
         self._cookies = cookies
 
     def calls(self) -> tuple[Endpoint, ...]:

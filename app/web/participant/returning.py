@@ -50,9 +50,9 @@ class Returning:
     """Finds sessions. With `again`, a browser whose session has ended can start another."""
 
     def __init__(
-        self, runtime: SessionService, participants: Participants, cookies: SessionCookie, *, again: bool
+        self, service: SessionService, participants: Participants, cookies: SessionCookie, *, again: bool
     ) -> None:
-        self._runtime = runtime
+        self._runtime = service
         self._participants = participants
         self._cookies = cookies
         self._again = again

@@ -66,7 +66,7 @@ class StartPage:
 
     def __init__(
         self,
-        runtime: SessionService,
+        service: SessionService,
         database: Database,
         participants: Participants,
         links: Links,
@@ -77,10 +77,10 @@ class StartPage:
         per_address: int,
         again: bool = False,
     ) -> None:
-        self._runtime = runtime
+        self._runtime = service
         self._participants = participants
         self._links = links
-        self._returning = Returning(runtime, participants, cookies, again=again)
+        self._returning = Returning(service, participants, cookies, again=again)
         self._tickets = tickets
         self._forged = AddressLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
         self._new = AddressLimiter(per_address / HOUR_S, per_address)

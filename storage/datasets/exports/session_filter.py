@@ -77,21 +77,21 @@ def day_of(at_us: int) -> str:
     return f"{EPOCH + timedelta(microseconds=at_us):%Y-%m-%d}"
 
 
-def filter_sessions(connection: Connection, study: str, origin: str, asked: SessionFilter) -> FilterResult | None:
+def filter_sessions(connection: Connection, study: str, origin: str, sessions: SessionFilter) -> FilterResult | None:
     """Apply a filter; None if it restricts nothing. Raises StorageError for a value that no session has."""
     conditions = (_seat.study == study, _seat.origin == origin, NOT_WITHDRAWN)
     reasons = _counted(connection, _seat.excluded, (*conditions, _seat.excluded.is_not(None)))
-    if asked == ALL and not reasons:
+    if sessions == ALL and not reasons:
         return None
-    misses = _misses(connection, study, asked)
+    misses = _misses(connection, study, sessions)
     why = case(*((missed, name) for name, missed in misses.items()), else_="") if misses else literal("")
     found = dict(_counted(connection, why, conditions))
     selected = SessionSelection(
-        rules=_rules(asked),
+        rules=_rules(sessions),
         of=sum(found.values()),
         left_out=tuple((name, found[name]) for name in misses if found.get(name)),
         excluded=tuple(reasons),
-        with_excluded=asked.with_excluded,
+        with_excluded=sessions.with_excluded,
     )
     its = [_seat.stream == tables.sessions.c.stream, *map(not_, misses.values())]
     return FilterResult(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
@@ -132,70 +132,70 @@ def _counted(
     ]
 
 
-def _misses(connection: Connection, study: str, asked: SessionFilter) -> dict[str, ColumnElement[bool]]:
+def _misses(connection: Connection, study: str, sessions: SessionFilter) -> dict[str, ColumnElement[bool]]:
     """Conditions for the sessions that do not pass, by rule."""
     found: dict[str, ColumnElement[bool]] = {}
-    if not asked.with_excluded:
+    if not sessions.with_excluded:
         found[EXCLUDED] = _seat.excluded.is_not(None)
-    if asked.where:
-        found["in another condition"] = _seat.cell.not_in(_matching(cells_of(connection, study), study, asked))
-    if asked.since_us is not None:
-        found["started earlier"] = _seat.begun_us < asked.since_us
-    if asked.until_us is not None:
-        found["started later"] = _seat.begun_us >= asked.until_us
-    if asked.complete:
+    if sessions.where:
+        found["in another condition"] = _seat.cell.not_in(_matching(cells_of(connection, study), study, sessions))
+    if sessions.since_us is not None:
+        found["started earlier"] = _seat.begun_us < sessions.since_us
+    if sessions.until_us is not None:
+        found["started later"] = _seat.begun_us >= sessions.until_us
+    if sessions.complete:
         found["not completed"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
-    found |= _asked_by_name(connection, study, asked)
-    _in_order(asked)
+    found |= _asked_by_name(connection, study, sessions)
+    _in_order(sessions)
     return found
 
 
-def _asked_by_name(connection: Connection, study: str, asked: SessionFilter) -> dict[str, ColumnElement[bool]]:
+def _asked_by_name(connection: Connection, study: str, sessions: SessionFilter) -> dict[str, ColumnElement[bool]]:
     """Conditions for language and kind of simulated user; raises StorageError for a value that no session has."""
     found: dict[str, ColumnElement[bool]] = {}
-    if asked.language:
+    if sessions.language:
         known = languages_of(connection, study)
-        if asked.language not in known:
+        if sessions.language not in known:
             raise StorageError(
-                f"no session of {study!r} is in the language {asked.language!r}{suggestion(asked.language, known)}"
+                f"no session of {study!r} is in the language {sessions.language!r}{suggestion(sessions.language, known)}"
             )
-        found["in another language"] = _seat.language != asked.language
-    if asked.user:
+        found["in another language"] = _seat.language != sessions.language
+    if sessions.user:
         kinds = simulated_kinds(connection, study)
-        if asked.user not in kinds:
+        if sessions.user not in kinds:
             raise StorageError(
-                f"no session of {study!r} has the simulated user {asked.user!r}{suggestion(asked.user, kinds)}"
+                f"no session of {study!r} has the simulated user {sessions.user!r}{suggestion(sessions.user, kinds)}"
             )
-        found["of another kind of user"] = _seat.stream.not_in(played_by(study, asked.user))
+        found["of another kind of user"] = _seat.stream.not_in(played_by(study, sessions.user))
     return found
 
 
-def _matching(cells: Mapping[str, Mapping[str, str]], study: str, asked: SessionFilter) -> list[str]:
+def _matching(cells: Mapping[str, Mapping[str, str]], study: str, sessions: SessionFilter) -> list[str]:
     """The cells with the requested values; raises StorageError for a value that no cell has."""
     known = values_of(cells)
-    for name, value in asked.where:
+    for name, value in sessions.where:
         if name not in known:
             raise StorageError(f"no session of {study!r} has a factor {name!r}{suggestion(name, known)}")
         if value not in known[name]:
             raise StorageError(f"no session of {study!r} has {name}={value}{suggestion(value, known[name])}")
-    wanted = asked.factors.items()
+    wanted = sessions.factors.items()
     return [cell for cell, has in cells.items() if all(has.get(name) in values for name, values in wanted)]
 
 
-def _in_order(asked: SessionFilter) -> None:
+def _in_order(sessions: SessionFilter) -> None:
     """Raise StorageError if the end is not after the start."""
-    since, until = asked.since_us, asked.until_us
+    since, until = sessions.since_us, sessions.until_us
     if since is not None and until is not None and since >= until:
         raise StorageError(f"the period from {_when(since)} to {_when(until)} is empty; give a later end")
 
 
-def _rules(asked: SessionFilter) -> tuple[str, ...]:
-    rules = [f"{name} is {' or '.join(values)}" for name, values in asked.factors.items()]
-    rules += [f"started at or after {_when(asked.since_us)}"] if asked.since_us is not None else []
-    rules += [f"started before {_when(asked.until_us)}"] if asked.until_us is not None else []
-    rules += ["completed sessions only"] if asked.complete else []
-    rules += [f"in the language {asked.language}"] if asked.language else []
-    rules += [f"with the simulated user {asked.user}"] if asked.user else []
+def _rules(sessions: SessionFilter) -> tuple[str, ...]:
+    rules = [f"{name} is {' or '.join(values)}" for name, values in sessions.factors.items()]
+    rules += [f"started at or after {_when(sessions.since_us)}"] if sessions.since_us is not None else []
+    rules += [f"started before {_when(sessions.until_us)}"] if sessions.until_us is not None else []
+    rules += ["completed sessions only"] if sessions.complete else []
+    rules += [f"in the language {sessions.language}"] if sessions.language else []
+    rules += [f"with the simulated user {sessions.user}"] if sessions.user else []
     return tuple(rules)
 
 

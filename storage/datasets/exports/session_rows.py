@@ -150,9 +150,9 @@ def sharing(connection: Connection, files: Sequence[SessionRows]) -> list[Sessio
     return [replace(one, shared=each) for one, each in zip(files, tee(records, len(files)), strict=True)]
 
 
-def _writing(record: TidySession) -> SessionWriting:
-    session = written(record.study, record.state, record.seat["ordinal"], record.telemetry)
-    return SessionWriting(session, record.state.seed)
+def _writing(tidy_session: TidySession) -> SessionWriting:
+    session = written(tidy_session.study, tidy_session.state, tidy_session.seat["ordinal"], tidy_session.telemetry)
+    return SessionWriting(session, tidy_session.state.seed)
 
 
 def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Found]]:

@@ -59,11 +59,11 @@ class TidySession:
         return _Places(self.study, self.state)
 
 
-def rows(table: str, record: TidySession, layout: Layout) -> Iterator[Values]:
+def rows(table: str, session: TidySession, layout: Layout) -> Iterator[Values]:
     """The rows of a session in a table, in order."""
-    seed = record.state.seed
+    seed = session.state.seed
     keys = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
-    found = _WHOLE[table](record, layout) if table in _WHOLE else _BY_EVENT[table](record, record.places)
+    found = _WHOLE[table](session, layout) if table in _WHOLE else _BY_EVENT[table](session, session.places)
     for values in found:
         yield {**keys, **values}
 
@@ -107,14 +107,14 @@ def _model(location: Location) -> Values:
     return {"model": location.scope.values.get("model")}
 
 
-def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
-    seat, state = record.seat, record.state
+def _sessions(session: TidySession, layout: Layout) -> Iterator[Values]:
+    seat, state = session.seat, session.state
     yield {
         **{column: of(state.seed) for column, of in layout.ids.items()},
         "origin": seat["origin"],
         "simulated_user": state.enrolled.get("user", {}).get("kind"),
-        "version": record.study.file.version,
-        "hash": record.study.hash,
+        "version": session.study.file.version,
+        "hash": session.study.hash,
         "language": seat["language"] or None,
         "started": time(seat["begun_us"]),
         "seconds": max(0, seat["last_us"] - seat["begun_us"]) / 1e6,
@@ -126,7 +126,7 @@ def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
     }
 
 
-def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
+def _answers(session: TidySession, places: _Places) -> Iterator[Values]:
     for place, event, view in places.answers:
         if view.name not in _ratings(place, event):
             asked = {"question": view.name, "wording": view.question or None}
@@ -144,15 +144,15 @@ def _advice(location: Location, event: Event) -> Values:
     return {"advice": text(shown), "advice_correct": right}
 
 
-def _scores(record: TidySession, places: _Places) -> Iterator[Values]:
+def _scores(session: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
-        for found in instrument_answers(record.study, place):
+        for found in instrument_answers(session.study, place):
             known = {**places.columns(place.path), "seq": found.event.seq, "time": time(found.event.at_us)}
             for score in scores(found.instrument, found.answers):
                 yield {**known, **asdict(score)}
 
 
-def _answers_rated(record: TidySession, places: _Places) -> Iterator[Values]:
+def _answers_rated(session: TidySession, places: _Places) -> Iterator[Values]:
     for place, event, view in places.answers:
         about = _ratings(place, event).get(view.name)
         if about is not None:
@@ -220,8 +220,8 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _integrity(record: TidySession, _: Layout) -> Iterator[Values]:
-    known = record.evidence
+def _integrity(session: TidySession, _: Layout) -> Iterator[Values]:
+    known = session.evidence
     for name, found in known.dossier.items() if known is not None else ():
         if known is not None and found is not None:
             copied = name == "duplicate" and known.alike is not None
@@ -235,8 +235,8 @@ def _integrity(record: TidySession, _: Layout) -> Iterator[Values]:
             }
 
 
-def _wide(record: TidySession, layout: Layout) -> Iterator[Values]:
-    facts = record.state.facts
+def _wide(session: TidySession, layout: Layout) -> Iterator[Values]:
+    facts = session.state.facts
     yield {
         column.name: _stored(_last(facts.get(path, ()), name), column.kind)
         for (path, name), column in layout.wide.items()
@@ -252,7 +252,7 @@ def _stored(value: Any, kind: str) -> Any:
     return text(value) if kind == "text" else value
 
 
-def _messages(record: TidySession, places: _Places) -> Iterator[Values]:
+def _messages(session: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
         turn = 0
         for event in place.facts:
@@ -272,23 +272,23 @@ def _replied(event: Event) -> Values:
     return {"role": "assistant", "text": data["text"], **about}
 
 
-def _events(record: TidySession, places: _Places) -> Iterator[Values]:
-    for event in record.state.events:
+def _events(session: TidySession, places: _Places) -> Iterator[Values]:
+    for event in session.state.events:
         if event.by != "researcher":
             known = {"seq": event.seq, "time": time(event.at_us), "by": event.by, "event": event.kind}
             yield {**places.columns(event.path), **known}
 
 
-def _timings(record: TidySession, places: _Places) -> Iterator[Values]:
+def _timings(session: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
-        totals = asdict(added_up(record.telemetry.get(place.path, ())))
+        totals = asdict(added_up(session.telemetry.get(place.path, ())))
         shown = {"time": time(shown_us(place)), "seconds": seconds_shown(place)}
         yield {**places.columns(place.path), **_model(place), **shown, **totals}
 
 
-def _calls(record: TidySession, places: _Places) -> Iterator[Values]:
-    for one in record.attempts:
-        said = (event.kind == "said" and event.seq <= one["turn"] for event in record.state.facts.get(one["path"], ()))
+def _calls(session: TidySession, places: _Places) -> Iterator[Values]:
+    for one in session.attempts:
+        said = (event.kind == "said" and event.seq <= one["turn"] for event in session.state.facts.get(one["path"], ()))
         yield {
             **places.columns(one["path"]),
             "time": time(one["started_us"]),

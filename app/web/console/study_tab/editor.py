@@ -96,17 +96,17 @@ class EditorSection:
         on(self._test.click, self._test_models, [study], [self._tested], owner=True)
         on(self._yes.click, go, [study, self._hash], [*outputs, self._ask, self._sure], owner=True)
 
-    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
-        text = seen.text
-        mark = self._mark_of(seen.name, text or "")
+    def paint(self, user: CurrentUser, view: StudyView) -> Updates:
+        text = view.text
+        mark = self._mark_of(view.name, text or "")
         return {
-            self._none: self._desk.html("study_no_draft.html.j2", seen=seen) if text is None else "",
+            self._none: self._desk.html("study_no_draft.html.j2", seen=view) if text is None else "",
             self._desk_row: gr.update(visible=text is not None),
             # One value, so that no text is ever shown with the mark of another. (Nor would a property of its own do:
             # Gradio drops those of a component that is not yet on the page when an event skips it.)
             self._text: json.dumps({"text": text or "", "mark": mark if user.owner else ""}),
-            self._worth: self._shown(seen.checked, saved=False),
-            self._ask: gr.update(visible=user.owner, interactive=seen.changed),
+            self._worth: self._shown(view.checked, saved=False),
+            self._ask: gr.update(visible=user.owner, interactive=view.changed),
             self._test: gr.update(visible=user.owner),
             self._tested: "",
             self._sure: gr.update(visible=False),

@@ -173,11 +173,11 @@ class ItemsSection:
         on(self._pictures.sent.click, self._repaint, [study, file, *self._parts], self.outputs)
         on(self._write.click, write, [study, file, self._pool, *self._parts], outputs, owner=True)
 
-    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
-        if seen.text is None:
-            none = self._desk.html("study_no_draft.html.j2", seen=seen)
+    def paint(self, user: CurrentUser, view: StudyView) -> Updates:
+        if view.text is None:
+            none = self._desk.html("study_no_draft.html.j2", seen=view)
             return {self._none: none, self._all: gr.update(visible=False)}
-        return self._painted(user, seen.name, seen.text)
+        return self._painted(user, view.name, view.text)
 
     def _painted(
         self, user: CurrentUser, name: str, written: str, file: str = "", chosen: Chosen | None = None

@@ -48,10 +48,10 @@ class PreviewSection:
         chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
-    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
-        study = _study_of(seen)
+    def paint(self, user: CurrentUser, view: StudyView) -> Updates:
+        study = _study_of(view)
         return {
-            self._about: self._desk.html("study_walk.html.j2", study=study, owner=user.owner, seen=seen),
+            self._about: self._desk.html("study_walk.html.j2", study=study, owner=user.owner, seen=view),
             self._form: gr.update(visible=study is not None and user.owner),
             **(self._choices(study) if study else {}),
             self._link: "",
@@ -80,9 +80,9 @@ class PreviewSection:
         return {self._link: self._desk.html("study_link.html.j2", link=link, target=target)}
 
 
-def _study_of(seen: StudyView) -> Study | None:
+def _study_of(view: StudyView) -> Study | None:
     """The draft, if it has unpublished changes and no errors; else the published version."""
-    return seen.written if seen.changed else seen.study
+    return view.written if view.changed else view.study
 
 
 def _steps(branches: Sequence[Branch], above: str = "") -> Iterator[tuple[str, str]]:

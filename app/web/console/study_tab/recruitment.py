@@ -80,27 +80,27 @@ class RecruitmentSection:
         on(setting, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
         on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
 
-    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
+    def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
-        study = seen.study if seen.state != UNPUBLISHED else None
-        fitting = seen.operations.allowed if study and user.owner else ()
-        stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
-        people = {origin: stand[seen.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
+        study = view.study if view.state != UNPUBLISHED else None
+        fitting = view.operations.allowed if study and user.owner else ()
+        stand = outcomes(self._desk.database, [view.name], self._desk.clock.now_us())
+        people = {origin: stand[view.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
-        caps = seen.operations.quotas_of(study.file.quotas) if study else ()
-        tree = seen.written or seen.study
+        caps = view.operations.quotas_of(study.file.quotas) if study else ()
+        tree = view.written or view.study
         links = self._links(study, user) if study else []
         limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {
-            self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
+            self._head: self._desk.html("study_head.html.j2", seen=view, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
             self._close: gr.update(visible="closed" in fitting),
             self._closing: gr.update(visible=False),
-            self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
+            self._ask: self._desk.html("study_close.html.j2", name=view.name, going=going),
             self._about: self._desk.html(
                 "study_about.html.j2",
-                **{"study": study, "people": people, "links": links, "limits": limits, "seen": seen},
-                problems=problem_rows(link_problems(self._desk.database, seen.name)),
+                **{"study": study, "people": people, "links": links, "limits": limits, "seen": view},
+                problems=problem_rows(link_problems(self._desk.database, view.name)),
             ),
             self._form: gr.update(visible=bool(study) and user.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),

@@ -33,13 +33,13 @@ class VersionsSection:
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         self._desk.bind(self._which.input, self._show, [self._place.study, self._which], [self._one])
 
-    def paint(self, user: CurrentUser, seen: StudyView) -> Updates:
-        found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in seen.versions]
-        hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
+    def paint(self, user: CurrentUser, view: StudyView) -> Updates:
+        found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in view.versions]
+        hash_ = found[0][1] if found else view.study.hash if view.study else ""
         return {
-            self._table: self._desk.html("study_versions.html.j2", seen=seen),
+            self._table: self._desk.html("study_versions.html.j2", seen=view),
             self._which: gr.update(choices=found, value=hash_ if found else None, visible=len(found) > 1),
-            self._one: self._version(seen.versions, hash_),
+            self._one: self._version(view.versions, hash_),
         }
 
     def _show(self, _: CurrentUser, name: str, hash_: str) -> Updates:

@@ -41,17 +41,17 @@ DRAFT = "draft:"
 LOADING = '<p class="quiet" role="status">Loading…</p>'
 
 
-def _as_study(seen: StudyView) -> str:
+def _as_study(view: StudyView) -> str:
     """A fingerprint of what a study is; its draft may say it in other words, and with other comments."""
-    hashes = [study and study.hash for study in (seen.written, seen.study)]
+    hashes = [study and study.hash for study in (view.written, view.study)]
     return fingerprint(
-        repr((hashes, seen.text is None, seen.versions, seen.operations, seen.dataset, seen.new_metadata))
+        repr((hashes, view.text is None, view.versions, view.operations, view.dataset, view.new_metadata))
     )
 
 
-def _as_pools(seen: StudyView) -> str:
+def _as_pools(view: StudyView) -> str:
     """A fingerprint of what a draft says of its pools."""
-    return fingerprint(repr((seen.text is None, pools_in(seen.text or ""))))
+    return fingerprint(repr((view.text is None, pools_in(view.text or ""))))
 
 
 FOLLOWING: Mapping[str, Callable[[StudyView], str]] = {
@@ -187,8 +187,8 @@ class StudiesTab:
             return title
         return {**title, **self._parts[label].paint(user, seen), self._marks[label]: FOLLOWING[label](seen)}
 
-    def _title_of(self, seen: StudyView | None) -> str:
-        return self._desk.html("study_title.html.j2", seen=seen)
+    def _title_of(self, view: StudyView | None) -> str:
+        return self._desk.html("study_title.html.j2", seen=view)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         seen = load_view(self._desk, location.study) if location.study in self._desk.names() else None
@@ -204,16 +204,16 @@ class StudiesTab:
             shown |= {mark: FOLLOWING[label](seen) for label, mark in self._marks.items()}
         return shown
 
-    def _head(self, user: CurrentUser, name: str, seen: StudyView | None) -> dict[Any, Any]:
+    def _head(self, user: CurrentUser, name: str, view: StudyView | None) -> dict[Any, Any]:
         listed = self._listed(self._desk.names())
         deletable = user.owner and is_deletable(self._desk.database, self._desk.drafts, name)
         sessions = len(own_streams(self._desk.database, name)) if deletable else 0
         return {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=user.owner),
             self._like: gr.update(choices=self._templates()),
-            self._title: self._title_of(seen),
+            self._title: self._title_of(view),
             self._deleting: gr.update(visible=deletable, open=False),
-            self._loss: self._desk.html("study_delete.html.j2", seen=seen, sessions=sessions) if deletable else "",
+            self._loss: self._desk.html("study_delete.html.j2", seen=view, sessions=sessions) if deletable else "",
             self._typed: "",
         }
 

@@ -161,9 +161,9 @@ async def take_part(url: str) -> dict[str, str]:
     return workers
 
 
-async def settled(runtime: SessionService, stream: str) -> LoadedSession:
-    await runtime.settled(stream)
-    live = await runtime.get(stream)
+async def settled(service: SessionService, stream: str) -> LoadedSession:
+    await service.settled(stream)
+    live = await service.get(stream)
     assert live is not None
     return live
 

@@ -52,14 +52,14 @@ class Pair:
         while not (await self.screen(self.one)).panel.chat:
             await self.act(self.one, "submit", {"confidence": "very-confident"})
 
-    async def screen(self, runtime: SessionService) -> Any:
-        live = await runtime.reload(self.stream)
+    async def screen(self, service: SessionService) -> Any:
+        live = await service.reload(self.stream)
         assert live is not None
         return live.screen
 
-    async def act(self, runtime: SessionService, kind: str, values: dict[str, Any] | None = None) -> None:
-        seen = await self.screen(runtime)
-        await runtime.participant(self.stream, kind, seen.path, values or {}, seen=seen.seen)
+    async def act(self, service: SessionService, kind: str, values: dict[str, Any] | None = None) -> None:
+        seen = await self.screen(service)
+        await service.participant(self.stream, kind, seen.path, values or {}, seen=seen.seen)
 
     async def say(self) -> None:
         """Say something at one; the other is looked at while the first one asks."""
@@ -90,10 +90,10 @@ async def asked(times: int) -> None:
     ASKED[times - 1].release("One ")
 
 
-async def heard(runtime: SessionService, stream: str) -> str:
-    text, live = "", await runtime.get(stream)
+async def heard(service: SessionService, stream: str) -> str:
+    text, live = "", await service.get(stream)
     assert live is not None
-    async for piece, end in runtime.follow(live, 0):
+    async for piece, end in service.follow(live, 0):
         text = text + piece if end else ""
     return text
 

@@ -95,17 +95,17 @@ def workers(database: Database) -> dict[str, str]:
         return dict(connection.execute(text("SELECT DISTINCT worker_id, _session FROM user_answers")).all())
 
 
-def passes(seat: Sitting, asked: SessionFilter) -> bool:
+def passes(seat: Sitting, sessions: SessionFilter) -> bool:
     wanted: dict[str, set[str]] = {}
-    for name, value in asked.where:
+    for name, value in sessions.where:
         wanted.setdefault(name, set()).add(value)
     return (
-        (asked.with_excluded or seat.excluded is None)
+        (sessions.with_excluded or seat.excluded is None)
         and all(seat.cell[name] in values for name, values in wanted.items())
-        and (asked.since_us is None or asked.since_us <= seat.begun_us)
-        and (asked.until_us is None or seat.begun_us < asked.until_us)
-        and (not asked.complete or seat.outcome == "complete")
-        and asked.language in ("", seat.language)
+        and (sessions.since_us is None or sessions.since_us <= seat.begun_us)
+        and (sessions.until_us is None or seat.begun_us < sessions.until_us)
+        and (not sessions.complete or seat.outcome == "complete")
+        and sessions.language in ("", seat.language)
     )
 
 
