@@ -157,7 +157,8 @@ def _asked_by_name(connection: Connection, study: str, sessions: SessionFilter) 
         known = languages_of(connection, study)
         if sessions.language not in known:
             raise StorageError(
-                f"no session of {study!r} is in the language {sessions.language!r}{suggestion(sessions.language, known)}"
+                f"no session of {study!r} is in the language {sessions.language!r}"
+                f"{suggestion(sessions.language, known)}"
             )
         found["in another language"] = _seat.language != sessions.language
     if sessions.user:
