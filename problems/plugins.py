@@ -23,10 +23,16 @@ UNLOADABLE = (
 
 
 @cache
+def modules(package: str) -> tuple[str, ...]:
+    """The full names of a package's modules, none of which is imported."""
+    return tuple(module.name for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."))
+
+
+@cache
 def discover(package: str, group: str) -> None:
     """Import the modules of `package` and the entry points of `group`, once; raises ParleyError."""
-    for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
-        import_module(module.name)
+    for name in modules(package):
+        import_module(name)
     for entry in entry_points(group=group):
         try:
             entry.load()
@@ -65,7 +71,11 @@ class Registry(Generic[Entry]):
         return dict(sorted(self.entries.items()))
 
     def find(self, name: str) -> Entry:
-        known = self.all()
+        """The entry of this name; if the module of its name has it, no other is imported."""
+        own = f"{self._package}.{name.replace('-', '_')}"
+        if name not in self.entries and own in modules(self._package):
+            import_module(own)
+        known = self.entries if name in self.entries else self.all()
         if name not in known:
             hint = did_you_mean(name, known)
             raise self._error(f"There is no {self._what} {name!r}; allowed: {', '.join(known)}.{hint}")

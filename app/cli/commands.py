@@ -29,9 +29,9 @@ STARTING, STARTING_CONSOLE = "Starting Parley ...", "Starting the console ..."
 
 CORE: Mapping[str, Mapping[str, CommandEntry]] = {
     "Make a study": {
-        "demo": CommandEntry("app.cli.study", "Try the demo study in a browser, without an API key.", STARTING),
+        "demo": CommandEntry("app.cli.serve", "Try the demo study in a browser, without an API key.", STARTING),
         "new": CommandEntry("app.cli.publish", "Create a study from one that comes with Parley."),
-        "check": CommandEntry("app.cli.study", "Check a study file, and show its structure."),
+        "check": CommandEntry("app.cli.check", "Check a study file, and show its structure."),
         "models": CommandEntry("app.cli.models", "Test the connection to the models of a study."),
         "preview": CommandEntry("app.cli.preview", "Print a link to take part yourself, from any step."),
         "simulate": CommandEntry("app.cli.simulate", "Run simulated participants through a study."),
@@ -39,7 +39,7 @@ CORE: Mapping[str, Mapping[str, CommandEntry]] = {
     },
     "Run a study": {
         "up": CommandEntry("app.cli.up", "Serve participants and the console together.", STARTING),
-        "serve": CommandEntry("app.cli.study", "Serve studies to participants.", STARTING),
+        "serve": CommandEntry("app.cli.serve", "Serve studies to participants.", STARTING),
         "console": CommandEntry("app.cli.up", "Serve the researchers' console.", STARTING_CONSOLE),
         "rehearse": CommandEntry("app.cli.rehearse", "Send simulated participants through the running server."),
         "recruit": CommandEntry("app.cli.recruit", "Open, pause or close a study; quotas, budgets, links."),

@@ -14,6 +14,7 @@ import typer
 from app.bots.rehearse import Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
 from app.bots.simulate import found_answers
 from app.bots.tendencies import Tendencies
+from app.cli.check import ModelsThatReply, calls_servers, confirm_cost
 from app.cli.commands import command
 from app.cli.common import (
     INTERRUPTED,
@@ -27,7 +28,6 @@ from app.cli.common import (
     settings_in_use,
 )
 from app.cli.printing import echo, progress_bar, show
-from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.web.participant.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor

@@ -14,10 +14,10 @@ from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run
 from app.bots.simulate import arrivals, stream_of
 from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
+from app.cli.check import ModelsThatReply, calls_servers, confirm_cost
 from app.cli.commands import command
 from app.cli.common import Seed, StudyFile, Yes, option, settings_in_use
 from app.cli.printing import echo, progress_bar, warn
-from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.errors import ModelUnreached

@@ -17,7 +17,7 @@ from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, option, 
 from app.cli.http_server import end_with_parent, listen, lower_priority, open_when_up, require_free_port
 from app.cli.logging_setup import set_up
 from app.cli.printing import echo
-from app.cli.study import load_all, serve_studies
+from app.cli.serve import load_all, serve_studies
 from app.config.settings import Settings
 from app.doctor import unwritable_drafts
 from storage.db.database_url import redact_password

@@ -19,5 +19,14 @@ def told(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], misse
 
 def peak_mb(pid: int | str = "self") -> float:
     """The most memory that a process had; Linux's own word, as ru_maxrss begins with what the parent had."""
+    return _status_mb(pid, "VmHWM:")
+
+
+def resident_mb(pid: int) -> float:
+    """The memory that a process has now."""
+    return _status_mb(pid, "VmRSS:")
+
+
+def _status_mb(pid: int | str, what: str) -> float:
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    return int(status.partition(what)[2].split()[0]) / 1024

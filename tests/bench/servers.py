@@ -32,6 +32,10 @@ def parley(folder: Path, study: Path | str, **settings: object) -> Iterator[Proc
 
 def used_s(process: Process) -> float:
     """Seconds of a processor that a process has used."""
-    told = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
+    return cpu_s(process.pid)
+
+
+def cpu_s(pid: int) -> float:
+    told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     user, system = told.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -78,7 +78,7 @@ def test_the_help_and_the_completion_of_names_import_no_command() -> None:
     code = "import sys; from app.cli.commands import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1].split()
-    assert not [name for name in loaded if name.startswith((*LIGHT, "app.cli.study"))]
+    assert not [name for name in loaded if name.startswith((*LIGHT, "app.cli.serve"))]
 
 
 def test_what_takes_seconds_to_start_says_so_before_it_is_imported() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.study import serve_studies
+from app.cli.serve import serve_studies
 from app.errors import SettingsError
 from app.studies.loader import load_study
 from storage.db.engine import open_database
