@@ -5,7 +5,6 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib import import_module
@@ -14,9 +13,6 @@ from typing import Any
 from app.errors import ArgumentInvalid
 from problems.errors import ParleyError
 
-# After how many new objects Python looks for garbage: with its own 700 that took 15 % of the start, which imports much,
-# and 5 % of a busy server's time.
-COLLECT_AFTER = 50_000
 STOPPED = "Stopped. What was finished is saved."
 
 
@@ -33,7 +29,6 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """Run a command; an error of ours, or of a file or folder, becomes a message and exit code 2."""
-    gc.set_threshold(COLLECT_AFTER)
     try:
         from app.cli.commands import app
 
