@@ -25,8 +25,8 @@ from app.cli.common import (
 )
 from app.cli.printing import echo, out, show
 from app.errors import ArgumentInvalid
-from app.studies.loader import load_study
 from app.extension import study_advice
+from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
