@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-from app.extensions.publishing.screens import chromium
 from app.web.security import FOREVER
 from tests.bench import bars, servers
+from tests.browser.found import chromium
 from tests.browser.waiting import until
 from tests.fakes.served import ticket
 

@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, sync_playwright
 
-from app.extensions.publishing.screens import chromium
 from tests.bench import bars, servers
 from tests.bench.load import MODEL
 from tests.bench.model_server import EACH_S, FIRST_S, TOKENS, model_server
+from tests.browser.found import chromium
 from tests.browser.visitor import REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes import studies

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from jinja2 import Environment, FileSystemLoader
 from playwright.sync_api import BrowserContext, expect
 
-from app.extensions.analysis import __file__ as EXTENSION
-from app.extensions.analysis.report import html
 from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY
 from tests.browser.researcher import AtConsole
-from tests.fakes.reports import accuracy, by_turn, crossed, report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 ROOMS = {
-    "integrity": (STUDY, "Integrity", "", "#integrity-rates table"),
     "studies": (STUDY, "Studies", "", "#bench"),
     "preview": (STUDY, "Studies", "Preview", "#walk-go"),
     "versions": (STUDY, "Studies", "Versions", "#version-shown pre"),
@@ -30,7 +24,6 @@ ROOMS = {
     "session": (STUDY, "Sessions", "Transcript", "#session-story .visit"),
     "replay": (STUDY, "Sessions", "Replay", "#session-page iframe"),
     "export": (STUDY, "Export", "", "#data-preview table"),
-    "results": (STUDY, "Results", "", "#results-plot-0 .marks"),
     "servers": (STUDY, "Model servers", "", "#servers h2"),
     "accounts": (STUDY, "Accounts", "", "#people-deeds table"),
 }
@@ -55,8 +48,8 @@ def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None
     ada.page.locator(painted).first.wait_for()
 
 
-# A form, tables with charts, and a list: the short run hears of what the others share with them.
-DAILY = {"studies", "monitoring", "results"}
+# A form, and tables with charts: the short run hears of what the others share with them.
+DAILY = {"studies", "monitoring"}
 
 
 @pytest.mark.parametrize(
@@ -100,13 +93,3 @@ def test_the_models_of_a_draft_when_tested(ada: AtConsole, audit: Audit) -> None
     ada.page.locator("#tested .replied").first.wait_for()
     ada.look("models-tested")
     audit(ada.page)
-
-
-def test_the_report_and_the_page_that_waits_for_it(new_context: Callable[..., BrowserContext], audit: Audit) -> None:
-    """Of a made-up study: computing a whole one takes long."""
-    templates = Environment(loader=FileSystemLoader(Path(EXTENSION).parent / "templates"), autoescape=True)
-    waiting = templates.get_template("report_waiting.html.j2").render(study=STUDY, origin="bot")
-    page = new_context(reduced_motion="reduce").new_page()
-    for made in (waiting, html(report(accuracy(), by_turn(), crossed()))):
-        page.set_content(made)
-        audit(page)

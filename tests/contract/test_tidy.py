@@ -14,13 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from sqlalchemy import select, update
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.extensions.analysis.public import load
 from app.session.service import Sessions, SessionService
 from experiments.session.conversation import messages_of
 from storage import tables
@@ -30,7 +28,6 @@ from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME, file_of, session_id
 from storage.db.engine import Database
-from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.registers.participants import ParticipantId, Participants
 from storage.reports.sessions import find_sessions
@@ -267,25 +264,3 @@ async def _begin_and_note(database: Database, participants: Participants) -> str
     await Sessions(database, VirtualClock(10)).remark(live.stream, "noted", "She told me her name", "ada")
     await runtime.close()
     return str(live.stream)
-
-
-# Data frames
-
-
-def test_one_line_gives_the_tables_as_data_frames(filled: Database, folders: Mapping[str, Path]) -> None:
-    data = load("demo", database=filled)
-    for table in TABLES:
-        frame = getattr(data, table)
-        rows = pd.read_csv(folders["demo"] / file_of(table), keep_default_na=False, na_values=[""], dtype="str")
-        assert [*frame.columns] == [*rows.columns]
-        assert len(frame) == len(rows)
-        assert frame["session"].tolist() == rows["session"].tolist()
-        assert frame.notna().sum().tolist() == rows.notna().sum().tolist()
-    answered = data.answers.query("question == 'answer'")
-    assert answered.correct.mean() == sum(row["correct"] == "1" for row in read(folders["demo"], "answers")) / len(
-        answered
-    )
-    assert str(data.answers.time.dtype).endswith("UTC]")
-    assert data.sessions.outcome.cat.categories[0] == "complete"
-    with pytest.raises(StorageError, match="Did you mean 'demo'"):
-        load("dmo", database=filled)

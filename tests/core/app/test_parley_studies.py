@@ -1,6 +1,5 @@
 """The one importable name: what it has, and that a notebook's own files do not get in its way."""
 
-import re
 import subprocess
 import sys
 from importlib import import_module
@@ -8,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import StorageError
-
 KINDS = ("annotators", "backends", "methods", "problems", "steps", "users")
 
 
-@pytest.mark.parametrize("module", ["analysis", *KINDS])
+@pytest.mark.parametrize("module", ["commands", "extensions", *KINDS])
 def test_a_module_has_what_it_names(module: str) -> None:
     found = import_module(f"parley_studies.{module}")
     assert len(set(found.__all__)) == len(found.__all__)
@@ -38,10 +35,3 @@ def test_a_file_of_the_folder_does_not_get_in_the_way(tmp_path: Path, name: str)
         tmp_path, f"import sys; before = [*sys.path]; import parley_studies, {name}; print(sys.path == before)"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
-
-
-def test_a_database_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
-    file = tmp_path / "nope.db"
-    with pytest.raises(StorageError, match=f"There is no database {re.escape(str(file))}.*open_database"):
-        import_module("parley_studies.analysis").open_database(f"sqlite:///{file}")
-    assert not file.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
+import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from app.bots.simulate import found_answers
 from app.bots.tendencies import CARE, Tendencies
-from app.extensions.analysis.public import alpha, counts_of
 from experiments.instruments.dices_safety import columns
 from experiments.session.state import current_location
 from experiments.study.step import Step
@@ -39,7 +39,8 @@ def test_raters_agree_to_a_degree_on_what_is_unsafe(edition: str) -> None:
             said[n, item] = "Yes" if "Yes" in answers else "Unsure" if "Unsure" in answers else "No"
     yes = fmean(one == "Yes" for one in said.values())
     assert 0.2 < yes < 0.6
-    assert 0.1 < alpha(counts_of([item for _, item in said], [*said.values()])) < 0.6
+    answers_of = [[said[n, item] for item in ITEMS] for n in range(len(PEOPLE))]
+    assert 0.1 < krippendorff.alpha(answers_of, level_of_measurement="nominal") < 0.6
 
 
 def test_only_answers_to_problems_and_checks_are_given_in_a_participants_name() -> None:
