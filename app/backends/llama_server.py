@@ -46,7 +46,8 @@ class LlamaServer:
     def end(self) -> None:
         """End the process, also one that is still loading."""
         if self._process is not None:
-            self._process.communicate()  # closes its standard input
+            self._process.kill()  # it keeps nothing, and while it loads it reads nothing
+            self._process.communicate()
             self._process = self._server = None
 
     def _start(self) -> Server:

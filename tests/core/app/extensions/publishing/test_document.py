@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.config.settings import Settings
-from app.extensions.publishing.document import data_protection_document
+from app.extensions.publishing.document import HERE, data_protection_document
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 
@@ -44,6 +44,11 @@ def document(study: Study, **settings: Any) -> str:
     return data_protection_document(
         study, Settings(_env_file=None, **settings), minutes=7.2, made_us=1_790_000_000_000_000, parley="0.0"
     )
+
+
+def test_a_model_on_this_computer_is_said_to_be_here() -> None:
+    models = {"tutor": {"backend": "llama", "model": "smollm2"}}
+    assert HERE in document(study_of(models=models, annotators={}))
 
 
 def test_what_the_study_says_is_written() -> None:
