@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any
 
-from experiments.events import Data
+from experiments.events import Data, Event
 from experiments.session.guesses import UNSURE
 from experiments.study.answer_key import Range, is_correct
 from experiments.study.fields import Checkbox, ChoiceField, Field, Invalid, MultipleChoiceField
@@ -34,6 +34,19 @@ class AnswerView:
     right: tuple[str, ...] = ()
     """The correct answers: any of these is, or for a multiple choice all together."""
     correct: bool | None = None
+
+
+def given_by(event: Event | None) -> Mapping[str, Any]:
+    """The answers in an event, by name; the unsent answers if the time limit passed."""
+    match event:
+        case Event(kind="submitted"):
+            return event.data
+        case Event(kind="missed"):
+            return dict(event.data["values"])
+        case Event(kind="expired" | "finished"):
+            return dict(event.data.get("typed", {}))
+        case _:
+            return {}
 
 
 def answered(location: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:

@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 from experiments.events import NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
@@ -27,7 +26,7 @@ from experiments.study.location import Location, State, language_of
 from experiments.study.screen import ChatView, Panel, Screen, TranscriptBlock
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.views.answers import AnswerView, answered
+from experiments.views.answers import AnswerView, answered, given_by
 
 FAILED = "failed"
 
@@ -302,19 +301,6 @@ def _page(study: Study, location: Location, event: Event | None) -> VisitedPage:
     answers = answered(location, [item for item in panel.fields if item.name not in rated], given)
     kind, at_us = (event.kind, event.at_us) if event else ("", None)
     return VisitedPage(shown, kind, at_us, answers, conversations_of(location, panel, given))
-
-
-def given_by(event: Event | None) -> Mapping[str, Any]:
-    """The answers in an event, by name; the unsent answers if the time limit passed."""
-    match event:
-        case Event(kind="submitted"):
-            return event.data
-        case Event(kind="missed"):
-            return dict(event.data["values"])
-        case Event(kind="expired" | "finished"):
-            return dict(event.data.get("typed", {}))
-        case _:
-            return {}
 
 
 def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:

@@ -44,10 +44,6 @@ class ExportedFile:
     empty: frozenset[str] = frozenset()
     copies: tuple[FileCopy, ...] = ()
 
-    def copy(self, format_: str) -> FileCopy | None:
-        """The copy in a format, if there is one."""
-        return next((copy for copy in self.copies if copy.format == format_), None)
-
 
 @dataclass(frozen=True, slots=True)
 class PersonalDataMatch:
@@ -126,8 +122,3 @@ class ExportManifest:
     without: tuple[str, ...] = ()
     rounded: tuple[tuple[str, int], ...] = ()
     """The columns whose numbers were rounded down, each with the width."""
-
-    @property
-    def only_models(self) -> bool:
-        """Whether all rows are answers of models, and no session is in the data."""
-        return not self.sessions and any(file.table.of_alone and file.rows for file in self.files)

@@ -6,10 +6,10 @@ attempt takes a lock first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, case, cast, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Integer, bindparam, case, cast, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
@@ -62,12 +62,6 @@ def _counted(values: Mapping[str, Any]) -> dict[str, Any]:
         "first_token_us": first_us if replied else 0,
         "total_us": values["total_us"] if replied else 0,
     }
-
-
-def attempts_of(streams: Sequence[str]) -> Select[Any]:
-    """The attempts in sessions, by session in the order in which they were begun."""
-    query = select(tables.attempts).where(_try.stream.in_(streams), _try.cell.is_(None))
-    return query.order_by(_try.stream, _try.started_us, _try.turn, _try.slot, _try.number)
 
 
 def recount(connection: Connection) -> None:

@@ -20,13 +20,13 @@ from experiments.views.transcript import remark
 from storage import tables
 from storage.datasets.describe.markdown import bullets, code, count, join
 from storage.datasets.describe.zip_file import zip_texts
+from storage.datasets.exports.session_rows import attempts_of
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows, time
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.log.telemetry import by_path
-from storage.log.usage import attempts_of
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 from storage.reports.sessions import find_sessions, not_found

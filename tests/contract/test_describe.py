@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from experiments.study.resolve import restore
 from experiments.study.study import Study
-from storage.datasets.describe import describe
+from storage.datasets.describe.export_folder import describe
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest

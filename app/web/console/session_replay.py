@@ -30,8 +30,8 @@ from experiments.events import NOTES, Event
 from experiments.session.engine import screen
 from experiments.study.screen import CodeBlock, Screen
 from experiments.study.study import Study
-from experiments.views.answers import as_sent
-from experiments.views.transcript import PAGES, given_by, state_at, timeline
+from experiments.views.answers import as_sent, given_by
+from experiments.views.transcript import PAGES, state_at, timeline
 from storage.registers.studies import StoredPicture
 from storage.reports.sessions import SessionRecord
 

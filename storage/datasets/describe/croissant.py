@@ -28,6 +28,7 @@ from storage.datasets.describe.pictures import files as pictures
 from storage.datasets.describe.publication import (
     ORIGINS,
     croissant_fields,
+    has_only_models,
     is_imported,
     is_simulated,
     left_out,
@@ -301,7 +302,7 @@ def responsible_ai(manifest: ExportManifest) -> dict[str, Any]:
 def collection_facts(manifest: ExportManifest) -> dict[str, str]:
     """How the data were collected: what is known, by a word or two that name it."""
     info, studies = publication(manifest), manifest.studies
-    if manifest.only_models:
+    if has_only_models(manifest):
         return {}
     found = {
         "Steps": ", ".join(dict.fromkeys(step.step for study in studies for _, step in study.steps)),

@@ -274,8 +274,8 @@ def _size(rows: int) -> str:
 
 def loaded(file: ExportedFile) -> tuple[str, int]:
     """The path and size in bytes of what is loaded for a file: a copy of it, or the file itself."""
-    copies = (file.copy(name) for name in READ_FIRST)
-    found = next((copy for copy in copies if copy), file)
+    copies = {copy.format: copy for copy in file.copies}
+    found = next((copies[name] for name in READ_FIRST if name in copies), file)
     return found.path, found.bytes
 
 

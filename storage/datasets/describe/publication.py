@@ -70,10 +70,15 @@ def is_imported(manifest: ExportManifest) -> bool:
     return manifest.origin == Origin.IMPORT
 
 
+def has_only_models(manifest: ExportManifest) -> bool:
+    """Whether all rows are answers of models, and no session is in the data."""
+    return not manifest.sessions and any(file.table.of_alone and file.rows for file in manifest.files)
+
+
 def original_origins(manifest: ExportManifest) -> tuple[str, ...]:
     """Where the data come from originally: origins of sessions, RELEASED or UNKNOWN. Several if imported files
     differ."""
-    if manifest.only_models:
+    if has_only_models(manifest):
         return (MODELS,)
     if not is_imported(manifest):
         return (manifest.origin,)

@@ -14,8 +14,7 @@ from sqlalchemy import Connection, false, func, select, union
 
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
-from storage.datasets.describe import describe
-from storage.datasets.describe.export_folder import writing_folder
+from storage.datasets.describe.export_folder import describe, writing_folder
 from storage.datasets.describe.metadata_files import tidy_names
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.describe.pictures import table_names

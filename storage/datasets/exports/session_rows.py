@@ -30,11 +30,10 @@ from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.datasets.writers import FORMULA_STARTS, Rows
 from storage.log.telemetry import by_path
-from storage.log.usage import attempts_of
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 50
-_session, _seat, _fact = tables.sessions.c, tables.seats.c, tables.events.c
+_session, _seat, _fact, _attempt = tables.sessions.c, tables.seats.c, tables.events.c, tables.attempts.c
 Found = Row[Any]
 
 
@@ -153,6 +152,12 @@ def sharing(connection: Connection, files: Sequence[SessionRows]) -> list[Sessio
 def _writing(tidy_session: TidySession) -> SessionWriting:
     session = written(tidy_session.study, tidy_session.state, tidy_session.seat["ordinal"], tidy_session.telemetry)
     return SessionWriting(session, tidy_session.state.seed)
+
+
+def attempts_of(streams: Sequence[str]) -> Select[Any]:
+    """The attempts in sessions, by session in the order in which they were begun."""
+    query = select(tables.attempts).where(_attempt.stream.in_(streams), _attempt.cell.is_(None))
+    return query.order_by(_attempt.stream, _attempt.started_us, _attempt.turn, _attempt.slot, _attempt.number)
 
 
 def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Found]]:

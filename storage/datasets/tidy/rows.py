@@ -25,11 +25,10 @@ from experiments.study.location import Location, State
 from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.views.answers import AnswerView, answered
+from experiments.views.answers import AnswerView, answered, given_by
 from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
-from experiments.views.transcript import given_by
 from storage.datasets.integrity import SessionEvidence
 from storage.datasets.tidy.columns import GIVEN, Layout, session_id
 
@@ -145,7 +144,7 @@ def _advice(location: Location, event: Event) -> Values:
 
 
 def _scores(session: TidySession, places: _Places) -> Iterator[Values]:
-    for place in places.steps:
+    for place in places.steps if session.study.instruments else ():
         for found in instrument_answers(session.study, place):
             known = {**places.columns(place.path), "seq": found.event.seq, "time": time(found.event.at_us)}
             for score in scores(found.instrument, found.answers):

@@ -13,7 +13,7 @@ import httpx2
 from app.extensions.publishing.deposit import HuggingFace, Repository, Zenodo
 from app.extensions.publishing.export_folders import ExportFolder, open_export
 from experiments.study.sections.dataset_info import Author, DatasetInfo
-from storage.datasets.describe import describe
+from storage.datasets.describe.export_folder import describe
 from tests.fakes.exported import exported
 from tests.fakes.repositories.hub import HubFake
 from tests.fakes.repositories.server import TOKEN, RepositoryFake, serve

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from storage.column_types import JsonColumn
-from storage.datasets.describe import describe
 from storage.datasets.describe.croissant import record_set
+from storage.datasets.describe.export_folder import describe
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas

@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from experiments.study.sections.dataset_info import DatasetInfo
-from storage.datasets.describe import describe
+from storage.datasets.describe.export_folder import describe
 from storage.datasets.describe.publication import original_origins, publication
 from storage.datasets.manifest import ExportManifest
 from storage.schemas.registry import schema, schemas

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.datasets.describe import MARKED
+from storage.datasets.describe.export_folder import MARKED
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations
 from storage.db.engine import Database
