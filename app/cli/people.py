@@ -14,18 +14,14 @@ from app.cli.printing import echo, show, warn
 from app.cli.session import act_on
 from app.clock import SystemClock
 from app.session.retention import carry_out
-from app.session.service import Sessions
-from storage.accounts.audit_log import AuditLog
+from app.use_cases.sessions import delete_recruiter_id, export_person, require_paid
+from app.use_cases.sessions import withdraw as withdraw_
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.engine import Database
 from storage.db.private_files import writing
-from storage.errors import StorageError
-from storage.log.erasure import unlink_identities
-from storage.payments.retention import retention_plan, retention_plans, unpaid_streams
-from storage.registers.participants import Participants
+from storage.payments.retention import retention_plan, retention_plans
 from storage.registers.studies import Studies
-from storage.reports.person import PersonSessions, person_data, sessions_of_person, write_person
+from storage.reports.person import PersonSessions, sessions_of_person, write_person
 from storage.reports.sessions import find_sessions, not_found
 
 commands = group("person")
@@ -43,8 +39,7 @@ def export(
     the audit log."""
     database, people = participants()
     found = sessions_of_person(database, people, id_, name_of(study) if study else "")
-    data = person_data(database, people, found, SystemClock().now_us())
-    _audit(database, "exported a person's data", found)
+    data = export_person(database, people, found, TERMINAL, SystemClock())
     with writing(to) as file:
         write_person(data, file)
     echo(f"{to}: {len(found.streams)} of this person's sessions. It names the person: do not publish it.")
@@ -59,24 +54,12 @@ def delete_id(id_: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
     """
     database, people = participants()
     found = sessions_of_person(database, people, id_, name_of(study) if study else "")
-    _refuse_unpaid(database, people, found)
+    require_paid(database, people, found)
     if not yes:
         typer.confirm(f"Delete the recruiter ID of {how_many(len(found.streams), 'session')} permanently?", abort=True)
-    _audit(database, "deleted a recruiter ID", found)
-    echo(f"Sessions that have lost their recruiter ID: {unlink_identities(database, found.streams):,}.")
+    deleted = delete_recruiter_id(database, people, found, TERMINAL, SystemClock())
+    echo(f"Sessions that have lost their recruiter ID: {deleted:,}.")
     _warn_of_doubtful(found)
-
-
-def _refuse_unpaid(database: Database, participants: Participants, found: PersonSessions) -> None:
-    open_ = frozenset[str]().union(
-        *(unpaid_streams(database, participants, name) for name in Studies(database).names())
-    )
-    unpaid = open_.intersection(found.streams)
-    if unpaid:
-        raise StorageError(
-            f"a bonus for {', '.join(sorted(unpaid))} is not paid yet, and without the ID it never can be. Nothing was "
-            "deleted. First: parley payments STUDY"
-        )
 
 
 def _warn_of_doubtful(found: PersonSessions) -> None:
@@ -85,10 +68,6 @@ def _warn_of_doubtful(found: PersonSessions) -> None:
             f"Left out, as they may be another person's: {', '.join(found.doubtful)}. Nothing proves the ID of these "
             "sessions. If you are sure of one, give its session's ID."
         )
-
-
-def _audit(database: Database, what: str, found: PersonSessions) -> None:
-    AuditLog(database, SystemClock().now_us).record(TERMINAL, what, ", ".join(found.streams))
 
 
 @commands.command("withdraw")
@@ -104,7 +83,7 @@ def withdraw(person: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
     for stream in found:
         if not yes and not typer.confirm(f"Erase session {stream} permanently?"):
             continue
-        erased = act_on(database, partial(Sessions.withdraw, stream=stream))
+        erased = act_on(database, partial(withdraw_, database=database, stream=stream, who=TERMINAL))
         echo(f"Session {stream} {'was erased' if erased else 'had been erased before'}.")
 
 

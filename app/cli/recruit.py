@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from app.cli.commands import group
 from app.cli.common import (
@@ -23,21 +22,23 @@ from app.cli.common import (
 )
 from app.cli.printing import echo, warn
 from app.clock import SystemClock
-from app.errors import ArgumentInvalid, SettingsError
-from app.web.participant.link_ids import ID, clean_id
-from app.web.participant.recruiter_links import LAB, SIGNED, signed
-from experiments.errors import suggestion
+from app.errors import ArgumentInvalid
+from app.use_cases.recruit import (
+    MOST_LINKS,
+    SIGNED,
+    decide,
+    personal_links,
+    release_places,
+    set_budget,
+    set_quota,
+    signed_links,
+)
 from experiments.session.study_status import Decision
-from experiments.study.study import Study
-from problems.errors import ProblemError
 from problems.text import read_text
-from storage.db.engine import writer
-from storage.log.seats import release
-from storage.payments.prolific import OVER, PROLIFIC, statuses
+from storage.accounts.roles import TERMINAL
+from storage.payments.prolific import statuses
 from storage.payments.prolific_export import read_prolific
-from storage.registers.participants import ParticipantId
 from storage.registers.studies import Studies
-from storage.registers.study_status import operations_of, set_status
 
 commands = group("recruit")
 Unlimited = Annotated[bool, option("--unlimited", "Remove the limit.")]
@@ -47,31 +48,30 @@ Reason = Annotated[str, option("--reason TEXT", "A note for researchers; partici
 @commands.command("pilot")
 def pilot(study: StudyName) -> None:
     """Let participants start, as a pilot: exports leave out pilot data by default."""
-    _decide(study, "piloted", {})
+    _decide(study, "piloted")
 
 
 @commands.command("open")
 def open_(study: StudyName) -> None:
     """Let participants start, and count their data: of a draft, or a study that is piloted, paused or closed."""
-    _decide(study, "opened", {})
+    _decide(study, "opened")
 
 
 @commands.command("pause")
 def pause(study: StudyName, reason: Reason = "paused") -> None:
     """Stop new sessions for a while; running sessions continue. `parley recruit open` ends the pause."""
-    _decide(study, "paused", {"why": reason or "paused"})
+    _decide(study, "paused", reason)
 
 
 @commands.command("close")
 def close(study: StudyName, reason: Reason = "closed") -> None:
     """Stop new sessions for good; running sessions continue. `parley recruit open` opens the study again."""
-    _decide(study, "closed", {"why": reason or "closed"})
+    _decide(study, "closed", reason)
 
 
-def _decide(study: str, kind: Decision, data: Mapping[str, Any]) -> None:
+def _decide(study: str, kind: Decision, why: str = "") -> None:
     database, found = published_study(study)
-    set_status(database, found.name, kind, data, by="researcher", at_us=SystemClock().now_us())
-    now = operations_of(database, found.name)
+    now = decide(database, found.name, kind, TERMINAL, SystemClock(), why)
     echo(f"{found.name}: {now.state}.")
     if now.published is None:
         warn(f"No version of {found.name} is published yet: parley publish FILE")
@@ -90,8 +90,7 @@ def quota(
     """
     _require_limit(most, unlimited)
     database, found = published_study(study)
-    data = {"where": cell_of(found, where), "most": None if unlimited else most}
-    set_status(database, found.name, "capped", data, by="researcher", at_us=SystemClock().now_us())
+    set_quota(database, found, cell_of(found, where), most, TERMINAL, SystemClock())
     echo(f"{found.name}: {'no quota' if unlimited else f'at most {most:,} participants'}.")
 
 
@@ -109,8 +108,7 @@ def budget(
     """
     _require_limit(amount, unlimited)
     database, found = published_study(study)
-    data = {"amount": amount, "where": cell_of(found, where)}
-    set_status(database, found.name, "budgeted", data, by="researcher", at_us=SystemClock().now_us())
+    set_budget(database, found, cell_of(found, where), amount, TERMINAL, SystemClock())
     echo(f"{found.name}: {'no budget' if unlimited else f'{amount:,.2f} {found.file.currency}'}.")
 
 
@@ -122,7 +120,7 @@ def _require_limit(given: float | None, unlimited: bool) -> None:
 @commands.command("links")
 def links(
     study: StudyName,
-    count: Annotated[int, option("-n --count N", "Number of links.", min=1, max=10_000)] = 10,
+    count: Annotated[int, option("-n --count N", "Number of links.", min=1, max=MOST_LINKS)] = 10,
     prefix: Annotated[str, option("--prefix TEXT", "The beginning of each label; a number follows.")] = "P",
     sign: Annotated[
         Path | None, option("--ids FILE", "Create signed links for the recruiter's IDs in this file, one a line.")
@@ -137,46 +135,12 @@ def links(
     A link admits anyone who has it as that participant. The same labels and IDs always give the same links.
     """
     database, people = participants()
-    found = Studies(database).newest(name_of(study))
-    if not ID.fullmatch(prefix or "0"):
-        raise SettingsError(f"--prefix {prefix!r}: allowed are letters, digits and . _ -")
-    if sign is not None:
-        recruiter = _recruiter(found, recruiter)
-        made = [(id_, signed(people, found, recruiter, id_)) for id_ in _ids(sign)]
+    found, address = Studies(database).newest(name_of(study)), settings_in_use().address
+    if sign is None:
+        made = personal_links(people, found, address, count, prefix)
     else:
-        labels = [f"{prefix}{number:0{len(str(count))}}" for number in range(1, count + 1)]
-        made = [(label, f"{LAB}={people.link(found.name, label)}") for label in labels]
-    address = f"{settings_in_use().address}/s/{found.name}"
-    rows = [("label" if sign is None else "id", "link"), *((called, f"{address}?{query}") for called, query in made)]
-    write_csv(to, rows)
-
-
-def _recruiter(study: Study, given: str) -> str:
-    """The recruiter whose IDs are signed: the one given if the study accepts it, else the study's own."""
-    by = study.file.recruitment.channels
-    fit = [name for name in SIGNED if not by or name in by]
-    if given in fit or (not given and len(fit) == 1):
-        return given or fit[0]
-    if given in SIGNED or not fit:
-        raise SettingsError(
-            f"{study.name} does not accept signed links: its recruitment has `channels: {', '.join(by)}`"
-        )
-    raise SettingsError(f"--recruiter {given!r}{suggestion(given, fit)}")
-
-
-def _ids(file: Path) -> list[str]:
-    """The IDs in a file; raises SettingsError if there are none, or one that a link cannot have."""
-    try:
-        lines = read_text(file).split("\n")
-    except ProblemError as error:
-        raise SettingsError(f"--ids {error}") from None
-    found = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
-    wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not clean_id(id_)]
-    if wrong or not found:
-        raise SettingsError(
-            f"--ids {file}: needs one ID a line, of up to 128 letters, digits and . _ @ : + = ~ * / -", *wrong[:5]
-        )
-    return list(dict.fromkeys(map(clean_id, found.values())))
+        made = signed_links(people, found, address, read_text(sign), recruiter)
+    write_csv(to, [("label" if sign is None else "id", "link"), *made])
 
 
 @commands.command("release")
@@ -188,11 +152,8 @@ def release_(
     start."""
     database, people = participants()
     name = Studies(database).newest(name_of(study)).name
-    back = [id_ for id_, status in statuses(read_prolific(export)).items() if status in OVER]
-    sessions = [people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in back]
-    now_us = SystemClock().now_us()
-    with writer(database) as connection, connection.begin():
-        released = sum(release(connection, stream, now_us) for streams in sessions for stream in streams)
-    echo(f"{len(back):,} submissions were returned, timed out or rejected; {released:,} places are free again.")
-    if strangers := sessions.count([]):
-        warn(f"{strangers:,} of these IDs belong to no session of this study.")
+    freed = release_places(database, people, name, statuses(read_prolific(export)), TERMINAL, SystemClock())
+    over = f"{freed.submissions:,} submissions were returned, timed out or rejected"
+    echo(f"{over}; {freed.places:,} places are free again.")
+    if freed.strangers:
+        warn(f"{freed.strangers:,} of these IDs belong to no session of this study.")

@@ -12,6 +12,7 @@ from app.cli.common import StudyName, argument, existing_database, name_of, opti
 from app.cli.printing import echo
 from app.clock import SystemClock
 from app.session.service import Sessions
+from app.use_cases.sessions import add_remark
 from experiments.session.remarks import Kind
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
@@ -53,7 +54,7 @@ def include(
 def _add(study: str, session: str, kind: Kind, text: str) -> None:
     database = existing_database()
     for stream in _streams(database, name_of(study), session):
-        act_on(database, partial(Sessions.remark, stream=stream, kind=kind, text=text, who=TERMINAL))
+        act_on(database, partial(add_remark, database=database, stream=stream, kind=kind, text=text, who=TERMINAL))
     echo(f"Session {session}: {kind}.")
 
 

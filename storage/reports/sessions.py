@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, case, false, func, or_, select
 
 from experiments.events import Event
 from experiments.study.study import Study
@@ -245,6 +245,7 @@ def _called(text: str) -> ColumnElement[bool]:
 
 
 _session, _fact = tables.sessions.c, tables.events.c
+_CALLED = select(_session.study, _session.ordinal).where(_session.stream == bindparam("stream"))
 
 
 def not_found(name: str) -> StorageError:
@@ -270,7 +271,13 @@ def own_streams(database: Database, study: str) -> tuple[str, ...]:
         return tuple(connection.execute(query.order_by(_session.ordinal)).scalars())
 
 
-def _matching_id(connection: Connection, participants: Participants, name: str, studies: set[str]) -> Iterator[str]:
+def session_label(database: Database, stream: str) -> str:
+    """A session as researchers call it: `sums No. 12`."""
+    with database.connect() as connection:
+        return "{} No. {}".format(*connection.execute(_CALLED, {"stream": stream}).one())
+
+
+def _matching_id(connection: Connection, people: Participants, name: str, studies: set[str]) -> Iterator[str]:
     yield name
     for study in sorted(studies):
         yield from participants.called(study, name)

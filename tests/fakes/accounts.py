@@ -13,7 +13,6 @@ from sqlalchemy import select
 from app.clock import VirtualClock
 from storage import tables
 from storage.accounts.accounts import Accounts
-from storage.accounts.audit_log import AuditLog
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 
@@ -26,22 +25,8 @@ NOW_US = 1_790_000_000_000_000
 HOME = "192.0.2.1"
 
 
-class Witnessed(Accounts):
-    """Accounts that keep in `told` what was recorded."""
-
-    def __init__(self, database: Database, clock_us: Callable[[], int]) -> None:
-        super().__init__(database, clock_us, hasher=CHEAP)
-        self.told: list[tuple[str, str, str]] = []
-        self.audit_log = _Told(database, clock_us, self.told)
-
-
-class _Told(AuditLog):
-    def __init__(self, database: Database, clock_us: Callable[[], int], told: list[tuple[str, str, str]]) -> None:
-        super().__init__(database, clock_us)
-        self._told = told
-
-    def record(self, who: str, what: str, about: str = "") -> None:
-        self._told.append((who, what, about))
+def cheap_accounts(database: Database, clock_us: Callable[[], int]) -> Accounts:
+    return Accounts(database, clock_us, hasher=CHEAP)
 
 
 @dataclass(frozen=True)
@@ -60,7 +45,7 @@ class Place:
 @contextmanager
 def a_place(url: str) -> Iterator[Place]:
     database, clock = open_database(url), VirtualClock(NOW_US)
-    yield Place(database, clock, Accounts(database, clock.now_us, hasher=CHEAP))
+    yield Place(database, clock, cheap_accounts(database, clock.now_us))
     database.dispose()
 
 

@@ -23,7 +23,7 @@ from storage.accounts.accounts import Accounts
 from storage.accounts.roles import Role
 from storage.db.engine import Database
 from storage.registers.participants import ParticipantId, Participants
-from tests.fakes.accounts import CHEAP, Witnessed
+from tests.fakes.accounts import CHEAP, cheap_accounts
 from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, settings_for
@@ -36,15 +36,20 @@ CANARY = "5f3a0c6e9d1b2a7c-canary"
 
 @dataclass
 class Room:
-    """A console over a database, what was written into its audit log, and who is at it."""
+    """A console over a database, and who is at it."""
 
     desk: ConsoleContext
     app: ASGIApp
-    did: list[tuple[str, str, str]]
     visitor: CurrentUser = ADA
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.app({**scope, VISITOR: self.visitor}, receive, send)
+
+    @property
+    def did(self) -> list[tuple[str, str, str]]:
+        """Who did what in the audit log, the latest last."""
+        entries = self.desk.accounts.audit_log.read(most=1000)
+        return [(entry.who, entry.what, entry.about) for entry in reversed(entries)]
 
     def as_(self, role: Role, name: str = "Ada") -> None:
         self.visitor = CurrentUser(name, role)
@@ -53,10 +58,10 @@ class Room:
 @contextmanager
 def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterator[Room]:
     clock = clock or SystemClock()
-    accounts = Witnessed(database, clock.now_us)
+    accounts = cheap_accounts(database, clock.now_us)
     desk = ConsoleContext(settings_for(folder), database, SECRET, clock, accounts)
     with on_kept_page(lambda: server.build_app(desk)) as app:
-        yield Room(desk, app, accounts.told)
+        yield Room(desk, app)
     _close(desk)
 
 

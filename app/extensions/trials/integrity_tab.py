@@ -18,6 +18,7 @@ from app.extensions.analysis.background_cache import CachedResult, StaleWhileRev
 from app.extensions.analysis.estimates import SHARE, format_interval, format_value
 from app.extensions.analysis.reads.study_data import data_version, origins_of
 from app.extensions.trials.false_alarms import REFERENCES, IntegrityFindings, integrity_findings
+from app.use_cases.sessions import add_remark
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -34,10 +35,7 @@ MOST = 200
 WHY = "integrity"
 """How the reason of an exclusion begins, so that a plan with `exclude: [integrity]` foresees it."""
 CHOSEN = tuple(origin for origin in ORIGINS if origin != Origin.IMPORT)
-DONE: Mapping[Kind, str] = {
-    "excluded": "excluded a session on evidence of integrity",
-    "included": "included a session again on evidence of integrity",
-}
+ON = " on evidence of integrity"
 NOTED: Mapping[Kind, str] = {
     "excluded": "Session {number} is excluded: the decision and its reason are recorded.",
     "included": "Session {number} is included again.",
@@ -186,8 +184,8 @@ class IntegrityTab:
     def _decide(self, user: CurrentUser, at: tuple[str, str, bool], number: str, kind: Kind, reason: str) -> Updates:
         desk, (study, origin, every) = self._desk, at
         session = read_session(desk.database, desk.studies, text(study), _number(number), desk.clock.now_us())
-        asyncio.run(desk.sessions.remark(session.entry.stream, kind, reason, user.name))
-        desk.audit(user, DONE[kind], f"{study} No. {session.entry.number}")
+        stream, who = session.entry.stream, user.name
+        asyncio.run(add_remark(desk.sessions, desk.database, stream, kind, reason, who, ON))
         return {
             **self._listed(user, study, origin, every),
             **self._session(text(study), text(origin), session.entry.number),

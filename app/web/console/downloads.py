@@ -44,7 +44,6 @@ PATIENCE_S = 90
 """An export is stopped when no page has asked for its progress for so long; hidden tabs ask once a minute."""
 JOINING_S = 5
 SECOND_US = 1_000_000
-MEDIA_TYPE = "application/zip"
 BROKEN = "The export failed; the console's log has the cause. No file was kept."
 STOPPED = "The export was cancelled. No file was kept."
 UNKNOWN = "There is no download with this link, or it has expired. Create the export again on the Export tab."
@@ -163,7 +162,7 @@ class Downloads:
         if visitor is None or visitor.name != link.visitor:
             return _refused(403, ANOTHERS)
         headers = {"cache-control": "no-store"}
-        return FileResponse(link.path, media_type=MEDIA_TYPE, filename=link.name, headers=headers)
+        return FileResponse(link.path, filename=link.name, headers=headers)
 
     def _work(self, user: CurrentUser, database: Database, job: DownloadJob) -> None:
         """Make an export, in its own thread. Errors are logged and shown to the user, not raised."""

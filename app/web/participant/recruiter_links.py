@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
-from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from app.web.participant.link_ids import (
+from app.studies.link_ids import (
     RECRUITERS,
     UnreadableId,
     UnreadableReason,
@@ -22,15 +21,14 @@ from app.web.participant.link_ids import (
     is_unaccepted,
     read_ids,
 )
+from app.use_cases.recruit import LAB, SIGNATURE
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from app.web.participant.signed_links import REHEARSAL_PARAMETER, RehearsalLinks, RehearsedVisitor, Trial, TrialLinks
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
 
-LAB = "p"
 LAB_CHANNEL = "lab"
-SIGNATURE = "parley_sig"
 TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
@@ -41,8 +39,6 @@ PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
 }
 """The label of a recruiter that fills in ids, and the query with its placeholders. CloudResearch Connect has none: it
 adds its parameters itself."""
-SIGNED = ("panel", "sona", "connect", "prolific")
-"""The channels whose links can be signed. A lab's personal links are always signed."""
 Refusal = Literal[UnreadableReason, "missing", "other_recruiter", "unproven", "invalid_proof"]
 """Why a study does not accept a link."""
 
@@ -147,11 +143,6 @@ class Links:
         if id_:
             return IdentityClaim(ParticipantId("prolific", id_, submission), proof="prolific token")
         return replace(claim, forged=True)
-
-
-def signed(participants: Participants, study: Study, recruiter: str, id_: str) -> str:
-    name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
-    return urlencode({name: id_, SIGNATURE: participants.signature(study.name, recruiter, id_)})
 
 
 def refusal(claim: IdentityClaim, wanted: Recruitment) -> Refusal | None:

@@ -9,26 +9,26 @@ import gradio as gr
 from gradio.components import Component
 from markupsafe import Markup
 
-from app.errors import SettingsError
 from app.studies.outline import outline
+from app.use_cases.recruit import decide, personal_links, set_budget, set_quota, signed_links, signers
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Updates
-from app.web.console.tab import TabLocation, dropdown, html_part
+from app.web.console.tab import TabLocation, dropdown, html_part, text
 from app.web.link_problem_texts import problem_rows
-from app.web.participant.recruiter_links import recruitment_links
+from app.web.participant.recruiter_links import LAB_CHANNEL, recruitment_links
 from app.web.participant.signed_links import TrialLinks
 from app.web.qr_code import as_svg
+from experiments.errors import NotPossible
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.study import Study
 from storage.log.seats import cell_key
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import Origin
-from storage.registers.study_status import set_status
 from storage.reports.sessions import LIVE, outcomes
 
-MOST = 1_000_000
+LIMITS = QUOTA, BUDGET = ("quota", "budget")
 DECISIONS: Mapping[Decision, tuple[str, str]] = {
     "piloted": ("Start pilot", "The study is in pilot. New sessions are marked as pilot sessions."),
     "opened": ("Open", "The study is open. New participants can start, and their data count."),
@@ -54,6 +54,7 @@ class RecruitmentSection:
             self._close = gr.Button("Close…", size="sm", visible=False, elem_id="decide-closed")
         with gr.Column(visible=False, elem_classes="sure", elem_id="closing") as self._closing:
             self._ask = html_part()
+            self._why = gr.Textbox(label="Reason (participants do not see it)", max_lines=1, elem_id="close-why")
             with gr.Row(elem_classes="actions"):
                 self._yes = gr.Button("Close study", size="sm", variant="stop", elem_id="close-yes")
                 self._no = gr.Button("Cancel", size="sm", elem_id="close-no")
@@ -62,12 +63,26 @@ class RecruitmentSection:
             self._where = dropdown(
                 label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
             )
-            self._most = gr.Number(label="Quota (0 = no new participants)", precision=0, elem_id="cap-most")
-            self._set = gr.Button("Set quota", size="sm", elem_id="cap-set")
-            self._lift = gr.Button("Remove quota", size="sm", elem_id="cap-lift")
+            self._most = gr.Number(label="Participants, or cost of the models", elem_id="cap-most")
+            self._limiting = {
+                (what, done): gr.Button(f"{done} {what}", size="sm", elem_id=f"{done.lower()}-{what}")
+                for what in LIMITS
+                for done in ("Set", "Remove")
+            }
+        self._build_links()
         self._tree = html_part(elem_id="study-tree")
-        shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._about]
+        shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._why, self._about]
         self.outputs = [*shown, self._form, self._where, self._most, self._tree]
+        self.outputs += [self._linking, self._count, self._recruiter, self._ids, self._made]
+
+    def _build_links(self) -> None:
+        with gr.Accordion("Links for one participant each…", open=False, visible=False) as self._linking:
+            with gr.Row(elem_classes="asks"):
+                self._count = gr.Number(label="Personal links", precision=0, elem_id="links-count")
+                self._recruiter = dropdown(label="Or signed links for the recruiter", elem_id="links-recruiter")
+                self._ids = gr.Textbox(label="IDs, one a line", lines=1, max_lines=6, elem_id="links-ids")
+                self._make = gr.Button("Create links", size="sm", elem_id="links-make")
+            self._made = html_part(elem_id="links-made")
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         on, study = self._desk.bind, self._place.study
@@ -75,10 +90,12 @@ class RecruitmentSection:
             on(button.click, self._decides(kind, repaint), [study], outputs, owner=True)
         on(self._close.click, lambda *_: {self._closing: gr.update(visible=True)}, [study], [self._closing], owner=True)
         on(self._no.click, lambda *_: {self._closing: gr.update(visible=False)}, [study], [self._closing])
-        on(self._yes.click, self._decides("closed", repaint), [study], outputs, owner=True)
-        setting = [self._set.click, self._most.submit]
-        on(setting, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
-        on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
+        on(self._yes.click, self._decides("closed", repaint), [study, self._why], outputs, owner=True)
+        for (what, done), button in self._limiting.items():
+            limit = self._limits(repaint, what, lift=done == "Remove")
+            on(button.click, limit, [study, self._where, self._most], outputs, owner=True)
+        typed = [study, self._count, self._recruiter, self._ids]
+        on(self._make.click, self._create_links, typed, [self._made], owner=True)
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
@@ -89,62 +106,88 @@ class RecruitmentSection:
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = view.operations.quotas_of(study.file.quotas) if study else ()
         tree = view.written or view.study
-        links = self._links(study, user) if study else []
-        limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
+        links = self._shared_links(study, user) if study else []
+        limits = [(cap.where, f"{cap.max:,} participants") for cap in caps]
+        limits += [(dict(where), f"{most:,.2f} for models") for where, most in view.operations.budgets.items()]
         return {
             self._head: self._desk.html("study_head.html.j2", seen=view, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
             self._close: gr.update(visible="closed" in fitting),
             self._closing: gr.update(visible=False),
+            self._why: "",
             self._ask: self._desk.html("study_close.html.j2", name=view.name, going=going),
             self._about: self._desk.html(
                 "study_about.html.j2",
-                **{"study": study, "people": people, "links": links, "limits": limits, "seen": view},
+                **{"study": study, "people": people, "links": links, "seen": view},
+                limits=[(cell_key(where) or "All participants", most) for where, most in limits],
                 problems=problem_rows(link_problems(self._desk.database, view.name)),
             ),
             self._form: gr.update(visible=bool(study) and user.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
             self._most: gr.update(value=None),
+            **self._links_form(study if user.owner else None),
             self._tree: self._desk.html(
                 "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
             ),
         }
 
-    def _links(self, study: Study, user: CurrentUser) -> list[tuple[str, str, Markup | None]]:
+    def _shared_links(self, study: Study, user: CurrentUser) -> list[tuple[str, str, Markup | None]]:
         """The study's links, each with its label and, unless the recruiter has to fill it in, its QR code."""
         address = self._desk.settings.address
         found = recruitment_links(study, address)
         found += self._trials.links(study.name, address) if user.owner else []
         return [(label, link, None if "%" in link else as_svg(link, f"QR code: {label}")) for label, link in found]
 
+    def _links_form(self, study: Study | None) -> Updates:
+        """The form for links of one participant each, with what the study accepts."""
+        by, signing = (study.file.recruitment.channels, signers(study)) if study else ((), [])
+        personal = study is not None and (not by or LAB_CHANNEL in by)
+        return {
+            self._linking: gr.update(visible=personal or bool(signing), open=False),
+            self._count: gr.update(value=10, visible=personal),
+            self._recruiter: gr.update(
+                choices=signing, value=signing[0] if by and signing else None, visible=bool(signing)
+            ),
+            self._ids: gr.update(value="", visible=bool(signing)),
+            self._made: "",
+        }
+
+    def _create_links(self, user: CurrentUser, name: str, count: Any, recruiter: Any, ids: Any) -> Updates:
+        desk, study = self._desk, self._desk.studies.newest(name)
+        known, signed = (desk.participants, study, desk.settings.address), bool(text(ids).strip())
+        if signed:
+            links = signed_links(*known, text(ids), text(recruiter))
+        else:
+            links = personal_links(*known, count if isinstance(count, int) else 0)
+        rows = [("id" if signed else "label", "link"), *links]
+        written = "".join(f"{label},{link}\n" for label, link in rows).encode()
+        file = desk.downloads.offer(user, f"{study.name}-links.csv", "links", 0, lambda file: file.write(written))
+        desk.audit(user, f"created {len(links):,} links for participants", study.name)
+        about = f"{len(links):,} links. Each admits whoever has it as that participant: hand them out one by one."
+        return {self._made: desk.html("file_link.html.j2", link=file, about=about)}
+
     def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
-        def decide(user: CurrentUser, name: str) -> Updates:
-            study = self._desk.studies.newest(name)
-            data = {"why": kind} if kind in ("paused", "closed") else {}
-            self._write(study.name, kind, data)
-            self._desk.audit(user, kind, study.name)
+        def decided(user: CurrentUser, name: str, why: Any = "") -> Updates:
+            decide(self._desk.database, name, kind, user.name, self._desk.clock, text(why))
             said = CLOSED if kind == "closed" else DECISIONS[kind][1]
             return {**repaint(user, name), **self._desk.notify(said)}
 
-        return decide
+        return decided
 
-    def _caps(self, repaint: Refresh, *, lift: bool = False) -> Callable[..., Updates]:
-        def cap(user: CurrentUser, name: str, where: Any, most: Any) -> Updates:
-            study = self._desk.studies.newest(name)
+    def _limits(self, repaint: Refresh, what: str, *, lift: bool) -> Callable[..., Updates]:
+        set_limit = set_quota if what == QUOTA else set_budget
+
+        def limit(user: CurrentUser, name: str, where: Any, most: Any) -> Updates:
+            study, given = self._desk.studies.newest(name), None if lift else most
+            if given is None and not lift:
+                raise NotPossible(f"Type the {what} first.")
             cell = cell_of(study, where)
-            if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
-                raise SettingsError(f"A quota is a whole number from 0 to {MOST:,}; 0 admits no new participants.")
-            whom = cell_key(cell) or "all participants"
-            self._write(study.name, "capped", {"where": cell, "most": None if lift else most})
-            self._desk.audit(user, "removed the quota" if lift else f"set the quota to {most}", f"{name}: {whom}")
-            said = f"The quota for {whom} is " + ("removed." if lift else f"{most:,}.")
-            said += " New participants cannot start there." if most == 0 and not lift else ""
+            set_limit(self._desk.database, study, cell, given, user.name, self._desk.clock)
+            said = f"The {what} for {cell_key(cell) or 'all participants'} is "
+            said += "removed." if lift else f"{given:,}." + ("" if given else " New participants cannot start there.")
             return {**repaint(user, name), **self._desk.notify(said)}
 
-        return cap
-
-    def _write(self, study: str, kind: Decision, data: Mapping[str, Any]) -> None:
-        set_status(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
+        return limit
 
 
 def pairs(study: Study) -> list[tuple[str, str]]:

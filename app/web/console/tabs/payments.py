@@ -12,6 +12,7 @@ from typing import Any
 import gradio as gr
 
 from app.use_cases.pay import PaymentFile, Payments, pay
+from app.use_cases.recruit import release_places
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation, text
@@ -19,11 +20,12 @@ from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.datasets.describe.zip_file import zip_texts
 from storage.payments.payment_files import PaymentRequest, recorded_files
-from storage.payments.prolific import statuses
+from storage.payments.prolific import Statuses, statuses
 from storage.payments.prolific_export import prolific_rows
 
 NOWHERE = Path("payments")
 """The folder of a dry run, which writes nothing."""
+NAMED = "It has recruiters' IDs: do not publish it."
 NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
 
 
@@ -46,6 +48,7 @@ class PaymentsTab:
                 max_lines=6,
                 elem_id="payments-export",
             )
+            self._free = gr.Button("Free the places of those", size="sm", elem_id="payments-free")
             self._excluded = gr.Checkbox(
                 label="Also pay complete sessions that a researcher excluded", elem_id="payments-excluded"
             )
@@ -62,6 +65,7 @@ class PaymentsTab:
         self.outputs = [*shown, self._form, self._upload, self._export, self._excluded, self._link]
         desk, chosen = self._desk, [self._place.study, self._export, self._excluded]
         desk.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
+        desk.bind(self._free.click, self._release, [self._place.study, self._export], [], owner=True)
         desk.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
         desk.bind(self._fetch.click, self._make_again, [self._place.study, self._file], [self._link], owner=True)
 
@@ -131,6 +135,13 @@ class PaymentsTab:
             **desk.notify(f"{paid}, are recorded as paid. Download the files now, and upload them at Prolific once."),
         }
 
+    def _release(self, user: CurrentUser, name: str, export: Any) -> Mapping[Any, Any]:
+        study, desk = self._desk.studies.newest(name), self._desk
+        found = _statuses(text(export)) or {}
+        freed = release_places(desk.database, desk.participants, study.name, found, user.name, desk.clock)
+        over = f"{freed.submissions:,} submissions are over at Prolific"
+        return desk.notify(f"{over}; {freed.places:,} places are free again, {freed.strangers:,} IDs are unknown.")
+
     def _make_again(self, user: CurrentUser, name: str, file: Any) -> Mapping[Any, Any]:
         desk, study = self._desk, self._desk.studies.newest(name)
         files = {one.name: one.text for one in recorded_files(self._planned(study).run.payees) if one.name == file}
@@ -144,9 +155,13 @@ class PaymentsTab:
     ) -> dict[Any, Any]:
         downloads = self._desk.downloads
         link = downloads.offer(user, f"{name}.zip", "payment files", 0, partial(zip_texts, texts))
-        return {self._link: self._desk.html("payments_link.html.j2", link=link, files=files)}
+        return {self._link: self._desk.html("file_link.html.j2", link=link, files=files, about=NAMED)}
 
 
 def _request(study: Study, export: str, excluded: bool) -> PaymentRequest:
-    known = statuses(prolific_rows(export, "Prolific's export")) if export.strip() else None
-    return PaymentRequest(study.name, NOWHERE, known, pay_excluded=excluded)
+    return PaymentRequest(study.name, NOWHERE, _statuses(export), pay_excluded=excluded)
+
+
+def _statuses(export: str) -> Statuses | None:
+    """The status of each submission in Prolific's export, if there is one; raises BadFile or ProblemError."""
+    return statuses(prolific_rows(export, "Prolific's export")) if export.strip() else None

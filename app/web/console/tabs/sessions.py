@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
+from app.use_cases.sessions import add_remark, delete_recruiter_id, export_person, withdraw
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.session_filters import (
@@ -34,9 +35,10 @@ from experiments.session.remarks import Kind
 from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
+from storage.datasets.describe.markdown import count as how_many
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.reports.person import person_data, person_of_session, write_person
+from storage.reports.person import person_of_session, write_person
 from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
 from storage.schemas.registry import released
 
@@ -50,18 +52,16 @@ HOW: Mapping[str, str] = {
     "finished": "The session ended here.",
 }
 """How a page was left other than by an answer."""
-DONE: Mapping[Kind, str] = {
-    "noted": "added a note to a session",
-    "excluded": "excluded a session",
-    "included": "included a session again",
-}
 NOTED: Mapping[Kind, str] = {
     "noted": "The note on session {number} is saved.",
     "excluded": "Session {number} is excluded.",
     "included": "Session {number} is included again.",
 }
+NOT_SURE = "Tick the box first: what is erased cannot be brought back."
 PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
+Erasure = Callable[[CurrentUser, str], str]
+"""Erases what is known of the session of a stream, and says what was erased."""
 
 
 class SessionsTab:
@@ -100,6 +100,8 @@ class SessionsTab:
             self._identity,
             self._reveal,
             self._person_data,
+            self._erase,
+            self._sure,
         ]
         self.outputs = [*listed, *filters, *self._shown]
         self._wire(listed)
@@ -136,6 +138,11 @@ class SessionsTab:
                 self._note = gr.Button("Add note", elem_id="session-note", size="sm")
                 self._exclude = gr.Button("Exclude session", elem_id="session-exclude", size="sm")
                 self._include = gr.Button("Include session again", elem_id="session-include", size="sm")
+        with gr.Accordion("Erase…", open=False, visible=False, elem_id="session-erase") as self._erase:
+            self._sure = gr.Checkbox(label="Yes, erase it permanently", elem_id="session-sure")
+            with gr.Row():
+                self._withdraw = gr.Button("Withdraw session", elem_id="session-withdraw", size="sm", variant="stop")
+                self._unlink = gr.Button("Delete recruiter ID", elem_id="session-unlink", size="sm", variant="stop")
         with gr.Tabs(elem_id="session-views", visible=False) as self._views:
             with gr.Tab("Transcript", id="transcript"):
                 self._story = html_part(elem_id="session-story")
@@ -160,12 +167,15 @@ class SessionsTab:
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         on(self._person_data.click, self._export_person, here, [self._identity], owner=True)
         after = [*self._shown, *listed]
-        for pressed, act in (
-            ([self._note.click, self._said.submit], self._noted),
-            (self._exclude.click, self._excluded),
-            (self._include.click, self._included),
-        ):
-            on(pressed, act, [*here, self._said, *filters], after)
+        said: tuple[tuple[Any, Kind], ...] = (
+            ([self._note.click, self._said.submit], "noted"),
+            (self._exclude.click, "excluded"),
+            (self._include.click, "included"),
+        )
+        for pressed, kind in said:
+            on(pressed, partial(self._say, kind), [*here, self._said, *filters], after)
+        for button, erase in ((self._withdraw, self._withdrawn), (self._unlink, self._unlinked)):
+            on(button.click, partial(self._erased, erase), [*here, self._sure, *filters], after, owner=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         cells = cell_choices(cells_of(self._desk.database, location.study))
@@ -249,10 +259,12 @@ class SessionsTab:
         return {**self._nothing(), **self._session_page(user, session)}
 
     def _nothing(self) -> dict[Component, Any]:
-        hidden = dict.fromkeys((self._views, self._actions, self._reveal, self._person_data), gr.update(visible=False))
+        hidden = dict.fromkeys(
+            (self._views, self._actions, self._reveal, self._person_data, self._erase), gr.update(visible=False)
+        )
         # Also what was typed: a note on one session must not become one on the next.
         texts = dict.fromkeys((self._head, self._story, self._identity, self._said), "")
-        return {**texts, **hidden, **self._replay.nothing()}
+        return {**texts, **hidden, self._sure: False, **self._replay.nothing()}
 
     def _session_page(self, user: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
@@ -284,6 +296,7 @@ class SessionsTab:
             **self._replay.show(session),
             self._reveal: gr.update(visible=user.owner),
             self._person_data: gr.update(visible=user.owner),
+            self._erase: gr.update(visible=user.owner and transcript.outcome != "withdrawn", open=False),
         }
 
     def _show_id(self, user: CurrentUser, study: str, number: str) -> Updates:
@@ -296,30 +309,35 @@ class SessionsTab:
     def _export_person(self, user: CurrentUser, study: str, number: str) -> Updates:
         desk, entry = self._desk, self._read(study, _number(number) or 0).entry
         found = person_of_session(desk.database, desk.participants, entry.stream)
-        data = person_data(desk.database, desk.participants, found, desk.clock.now_us())
-        desk.audit(user, "exported a person's data", f"{study} No. {entry.number}")
+        data = export_person(desk.database, desk.participants, found, user.name, desk.clock)
         about = f"one person's data, from session {entry.number} of {study}"
         name, count = f"person-{study}-{entry.number}.zip", len(data["sessions"])
         link = desk.downloads.offer(user, name, about, count, partial(write_person, data))
-        return {self._identity: desk.html("person_data.html.j2", link=link, found=found)}
+        about = f"{how_many(count, 'session')} of this person. The file names the person: send it to nobody else."
+        return {self._identity: desk.html("file_link.html.j2", link=link, about=about, doubtful=found.doubtful)}
 
-    def _noted(self, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(user, LocationValues(study, number), "noted", text, sent)
+    def _say(self, kind: Kind, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        desk, entry = self._desk, self._read(study, _number(number) or 0).entry
+        asyncio.run(add_remark(desk.sessions, desk.database, entry.stream, kind, text or "", user.name))
+        return self._done(user, LocationValues(study, number), sent, NOTED[kind].format(number=entry.number))
 
-    def _excluded(self, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(user, LocationValues(study, number), "excluded", text, sent)
+    def _erased(self, erase: Erasure, user: CurrentUser, study: str, number: str, sure: Any, *sent: Any) -> Updates:
+        entry = self._read(study, _number(number) or 0).entry
+        if sure is not True:
+            return self._desk.notify(NOT_SURE, "warn")
+        return self._done(user, LocationValues(study, number), sent, erase(user, entry.stream))
 
-    def _included(self, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(user, LocationValues(study, number), "included", text, sent)
+    def _withdrawn(self, user: CurrentUser, stream: str) -> str:
+        asyncio.run(withdraw(self._desk.sessions, self._desk.database, stream, user.name))
+        return "The session's data are erased. Files exported earlier still have them: export again."
 
-    def _say(
-        self, user: CurrentUser, location: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]
-    ) -> Updates:
-        desk, entry = self._desk, self._read(location.study, _number(location.session) or 0).entry
-        asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", user.name))
-        desk.audit(user, DONE[kind], f"{location.study} No. {entry.number}")
-        after = {**self._opened(user, location), **self._listing(location.study, sent)}
-        return {**after, **desk.notify(NOTED[kind].format(number=entry.number))}
+    def _unlinked(self, user: CurrentUser, stream: str) -> str:
+        known = self._desk.database, self._desk.participants
+        deleted = delete_recruiter_id(*known, person_of_session(*known, stream), user.name, self._desk.clock)
+        return f"Sessions that have lost their recruiter ID: {deleted:,}."
+
+    def _done(self, user: CurrentUser, at: LocationValues, sent: Sequence[Any], said: str) -> Updates:
+        return {**self._opened(user, at), **self._listing(at.study, sent), **self._desk.notify(said)}
 
     def _read(self, study: str, number: int) -> SessionRecord:
         return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())

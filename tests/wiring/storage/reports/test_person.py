@@ -83,11 +83,11 @@ async def test_everything_of_one_person_and_nothing_of_anybody_else(visits: Visi
 async def test_by_session_and_by_exported_id_it_is_the_same_person(visits: Visits) -> None:
     stream = visits.streams[IDS["ada"]]
     by_id, _ = export(visits, IDS["ada"])
-    exported_id = by_id["sessions"][0]["ids_in_exported_data"]["participant"]
+    exported_id, number = by_id["sessions"][0]["ids_in_exported_data"]["participant"], by_id["sessions"][0]["number"]
     for name in (stream, exported_id):
         assert export(visits, name)[0]["sessions"] == by_id["sessions"]
     deeds = AuditLog(visits.database, visits.clock.now_us).read(TERMINAL)
-    assert [(deed.what, deed.about) for deed in deeds] == [("exported a person's data", stream)] * 3
+    assert [(deed.what, deed.about) for deed in deeds] == [("exported a person's data", f"short No. {number}")] * 3
 
 
 async def test_who_came_in_another_browser_without_a_proof_is_left_out(visits: Visits) -> None:

@@ -24,7 +24,7 @@ from app.web.console.tab import LocationValues, TabLocation
 from experiments.study.fields import KINDS
 from storage.db.engine import Database, open_database
 from storage.yaml_text import yaml_text
-from tests.fakes.accounts import Witnessed
+from tests.fakes.accounts import cheap_accounts
 from tests.fakes.console import console
 from tests.fakes.databases import fill
 from tests.fakes.researcher import Researcher
@@ -79,7 +79,9 @@ class Seat:
 
     def __init__(self, database: Database) -> None:
         self.clock, self.workers = VirtualClock(1_800_000_000_000_000), Held()
-        self.desk = ConsoleContext(Settings(), database, SECRET, self.clock, Witnessed(database, self.clock.now_us))
+        self.desk = ConsoleContext(
+            Settings(), database, SECRET, self.clock, cheap_accounts(database, self.clock.now_us)
+        )
         with gr.Blocks():
             self.desk.note.render()
             self.place = TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox(), gr.Textbox())

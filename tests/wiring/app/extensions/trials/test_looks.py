@@ -29,7 +29,7 @@ from experiments.study.sections.plan import Looks, Plan
 from storage import tables
 from storage.db.engine import Database, open_database, writer
 from storage.registers.study_versions import publish
-from tests.fakes.accounts import Witnessed
+from tests.fakes.accounts import cheap_accounts
 from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
@@ -154,7 +154,7 @@ def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, fold
 def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> None:
     database = half_way()
     clock = VirtualClock(NOW_US)
-    desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
+    desk = ConsoleContext(Settings(), database, SECRET, clock, cheap_accounts(database, clock.now_us))
     with gr.Blocks():
         desk.note.render()
         room = ExportTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox(), gr.Textbox()))

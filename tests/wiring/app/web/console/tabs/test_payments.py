@@ -76,6 +76,16 @@ async def test_prolifics_export_says_who_is_left_out_and_a_bad_one_writes_nothin
     assert files["prolific-bonus-DAY-1.csv"] == f"{pid(2)},0.20\n"
 
 
+async def test_places_of_submissions_that_are_over_are_freed(at: Console) -> None:
+    room, researcher = at
+    over = f"Participant id,Status\n{pid(1)},RETURNED\n{pid(9)},TIMED-OUT\n"
+    await researcher.on("payments-free", "click", **{"payments-export": over})
+    assert room.did[-1][2] == "paid"
+    assert 'role="alert"' in value(
+        (await researcher.on("payments-free", "click", **{"payments-export": "a,b"}))["note"]
+    )
+
+
 async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:
     room, researcher = at
     room.as_("analyst", "Bob")

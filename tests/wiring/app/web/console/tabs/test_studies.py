@@ -29,7 +29,13 @@ pytestmark = pytest.mark.anyio
 Console = tuple[Room, Researcher]
 CHANGES = (
     *(("decide-piloted", "click"), ("decide-opened", "click"), ("decide-paused", "click"), ("close-yes", "click")),
-    *(("cap-set", "click"), ("cap-lift", "click"), ("study-text", "input"), ("publish-ask", "click")),
+    *(
+        ("set-quota", "click"),
+        ("remove-budget", "click"),
+        ("links-make", "click"),
+        ("study-text", "input"),
+        ("publish-ask", "click"),
+    ),
     *(
         ("models-test", "click"),
         ("publish-yes", "click"),
@@ -193,6 +199,26 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
         answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
         assert "Only owners" in value(answer["note"]), component
     assert (query(database, "SELECT stream, seq, kind FROM event"), room.desk.drafts.text("sums"), room.did) == before
+
+
+async def test_limits_are_set_and_links_created(at: Console, database: Database) -> None:
+    room, researcher = at
+    await researcher.on("set-quota", "click", **{"cap-most": 3})
+    await researcher.on("set-budget", "click", **{"cap-most": 2.5})
+    await researcher.on("remove-quota", "click")
+    for nothing in ({}, {"cap-most": 2.5}):
+        assert 'role="alert"' in value((await researcher.on("set-quota", "click", **nothing))["note"])
+    now = operations_of(database, "short")
+    assert (now.budget, now.quotas_of(())) == (2.5, ())
+    for ids, rows in (("", 4), ("4711\n4712", 2)):
+        values = {"links-count": 4, "links-recruiter": "sona", "links-ids": ids}
+        made = await researcher.on("links-make", "click", **values)
+        found = re.search(r'href="(download/[^"]+)"', value(made["links-made"]))
+        assert found, made
+        answer = await researcher.client.get(f"/{found[1]}")
+        assert answer.headers["content-type"].startswith("text/csv")
+        assert answer.text.count("/s/short?") == rows
+    assert room.did[-1][2] == "short"
 
 
 async def test_a_study_file_is_uploaded_as_a_draft_and_the_draft_deleted(at: Console) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.participant.link_ids import GENERAL, ID, RECRUITERS, LinkIds, UnreadableId, clean_id, read_ids
+from app.studies.link_ids import GENERAL, ID, RECRUITERS, LinkIds, UnreadableId, clean_id, read_ids
 from experiments.study.sections.recruitment import Recruitment
 from storage.registers.participants import ParticipantId
 

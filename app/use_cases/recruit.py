@@ -1,0 +1,139 @@
+"""Recruit: whether participants can start a study, how many, for how much money, and by which links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+from urllib.parse import urlencode
+
+from app.clock import Clock
+from app.studies.link_ids import ID, RECRUITERS, clean_id
+from experiments.errors import NotPossible, suggestion
+from experiments.session.study_status import Decision, StudyStatus
+from experiments.study.study import Study
+from storage.accounts.audit_log import AuditLog
+from storage.db.engine import Database, writer
+from storage.log.seats import cell_key, release
+from storage.payments.prolific import OVER, PROLIFIC
+from storage.registers.participants import ParticipantId, Participants
+from storage.registers.study_status import StatusTransaction, decided, operations_of
+
+LAB, SIGNATURE = "p", "parley_sig"
+SIGNED = ("panel", "sona", "connect", "prolific")
+"""The channels whose links can be signed. A lab's personal links are always signed."""
+MOST_PARTICIPANTS, MOST_LINKS = 1_000_000, 10_000
+Cell = Mapping[str, str]
+Link = tuple[str, str]
+"""A link with the label or ID that it is for before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedPlaces:
+    """How many submissions are over at Prolific, of how many sessions the places are free again, and how many of the
+    IDs belong to no session."""
+
+    submissions: int
+    places: int
+    strangers: int
+
+
+def decide(database: Database, study: str, kind: Decision, who: str, clock: Clock, why: str = "") -> StudyStatus:
+    """Pilot, open, pause, close or archive a study; its status then. Raises NotPossible if that does not fit it."""
+    data = {"why": why.strip() or kind} if kind in ("paused", "closed") else {}
+    _record(database, study, kind, data, (who, kind, study), clock)
+    return operations_of(database, study)
+
+
+def set_quota(database: Database, study: Study, where: Cell, most: float | None, who: str, clock: Clock) -> None:
+    """Limit how many complete a study or a cell of it, or take part; None for no limit. Raises NotPossible."""
+    if most is not None and not (isinstance(most, int) and 0 <= most <= MOST_PARTICIPANTS):
+        raise NotPossible(f"A quota is a whole number from 0 to {MOST_PARTICIPANTS:,}; 0 admits no new participants.")
+    what = "removed the quota" if most is None else f"set the quota to {most}"
+    _record(database, study.name, "capped", {"where": where, "most": most}, (who, what, _whom(study, where)), clock)
+
+
+def set_budget(database: Database, study: Study, where: Cell, amount: float | None, who: str, clock: Clock) -> None:
+    """Limit what the models of a study or a cell of it may cost; None for no limit. Raises NotPossible."""
+    if amount is not None and not 0 <= amount < inf:
+        raise NotPossible(f"A budget is an amount in {study.file.currency}, 0 or more.")
+    what = "removed the budget" if amount is None else f"set the budget to {amount:,.2f}"
+    data = {"amount": amount, "where": where}
+    _record(database, study.name, "budgeted", data, (who, what, _whom(study, where)), clock)
+
+
+def _whom(study: Study, where: Cell) -> str:
+    return f"{study.name}: {cell_key(where) or 'all participants'}"
+
+
+def _record(
+    database: Database, study: str, kind: Decision, data: Mapping[str, Any], said: tuple[str, str, str], clock: Clock
+) -> None:
+    """Write a decision, and in the same transaction who decided what about whom into the audit log."""
+    audit = AuditLog(database, clock.now_us)
+
+    def write(now: StatusTransaction) -> None:
+        now.add(kind, data, by="researcher", at_us=clock.now_us())
+        audit.forward(now.connection, *said)
+
+    decided(database, study, write)
+
+
+def personal_links(people: Participants, study: Study, address: str, count: int, prefix: str = "P") -> list[Link]:
+    """Links that each give one participant one session, labelled by a prefix and a number; raises NotPossible."""
+    if not ID.fullmatch(prefix or "0") or not 1 <= count <= MOST_LINKS:
+        raise NotPossible(
+            f"{count:,} links that begin with {prefix!r}: allowed are 1 to {MOST_LINKS:,} links, and letters, digits "
+            "and . _ -"
+        )
+    labels = [f"{prefix}{number:0{len(str(count))}}" for number in range(1, count + 1)]
+    return [(label, f"{address}/s/{study.name}?{LAB}={people.link(study.name, label)}") for label in labels]
+
+
+def signed_links(people: Participants, study: Study, address: str, text: str, recruiter: str = "") -> list[Link]:
+    """Links with a signature for a recruiter's IDs, one a line of a text; raises NotPossible."""
+    recruiter = _signing(study, recruiter)
+    name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
+    queries = {
+        id_: urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)}) for id_ in _ids(text)
+    }
+    return [(id_, f"{address}/s/{study.name}?{query}") for id_, query in queries.items()]
+
+
+def signers(study: Study) -> list[str]:
+    """The recruiters whose signed links a study accepts."""
+    by = study.file.recruitment.channels
+    return [name for name in SIGNED if not by or name in by]
+
+
+def _signing(study: Study, given: str) -> str:
+    """The recruiter whose IDs are signed: the one given if the study accepts it, else the study's own."""
+    by, fit = study.file.recruitment.channels, signers(study)
+    if given in fit or (not given and len(fit) == 1):
+        return given or fit[0]
+    if given in SIGNED or not fit:
+        raise NotPossible(f"{study.name} does not accept signed links: its recruitment has `channels: {', '.join(by)}`")
+    raise NotPossible(f"For signed links choose a recruiter, not {given!r}{suggestion(given, fit)}")
+
+
+def _ids(text: str) -> list[str]:
+    lines = {number: line.strip() for number, line in enumerate(text.split("\n"), start=1) if line.strip()}
+    wrong = [f"line {number}: {id_!r}" for number, id_ in lines.items() if not clean_id(id_)]
+    if wrong or not lines:
+        raise NotPossible(
+            "Signed links need one ID a line, of up to 128 letters, digits and . _ @ : + = ~ * / -", *wrong[:5]
+        )
+    return list(dict.fromkeys(map(clean_id, lines.values())))
+
+
+def release_places(
+    database: Database, people: Participants, study: str, statuses: Mapping[str, str], who: str, clock: Clock
+) -> ReleasedPlaces:
+    """Free the places of submissions that are over by their status at Prolific, so that others can start."""
+    over = [id_ for id_, status in statuses.items() if status in OVER]
+    sessions = [people.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in over]
+    with writer(database) as connection, connection.begin():
+        places = sum(release(connection, stream, clock.now_us()) for streams in sessions for stream in streams)
+        AuditLog(database, clock.now_us).forward(connection, who, f"freed the places of {places} submissions", study)
+    return ReleasedPlaces(len(over), places, sessions.count([]))

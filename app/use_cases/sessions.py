@@ -1,0 +1,79 @@
+"""Act on sessions and on the people behind them: notes, exclusions, withdrawal, a person's data and recruiter ID.
+
+Each act is in the audit log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from app.clock import Clock
+from app.session.service import Sessions
+from experiments.errors import NotPossible
+from experiments.session.remarks import Kind
+from storage.accounts.audit_log import AuditLog
+from storage.db.engine import Database
+from storage.log.erasure import unlink_identities
+from storage.payments.retention import unpaid_streams
+from storage.registers.participants import Participants
+from storage.registers.studies import Studies
+from storage.reports.person import PersonSessions, person_data
+from storage.reports.sessions import session_label
+
+DONE: Mapping[Kind, str] = {
+    "noted": "added a note to a session",
+    "excluded": "excluded a session",
+    "included": "included a session again",
+}
+
+
+async def add_remark(
+    sessions: Sessions, database: Database, stream: str, kind: Kind, text: str, who: str, on: str = ""
+) -> None:
+    """Add a note to a session, or exclude or include it with a reason; `on` says in the audit log on what ground.
+    Raises NotPossible, or Refused if it is withdrawn."""
+    await sessions.remark(stream, kind, text, who)
+    _audit(database, sessions, who, DONE[kind] + on, [stream])
+
+
+async def withdraw(sessions: Sessions, database: Database, stream: str, who: str) -> bool:
+    """Erase a session's data on its participant's behalf; False if they were erased before."""
+    erased = await sessions.withdraw(stream)
+    if erased:
+        _audit(database, sessions, who, "withdrew a session", [stream])
+    return erased
+
+
+def export_person(
+    database: Database, people: Participants, person: PersonSessions, who: str, clock: Clock
+) -> dict[str, Any]:
+    """All that is stored of a person, as JSON; raises StorageError if the recruiter's ID cannot be read."""
+    data = person_data(database, people, person, clock.now_us())
+    _audit(database, clock, who, "exported a person's data", person.streams)
+    return data
+
+
+def require_paid(database: Database, people: Participants, person: PersonSessions) -> None:
+    """Raise NotPossible while a person's bonus is not paid: without the ID it never can be."""
+    open_ = frozenset[str]().union(*(unpaid_streams(database, people, name) for name in Studies(database).names()))
+    if unpaid := sorted(open_.intersection(person.streams)):
+        raise NotPossible(
+            f"A bonus for {', '.join(unpaid)} is not paid yet, and without the ID it never can be. Nothing was "
+            "deleted. Create the payment files first (parley payments STUDY)."
+        )
+
+
+def delete_recruiter_id(
+    database: Database, people: Participants, person: PersonSessions, who: str, clock: Clock
+) -> int:
+    """Delete a person's recruiter ID, and the link from it to the data, which stay; the number of sessions that had
+    one. Raises NotPossible while a bonus is not paid."""
+    require_paid(database, people, person)
+    _audit(database, clock, who, "deleted a recruiter ID", person.streams)
+    return unlink_identities(database, person.streams)
+
+
+def _audit(database: Database, clock: Clock | Sessions, who: str, what: str, streams: Iterable[str]) -> None:
+    about = ", ".join(session_label(database, stream) for stream in streams)
+    AuditLog(database, clock.now_us).record(who, what, about)

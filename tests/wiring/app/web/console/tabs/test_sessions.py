@@ -1,0 +1,56 @@
+"""Withdrawal and the deletion of an ID from the page of a session: once, by owners, and only when they are sure."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from experiments.session.engine import fold
+from storage.db.engine import open_database
+from tests.fakes.console import Room, console
+from tests.fakes.let_go import let_go
+from tests.fakes.payees import Somebody, pid, take_part
+from tests.fakes.researcher import Researcher, value, visible
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+Console = tuple[Room, Researcher]
+SURE = {"session-sure": True}
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Console]:
+    await take_part(tmp_path, Somebody("prolific", pid(1)), Somebody("prolific", pid(2), 2))
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    async with console(tmp_path, database) as (room, researcher):
+        await researcher.open(study="paid", tab="sessions", session="1")
+        yield room, researcher
+    let_go(database)
+
+
+async def test_a_session_is_withdrawn_once_by_an_owner_who_is_sure(at: Console) -> None:
+    room, researcher = at
+    ((stream,),) = query(room.desk.database, "SELECT stream FROM session WHERE ordinal = 1")
+    room.as_("analyst")
+    assert not visible((await researcher.open(study="paid", tab="sessions", session="1"))["session-erase"])
+    await researcher.on("session-withdraw", "click", **SURE)
+    room.as_("owner")
+    unsure = await researcher.on("session-withdraw", "click")
+    assert "warn" in value(unsure["note"])
+    assert fold(facts(room.desk.database, stream)).outcome == "complete"
+    gone = await researcher.on("session-withdraw", "click", **SURE)
+    assert [event.kind for event in facts(room.desk.database, stream)] == ["withdrew"]
+    assert (visible(gone["session-erase"]), room.did[-1]) == (False, ("Ada", "withdrew a session", "paid No. 1"))
+
+
+async def test_an_id_is_deleted_unless_a_bonus_is_unpaid(at: Console) -> None:
+    room, researcher = at
+    people = room.desk.participants
+    refused = await researcher.on("session-unlink", "click", session="2", **SURE)
+    assert 'role="alert"' in value(refused["note"])
+    (unpaid,), (paid,) = people.called("paid", pid(2)), people.called("paid", pid(1))
+    await researcher.on("session-unlink", "click", **SURE)
+    assert (people.reveal(paid), people.reveal(unpaid) is None) == (None, False)
+    assert room.did[-1] == ("Ada", "deleted a recruiter ID", "paid No. 1")
