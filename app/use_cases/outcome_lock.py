@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from app.clock import Clock
+from app.errors import TrialError
 from app.extension import hooked, missing_owners, refuse_missing
+from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 
@@ -22,6 +25,17 @@ def look_is_due(database: Database, study: str) -> bool:
 def peek(database: Database, study: str, who: str, through: str, why: str, now_us: int) -> bool:
     """Record an unplanned look at outcomes; returns False if the study's outcomes are not locked."""
     return any([record(database, study, who, through, why, now_us) for record in _locks("peek", database, study)])
+
+
+def look_now(database: Database, study: str, origin: str, who: str, through: str, why: str, clock: Clock) -> None:
+    """Record an unplanned look, for its reason; nothing where outcomes are not locked. Raises TrialError without a
+    reason where they are."""
+    now_us = clock.now_us()
+    if locked := locked_for(database, study, origin, who, now_us):
+        if not why.strip():
+            raise TrialError(f"{locked} To look now, give a reason (`--peek REASON`).")
+        peek(database, study, who, through, why.strip(), now_us)
+        AuditLog(database, clock.now_us).record(who, "looked at outcomes before the end", study)
 
 
 def open_again(database: Database, study: str, origin: str, who: str, through: str, now_us: int) -> None:

@@ -96,7 +96,7 @@ def signed_links(people: Participants, study: Study, address: str, text: str, re
     recruiter = _signing(study, recruiter)
     name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
     queries = {
-        id_: urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)}) for id_ in _ids(text)
+        id_: urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)}) for id_ in listed_ids(text)
     }
     return [(id_, f"{address}/s/{study.name}?{query}") for id_, query in queries.items()]
 
@@ -117,7 +117,8 @@ def _signing(study: Study, given: str) -> str:
     raise NotPossible(f"For signed links choose a recruiter, not {given!r}{suggestion(given, fit)}")
 
 
-def _ids(text: str) -> list[str]:
+def listed_ids(text: str) -> list[str]:
+    """The IDs in a text, one a line; raises NotPossible if there are none, or one that a link cannot have."""
     lines = {number: line.strip() for number, line in enumerate(text.split("\n"), start=1) if line.strip()}
     wrong = [f"line {number}: {id_!r}" for number, id_ in lines.items() if not clean_id(id_)]
     if wrong or not lines:

@@ -26,14 +26,13 @@ from app.cli.common import (
 )
 from app.cli.printing import echo, err, progress_bar, warn
 from app.clock import SystemClock
-from app.errors import FormatUnknown, PublishedUnknown, TrialError
+from app.errors import FormatUnknown, PublishedUnknown
 from app.extensions.analysis.reads.study_data import origins_of
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.engine import Database
 from storage.db.private_files import writing
-from storage.registers.origins import ORIGINS, Origin
+from storage.registers.origins import Origin
 
 if TYPE_CHECKING:
     from app.extensions.analysis.base import AnalysisStep
@@ -94,7 +93,7 @@ def report_(
     """The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON."""
     from app.extensions.analysis.report import FORMATS, build_report
     from app.extensions.analysis.report.published_comparison import published_paper
-    from app.use_cases.outcome_lock import locked_for, peek
+    from app.use_cases.outcome_lock import look_now
 
     chosen = _format(form, to)
     require_folder(to)
@@ -102,15 +101,12 @@ def report_(
         raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
     papers = published_paper(against, called or ()) if against else None
     database, name = existing_database(settings_in_use()), name_of(study)
-    shown_origin = origin or _first(database, name)
-    now_us = SystemClock().now_us()
-    if why := locked_for(database, name, shown_origin, "", now_us):
-        if not reason.strip():
-            raise TrialError(f"{why} To look now: --peek REASON")
-        peek(database, name, TERMINAL, "report", reason.strip(), now_us)
+    shown = (found for found in origins_of(database, name) if found != Origin.REHEARSAL)
+    shown_origin = origin or next(shown, Origin.PERSON)
+    look_now(database, name, shown_origin, TERMINAL, "report", reason, SystemClock())
     try:
         with _stepping() as steps:
-            about = (database, name, shown_origin, now_us)
+            about = (database, name, shown_origin, SystemClock().now_us())
             made = build_report(*about, steps=steps, against=papers, part=part, unfinished=unfinished)
         content = FORMATS[chosen](made).encode()
         path = to or Path(f"{name}-report.{chosen}")
@@ -133,11 +129,6 @@ def _format(wanted: str, to: Path | None) -> str:
         where = "--format" if wanted else f"the ending of {to}"
         raise FormatUnknown(f"{where}: {found!r} is not a format of reports{suggestion(found, FORMS)}")
     return found
-
-
-def _first(database: Database, study: str) -> str:
-    found = origins_of(database, study)
-    return next((origin for origin in ORIGINS if origin in found and origin != Origin.REHEARSAL), ORIGINS[0])
 
 
 @contextmanager

@@ -100,8 +100,7 @@ class IntegrityTab:
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         """The evidence of the participants' sessions, or of the first origin that the study has."""
-        there = origins_of(self._desk.database, location.study)
-        found = [origin for origin in CHOSEN if origin in there] or list(CHOSEN[:1])
+        found = [one for one in origins_of(self._desk.database, location.study) if one in CHOSEN] or list(CHOSEN[:1])
         picker = gr.update(
             choices=[(WHOSE[origin], origin) for origin in found], value=found[0], visible=len(found) > 1
         )

@@ -10,6 +10,7 @@ from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, pl
 from app.extensions.trials.reads.plan_participants import complete_people, plan_in_force
 from experiments.study.sections.plan import Plan
 from experiments.study.study import Study
+from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
@@ -86,14 +87,17 @@ def open_again(database: Database, study: str, origin: str, who: str, through: s
 
 
 def _unplanned(database: Database, study: str, who: str, now_us: int) -> RecordedLook | None:
-    """The last unplanned look of somebody within a day; those that open it again do not count."""
+    """The last unplanned look of somebody within a day; those that open it again do not count. A terminal may be
+    several people's, so no look counts there."""
+    if who == TERMINAL:
+        return None
     mine = (one for one in reversed(plan_events(database, study).looks) if one.number is None and one.who == who)
     return next((one for one in mine if now_us - one.at_us < DAY_US and not one.through.endswith(AGAIN)), None)
 
 
 def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
     """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them to that
-    person for a day; nobody is `who` on a terminal, which several people may share."""
+    person for a day."""
     lock = outcome_lock(database, study) if origin == Origin.PERSON else None
     if lock is None:
         return ""

@@ -310,7 +310,7 @@ def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
     if not source:
         return Pilot()
     database = existing_database()
-    if why := locked_for(database, study.name, source, "", SystemClock().now_us()):
+    if why := locked_for(database, study.name, source, TERMINAL, SystemClock().now_us()):
         raise TrialError(f"--from {source}: {why} Take the assumptions from a pilot: --from pilot")
     if source in ORIGINS:
         return Pilot(sessions=read_trial(database, study.name, source, _complete_cases(plan)))

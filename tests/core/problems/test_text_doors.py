@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.cli.recruit import _ids
 from app.studies.drafts import Drafts, check_text
 from app.studies.loader import load_study
+from app.use_cases.recruit import listed_ids
 from problems.errors import ParleyError
 from problems.pools import load_pool
-from problems.text import UNFIT, texts_in
+from problems.text import UNFIT, read_text, texts_in
 from storage.payments.prolific_export import read_prolific
 
 ROOT = Path(__file__).parents[3]
@@ -90,7 +90,7 @@ DOORS = {
     "markdown": Door("q.md", "---\nanswer: Où\n---\nWhere?\n", pool("items")),
     "theorems": Door("sums/p1_sum.md", "Let $x$ be\na café.\n", lambda path: pool("checkmate")(path.parent)),
     "prolific": Door("p.csv", "Participant id,Status\nabc,APPROVED\n", read_prolific),
-    "ids": Door("ids.txt", "abc\ndef\n", _ids),
+    "ids": Door("ids.txt", "abc\ndef\n", lambda path: listed_ids(read_text(path))),
 }
 LENIENT = ("draft",)
 """Doors that show what others refuse."""

@@ -24,7 +24,7 @@ from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.log.seats import COMPLETE, sessions_left_out
 from storage.registers.imported_rows import imports, streams_of_nobody
-from storage.registers.origins import Origin, origins
+from storage.registers.origins import ORIGINS, Origin, origins
 from storage.registers.stream_ids import study_stream
 from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
@@ -107,9 +107,10 @@ def recorded(database: Database, study: str) -> tuple[str, ...]:
 
 
 def origins_of(database: Database, study: str) -> tuple[str, ...]:
-    """Whose sessions a study has."""
+    """Whose sessions a study has, participants first."""
     with database.connect() as connection:
-        return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
+        found = connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars().all()
+    return tuple(origin for origin in ORIGINS if origin in found)
 
 
 def require_origin(database: Database, study: str, origin: str) -> None:

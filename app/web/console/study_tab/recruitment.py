@@ -63,7 +63,7 @@ class RecruitmentSection:
             self._where = dropdown(
                 label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
             )
-            self._most = gr.Number(label="Participants, or cost of the models", elem_id="cap-most")
+            self._most = gr.Number(label="Quota of participants, or budget of models", elem_id="cap-most")
             self._limiting = {
                 (what, done): gr.Button(f"{done} {what}", size="sm", elem_id=f"{done.lower()}-{what}")
                 for what in LIMITS

@@ -48,7 +48,7 @@ class PaymentsTab:
                 max_lines=6,
                 elem_id="payments-export",
             )
-            self._free = gr.Button("Free the places of those", size="sm", elem_id="payments-free")
+            self._free = gr.Button("Free their places", size="sm", elem_id="payments-free")
             self._excluded = gr.Checkbox(
                 label="Also pay complete sessions that a researcher excluded", elem_id="payments-excluded"
             )
