@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any
 from urllib.parse import urlencode
@@ -46,25 +47,25 @@ def decide(database: Database, study: str, kind: Decision, who: str, clock: Cloc
     return operations_of(database, study)
 
 
-def set_quota(database: Database, study: Study, where: Cell, most: float | None, who: str, clock: Clock) -> None:
+def set_quota(database: Database, study: Study, cell: Cell, most: float | None, who: str, clock: Clock) -> None:
     """Limit how many complete a study or a cell of it, or take part; None for no limit. Raises NotPossible."""
     if most is not None and not (isinstance(most, int) and 0 <= most <= MOST_PARTICIPANTS):
         raise NotPossible(f"A quota is a whole number from 0 to {MOST_PARTICIPANTS:,}; 0 admits no new participants.")
     what = "removed the quota" if most is None else f"set the quota to {most}"
-    _record(database, study.name, "capped", {"where": where, "most": most}, (who, what, _whom(study, where)), clock)
+    _record(database, study.name, "capped", {"where": cell, "most": most}, (who, what, _whom(study, cell)), clock)
 
 
-def set_budget(database: Database, study: Study, where: Cell, amount: float | None, who: str, clock: Clock) -> None:
+def set_budget(database: Database, study: Study, cell: Cell, amount: float | None, who: str, clock: Clock) -> None:
     """Limit what the models of a study or a cell of it may cost; None for no limit. Raises NotPossible."""
     if amount is not None and not 0 <= amount < inf:
         raise NotPossible(f"A budget is an amount in {study.file.currency}, 0 or more.")
     what = "removed the budget" if amount is None else f"set the budget to {amount:,.2f}"
-    data = {"amount": amount, "where": where}
-    _record(database, study.name, "budgeted", data, (who, what, _whom(study, where)), clock)
+    data = {"amount": amount, "where": cell}
+    _record(database, study.name, "budgeted", data, (who, what, _whom(study, cell)), clock)
 
 
-def _whom(study: Study, where: Cell) -> str:
-    return f"{study.name}: {cell_key(where) or 'all participants'}"
+def _whom(study: Study, cell: Cell) -> str:
+    return f"{study.name}: {cell_key(cell) or 'all participants'}"
 
 
 def _record(
@@ -80,7 +81,7 @@ def _record(
     decided(database, study, write)
 
 
-def personal_links(people: Participants, study: Study, address: str, count: int, prefix: str = "P") -> list[Link]:
+def personal_links(participants: Participants, study: Study, address: str, count: int, prefix: str = "P") -> list[Link]:
     """Links that each give one participant one session, labelled by a prefix and a number; raises NotPossible."""
     if not ID.fullmatch(prefix or "0") or not 1 <= count <= MOST_LINKS:
         raise NotPossible(
@@ -88,17 +89,15 @@ def personal_links(people: Participants, study: Study, address: str, count: int,
             "and . _ -"
         )
     labels = [f"{prefix}{number:0{len(str(count))}}" for number in range(1, count + 1)]
-    return [(label, f"{address}/s/{study.name}?{LAB}={people.link(study.name, label)}") for label in labels]
+    return [(label, f"{address}/s/{study.name}?{LAB}={participants.link(study.name, label)}") for label in labels]
 
 
-def signed_links(people: Participants, study: Study, address: str, text: str, recruiter: str = "") -> list[Link]:
+def signed_links(participants: Participants, study: Study, address: str, text: str, recruiter: str = "") -> list[Link]:
     """Links with a signature for a recruiter's IDs, one a line of a text; raises NotPossible."""
     recruiter = _signing(study, recruiter)
     name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
-    queries = {
-        id_: urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)}) for id_ in listed_ids(text)
-    }
-    return [(id_, f"{address}/s/{study.name}?{query}") for id_, query in queries.items()]
+    at, signature = f"{address}/s/{study.name}?", partial(participants.signature, study.name, recruiter)
+    return [(id_, at + urlencode({name: id_, SIGNATURE: signature(id_)})) for id_ in listed_ids(text)]
 
 
 def signers(study: Study) -> list[str]:
@@ -129,11 +128,11 @@ def listed_ids(text: str) -> list[str]:
 
 
 def release_places(
-    database: Database, people: Participants, study: str, statuses: Mapping[str, str], who: str, clock: Clock
+    database: Database, participants: Participants, study: str, statuses: Mapping[str, str], who: str, clock: Clock
 ) -> ReleasedPlaces:
     """Free the places of submissions that are over by their status at Prolific, so that others can start."""
     over = [id_ for id_, status in statuses.items() if status in OVER]
-    sessions = [people.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in over]
+    sessions = [participants.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in over]
     with writer(database) as connection, connection.begin():
         places = sum(release(connection, stream, clock.now_us()) for streams in sessions for stream in streams)
         AuditLog(database, clock.now_us).forward(connection, who, f"freed the places of {places} submissions", study)

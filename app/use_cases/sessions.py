@@ -46,18 +46,19 @@ async def withdraw(sessions: Sessions, database: Database, stream: str, who: str
 
 
 def export_person(
-    database: Database, people: Participants, person: PersonSessions, who: str, clock: Clock
+    database: Database, participants: Participants, person: PersonSessions, who: str, clock: Clock
 ) -> dict[str, Any]:
     """All that is stored of a person, as JSON; raises StorageError if the recruiter's ID cannot be read."""
-    data = person_data(database, people, person, clock.now_us())
+    data = person_data(database, participants, person, clock.now_us())
     _audit(database, clock, who, "exported a person's data", person.streams)
     return data
 
 
-def require_paid(database: Database, people: Participants, person: PersonSessions) -> None:
+def require_paid(database: Database, participants: Participants, person: PersonSessions) -> None:
     """Raise NotPossible while a person's bonus is not paid: without the ID it never can be."""
-    open_ = frozenset[str]().union(*(unpaid_streams(database, people, name) for name in Studies(database).names()))
-    if unpaid := sorted(open_.intersection(person.streams)):
+    names = Studies(database).names()
+    waiting = {stream for name in names for stream in unpaid_streams(database, participants, name)}
+    if unpaid := sorted(waiting.intersection(person.streams)):
         raise NotPossible(
             f"A bonus for {', '.join(unpaid)} is not paid yet, and without the ID it never can be. Nothing was "
             "deleted. Create the payment files first (parley payments STUDY)."
@@ -65,11 +66,11 @@ def require_paid(database: Database, people: Participants, person: PersonSession
 
 
 def delete_recruiter_id(
-    database: Database, people: Participants, person: PersonSessions, who: str, clock: Clock
+    database: Database, participants: Participants, person: PersonSessions, who: str, clock: Clock
 ) -> int:
     """Delete a person's recruiter ID, and the link from it to the data, which stay; the number of sessions that had
     one. Raises NotPossible while a bonus is not paid."""
-    require_paid(database, people, person)
+    require_paid(database, participants, person)
     _audit(database, clock, who, "deleted a recruiter ID", person.streams)
     return unlink_identities(database, person.streams)
 

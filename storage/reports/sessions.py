@@ -277,7 +277,7 @@ def session_label(database: Database, stream: str) -> str:
         return "{} No. {}".format(*connection.execute(_CALLED, {"stream": stream}).one())
 
 
-def _matching_id(connection: Connection, people: Participants, name: str, studies: set[str]) -> Iterator[str]:
+def _matching_id(connection: Connection, participants: Participants, name: str, studies: set[str]) -> Iterator[str]:
     yield name
     for study in sorted(studies):
         yield from participants.called(study, name)

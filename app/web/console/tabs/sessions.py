@@ -336,8 +336,8 @@ class SessionsTab:
         deleted = delete_recruiter_id(*known, person_of_session(*known, stream), user.name, self._desk.clock)
         return f"Sessions that have lost their recruiter ID: {deleted:,}."
 
-    def _done(self, user: CurrentUser, at: LocationValues, sent: Sequence[Any], said: str) -> Updates:
-        return {**self._opened(user, at), **self._listing(at.study, sent), **self._desk.notify(said)}
+    def _done(self, user: CurrentUser, location: LocationValues, sent: Sequence[Any], said: str) -> Updates:
+        return {**self._opened(user, location), **self._listing(location.study, sent), **self._desk.notify(said)}
 
     def _read(self, study: str, number: int) -> SessionRecord:
         return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
