@@ -186,25 +186,6 @@ def compared(votes: pd.DataFrame) -> pd.DataFrame:
     return met[~met["vote"].isin(_showing_twice(frame))]
 
 
-def win_matrix(votes: pd.DataFrame) -> pd.DataFrame:
-    """How often each model (row) beat each other model (column), ties counting half; models in alphabetical order."""
-    met = compared(votes)
-    names = sorted({*met["one"], *met["other"]})
-    wins = pd.DataFrame(np.zeros((len(names), len(names))), index=names, columns=names)
-    at = {name: place for place, name in enumerate(names)}
-    one, other = met["one"].map(at).to_numpy(int), met["other"].map(at).to_numpy(int)
-    counted: Values = wins.to_numpy(copy=True)
-    np.add.at(counted, (one, other), met["won"])
-    np.add.at(counted, (other, one), 1 - met["won"])
-    return pd.DataFrame(counted, index=names, columns=names)
-
-
-def as_votes(conversations: pd.DataFrame) -> pd.DataFrame:
-    """The votes of `arena_conversations`, as of the arena's own release, with the columns of `arena_votes`."""
-    found = conversations[["model_a", "model_b", "winner"]].assign(participant=conversations["judge"])
-    return found.assign(model_c=None, model_d=None)
-
-
 def _showing_twice(votes: pd.DataFrame) -> pd.Series:
     shown = votes[[f"model_{slot}" for slot in SLOTS]].melt(ignore_index=False, value_name="model").dropna()
     shown = shown.rename_axis("vote").reset_index()

@@ -17,7 +17,7 @@ from app.extensions.analysis.advice import (
     partition,
     weight_of_advice,
 )
-from app.extensions.analysis.arena import as_votes, bradley_terry, pairwise, positions, strengths, win_matrix, wins
+from app.extensions.analysis.arena import bradley_terry, pairwise, positions, strengths, wins
 from app.extensions.analysis.chatbench.accuracy import accuracy
 from app.extensions.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
 from app.extensions.analysis.chatbench.correlations import correlations, questions

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -94,38 +93,36 @@ def unique_names(names: Sequence[tuple[str, str]]) -> Iterator[str]:
 Order = Mapping[str, Sequence[str]]
 EVERY = ("all models", "all")
 # The groups of all values together come first.
-PAPERS: Order = MappingProxyType(
-    {
-        "dataset": (
-            "elementary_mathematics",
-            "high_school_mathematics",
-            "college_mathematics",
-            "conceptual_physics",
-            "moral_scenarios",
-            "moral_reasoning",
-        ),
-        "model": ("gpt-4o", "gpt-4o-mini", "llama-3.1-8b", "instructgpt", "chatgpt", "chatgpt4"),
-        "condition": ("answer-first", "direct-to-AI"),
-        "answer_type": (
-            "letter_only_zero_shot",
-            "letter_only_few_shot",
-            "free_text",
-            "user-alone",
-            "user-AI",
-            "user-AI.answer-first",
-            "user-AI.direct-to-AI",
-        ),
-        "column": (
-            "Q_overall",
-            "Q2_harmful_content_overall",
-            "Q3_bias_overall",
-            "Q3_unfair_bias_overall",
-            "Q4_misinformation_overall",
-            "Q6_policy_guidelines_overall",
-        ),
-        "kind": ("alone", "with AI", "change with the AI"),
-    }
-)
+PAPERS: Order = {
+    "dataset": (
+        "elementary_mathematics",
+        "high_school_mathematics",
+        "college_mathematics",
+        "conceptual_physics",
+        "moral_scenarios",
+        "moral_reasoning",
+    ),
+    "model": ("gpt-4o", "gpt-4o-mini", "llama-3.1-8b", "instructgpt", "chatgpt", "chatgpt4"),
+    "condition": ("answer-first", "direct-to-AI"),
+    "answer_type": (
+        "letter_only_zero_shot",
+        "letter_only_few_shot",
+        "free_text",
+        "user-alone",
+        "user-AI",
+        "user-AI.answer-first",
+        "user-AI.direct-to-AI",
+    ),
+    "column": (
+        "Q_overall",
+        "Q2_harmful_content_overall",
+        "Q3_bias_overall",
+        "Q3_unfair_bias_overall",
+        "Q4_misinformation_overall",
+        "Q6_policy_guidelines_overall",
+    ),
+    "kind": ("alone", "with AI", "change with the AI"),
+}
 # The values of the columns of estimates' groups, as the papers' tables have them.
 
 
@@ -175,19 +172,17 @@ ADVICE = "advice"
 """Figures of advice and confidence."""
 SURVEY = "survey"
 """Figures of the questions of surveys and checks."""
-PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
-    {
-        "chatbench": chatbench.PARTS,
-        "mathconverse": mathconverse.PARTS,
-        "taxonomy": mathconverse.TAXONOMY,
-        "arena": arena.PARTS,
-        "dices-350": dices.parts("dices-350"),
-        "dices-990": dices.parts("dices-990"),
-        INSTRUMENT: instruments.PARTS,
-        ADVICE: advice.PARTS,
-        SURVEY: survey.PARTS,
-    }
-)
+PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
+    "chatbench": chatbench.PARTS,
+    "mathconverse": mathconverse.PARTS,
+    "taxonomy": mathconverse.TAXONOMY,
+    "arena": arena.PARTS,
+    "dices-350": dices.parts("dices-350"),
+    "dices-990": dices.parts("dices-990"),
+    INSTRUMENT: instruments.PARTS,
+    ADVICE: advice.PARTS,
+    SURVEY: survey.PARTS,
+}
 """The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
 schema."""
 NAMES: Mapping[str, str] = json.loads((Path(__file__).parent / "figure_names.json").read_text(encoding="utf-8"))

@@ -22,57 +22,25 @@ from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 
 
+def _table(about: str = "") -> cached_property[pd.DataFrame]:
+    """A table that is read when it is first used; its name is that of the attribute."""
+    read: cached_property[pd.DataFrame] = cached_property(lambda data: data.table(read.attrname))
+    read.__doc__ = about
+    return read
+
+
 @dataclass(frozen=True)
 class TidyData:
-    """The tidy tables of a study: `sessions`, `answers`, `answers_wide`, `scores`, `messages`, `ratings`, `events`,
-    `timings`, `model_calls` and `integrity`. Each is read from the database when it is first used, and has the columns
-    of the export."""
+    """The tidy tables of a study. Each is read from the database when it is first used, and has the columns of the
+    export."""
 
     database: Database
     request: ExportRequest
-
-    @cached_property
-    def sessions(self) -> pd.DataFrame:
-        return self.table("sessions")
-
-    @cached_property
-    def answers(self) -> pd.DataFrame:
-        return self.table("answers")
-
-    @cached_property
-    def answers_wide(self) -> pd.DataFrame:
-        """A row for each session, with a column for each question outside of loops."""
-        return self.table("answers_wide")
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        return self.table("scores")
-
-    @cached_property
-    def messages(self) -> pd.DataFrame:
-        return self.table("messages")
-
-    @cached_property
-    def ratings(self) -> pd.DataFrame:
-        """A row for each rating of a reply, a message or a conversation."""
-        return self.table("ratings")
-
-    @cached_property
-    def events(self) -> pd.DataFrame:
-        return self.table("events")
-
-    @cached_property
-    def timings(self) -> pd.DataFrame:
-        return self.table("timings")
-
-    @cached_property
-    def model_calls(self) -> pd.DataFrame:
-        return self.table("model_calls")
-
-    @cached_property
-    def integrity(self) -> pd.DataFrame:
-        """A row for each session and indicator of how its texts were written; it reads all sessions twice."""
-        return self.table("integrity")
+    sessions, answers, scores, messages, events = _table(), _table(), _table(), _table(), _table()
+    answers_wide = _table("A row for each session, with a column for each question outside of loops.")
+    ratings = _table("A row for each rating of a reply, a message or a conversation.")
+    timings, model_calls = _table(), _table()
+    integrity = _table("A row for each session and indicator of how texts were written; it reads all sessions twice.")
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table by its name. Whole numbers are pandas' Int64, times have a time zone, and texts from a closed

@@ -13,22 +13,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 
 from app.extensions.trials.deviations import INTEGRITY
 from app.extensions.trials.outcomes import TrialData, TrialSession
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 
-RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "failed_attention": "failed an attention check",
-        "too_fast": "completed the study too fast",
-        "integrity": "were excluded by a researcher for integrity",
-        "timed_out": "ran out of time",
-        "technical_failure": "ended for a technical failure",
-        "incomplete": "did not complete the study",
-    }
-)
+RULES: Mapping[str, str] = {
+    "failed_attention": "failed an attention check",
+    "too_fast": "completed the study too fast",
+    "integrity": "were excluded by a researcher for integrity",
+    "timed_out": "ran out of time",
+    "technical_failure": "ended for a technical failure",
+    "incomplete": "did not complete the study",
+}
 """The exclusion rules of a plan, each in words."""
 
 
@@ -70,16 +67,14 @@ def _too_fast(one: TrialSession, plan: Plan) -> bool:
     return one.complete and plan.fastest_seconds is not None and one.seconds < plan.fastest_seconds
 
 
-_BROKEN: Mapping[str, Callable[[TrialSession, Plan], bool]] = MappingProxyType(
-    {
-        "failed_attention": lambda one, _: one.failed_attention,
-        "too_fast": _too_fast,
-        "integrity": lambda one, _: _for_integrity(one),
-        "timed_out": lambda one, _: one.outcome == "timed_out",
-        "technical_failure": lambda one, _: one.outcome == "technical_failure",
-        "incomplete": lambda one, _: not one.complete,
-    }
-)
+_BROKEN: Mapping[str, Callable[[TrialSession, Plan], bool]] = {
+    "failed_attention": lambda one, _: one.failed_attention,
+    "too_fast": _too_fast,
+    "integrity": lambda one, _: _for_integrity(one),
+    "timed_out": lambda one, _: one.outcome == "timed_out",
+    "technical_failure": lambda one, _: one.outcome == "technical_failure",
+    "incomplete": lambda one, _: not one.complete,
+}
 
 
 BOTH = "both groups"

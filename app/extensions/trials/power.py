@@ -21,7 +21,7 @@ import numpy as np
 from app.errors import TrialError
 from app.extensions.analysis.intervals import wilson
 from app.extensions.trials.estimator import sides
-from app.extensions.trials.simulation import Assumptions, Design, monitor_of, simulate_with
+from app.extensions.trials.simulation import Assumptions, Design, monitor_of, simulate
 
 NORMAL = NormalDist()
 AROUND = (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
@@ -71,7 +71,7 @@ def run_point(point: GridPoint) -> PowerPoint:
     random = np.random.default_rng(np.random.SeedSequence(point.seed, spawn_key=(int(point.key, 16),)))
     judge = monitor_of(point.design, point.participants)
     ends = [
-        simulate_with(random, point.assumed, point.design, point.participants, point.effect, judge)
+        simulate(random, point.assumed, point.design, point.participants, point.effect, judge)
         for _ in range(point.runs)
     ]
     mean = float(np.mean([end.participants for end in ends])) / point.design.compared

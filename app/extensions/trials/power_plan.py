@@ -28,7 +28,7 @@ from app.extensions.analysis.chatbench.accuracy import COLUMNS, TABLE, prepared
 from app.extensions.analysis.data_frames import frame
 from app.extensions.analysis.intervals import Codes, Values, codes, number_of
 from app.extensions.analysis.reads.study_data import origins_of
-from app.extensions.analysis.report.charts import PER_CENT, WIDTH, nominal
+from app.extensions.analysis.report.charts import PER_CENT, WIDTH, line_at, lines_with_points, nominal
 from app.extensions.trials.estimator import BEFORE, CONTROL, TREATMENT
 from app.extensions.trials.outcomes import TrialData
 from app.extensions.trials.power import (
@@ -359,41 +359,26 @@ def _power(name: str, points: Sequence[PowerPoint], null: float) -> Spec:
         {
             "participants": one.participants,
             "effect": words[one.effect],
-            "power": 100 * one.power,
+            "value": 100 * one.power,
             "low": 100 * one.interval[0],
             "high": 100 * one.interval[1],
         }
         for one in points
     ]
     y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"labelExpr": PER_CENT}}
-    both: Spec = {
-        "x": {
-            "field": "participants",
-            "type": "quantitative",
-            "title": "participants who begin",
-            "scale": {"zero": False, "padding": 14},
-            "axis": {"tickCount": 6, "format": ",d", "grid": False},
-        },
-        "color": nominal("effect", list(words.values())),
+    x = {
+        "field": "participants",
+        "type": "quantitative",
+        "title": "participants who begin",
+        "scale": {"zero": False, "padding": 14},
+        "axis": {"tickCount": 6, "format": ",d", "grid": False},
     }
-    at = {**both, "y": {"field": "power", **y}}
-    target = {"type": "rule", "strokeDash": [4, 4], "color": INK}
+    effects = list(words.values())
+    lines = lines_with_points({"x": x, "color": nominal("effect", effects)}, y, "effect", effects)
     return {
         "title": {"text": f"{name}: power", "anchor": "start", "color": INK, "fontSize": 13},
         "width": WIDTH - 60,
         "height": 220,
         "data": {"values": rows},
-        "layer": [
-            {
-                "data": {"values": [{"at": one} for one in TARGETS]},
-                "mark": target,
-                "encoding": {"y": {"field": "at", **y}},
-            },
-            {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": at},
-            {"mark": "rule", "encoding": {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}}},
-            {
-                "mark": {"type": "point", "fill": "white", "size": 50, "opacity": 1},
-                "encoding": {**at, "shape": nominal("effect", list(words.values()))},
-            },
-        ],
+        "layer": [line_at(TARGETS, "y", y), *lines],
     }

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from types import MappingProxyType
 
 from app.errors import TrialError
 from app.extensions.analysis.estimates import NUMBER, POINTS, SHARE, Estimate, Finding, Unit, estimate, format_value
@@ -26,19 +25,17 @@ from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "trial.difference.<id>": (
-            "the effect of a planned hypothesis: treatment minus control, of everybody as assigned (intention "
-            "to treat), with the interval of its test; `further` has p, its `sides`, the raw means and their difference"
-        ),
-        "trial.per_protocol.<id>": "the same, without the sessions that the plan excludes",
-        "trial.sensitivity.<id>.<rule>": (
-            "the effect per protocol if one exclusion rule is not applied; `other_exclusions`: of everybody as "
-            "assigned, without the sessions that a researcher excluded for a reason that the plan does not name"
-        ),
-    }
-)
+NAMES: Mapping[str, str] = {
+    "trial.difference.<id>": (
+        "the effect of a planned hypothesis: treatment minus control, of everybody as assigned (intention "
+        "to treat), with the interval of its test; `further` has p, its `sides`, the raw means and their difference"
+    ),
+    "trial.per_protocol.<id>": "the same, without the sessions that the plan excludes",
+    "trial.sensitivity.<id>.<rule>": (
+        "the effect per protocol if one exclusion rule is not applied; `other_exclusions`: of everybody as "
+        "assigned, without the sessions that a researcher excluded for a reason that the plan does not name"
+    ),
+}
 """Patterns of all estimates' names, with their descriptions."""
 OTHERS = "other_exclusions"
 SPENT = "The looks have left nothing of alpha for a test at this time."

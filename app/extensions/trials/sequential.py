@@ -50,9 +50,6 @@ class Boundaries:
     nominal: tuple[float, ...]
     """Each look's p: cross where p, with as many sides, is at most this."""
 
-    def crossed(self, p: float, look: int) -> bool:
-        return p <= self.nominal[look]
-
 
 def boundaries(
     fractions: Sequence[float], alpha: float = 0.05, spending: Spending = "obrien-fleming", sides: Sides = 2
@@ -84,19 +81,8 @@ def spend(t: float, alpha: float, spending: Spending, sides: Sides = 2) -> float
     return sides * 2 * float(_tail(NORMAL.inv_cdf(1 - side / 2) / sqrt(t)))
 
 
-def repeated_interval(found: Difference, bounds: Boundaries, look: int) -> tuple[float, float]:
-    """The repeated confidence interval at a look (from 0), valid whether or not the trial stops there.
-
-    Estimate plus and minus the boundary times the error (Jennison and Turnbull 1989, JRSS B 51:305), with Student's t
-    of the nominal p. Its level is 1 - alpha, or 1 - 2 alpha of one-sided boundaries, over all looks together.
-    """
-    return found.interval_of_p(bounds.nominal[look] * 2 / bounds.sides)
-
-
-def confidence_sequence(
-    found: Difference, participants: float, planned: float, alpha: float = 0.05
-) -> tuple[float, float]:
-    """An interval that stays valid however often and whenever one looks, once samples are large.
+def sequence_width(fraction: float, alpha: float = 0.05) -> float:
+    """Half of a confidence sequence's width in standard errors, at a share of the planned participants.
 
     The asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024, Annals of Statistics
     52:2613, theorem 2.2; arXiv 2103.06476), Robbins's normal mixture (1970, Annals of Mathematical Statistics 41:1397;
@@ -104,15 +90,9 @@ def confidence_sequence(
 
         estimate ± SE sqrt(2 (t r^2 + 1) / (t r^2) * log(sqrt(t r^2 + 1) / alpha))
 
-    with r such that it is narrowest at `planned` participants (the same paper, appendix B.2):
-    r^2 = (-2 log alpha + log(-2 log alpha + 1)) / planned. In place of the width in standard errors it has Student's
-    quantile of the same p, as the boundaries of looks.
+    with r such that it is narrowest at the planned participants (the same paper, appendix B.2):
+    r^2 = (-2 log alpha + log(-2 log alpha + 1)) / planned.
     """
-    return found.interval_of_p(2 * float(_tail(sequence_width(participants / planned, alpha))))
-
-
-def sequence_width(fraction: float, alpha: float = 0.05) -> float:
-    """Half of a confidence sequence's width in standard errors, at a share of the planned participants."""
     if not fraction > 0:
         raise TrialError("A confidence sequence begins with the first participants; there are none yet.")
     m = fraction * (-2 * log(alpha) + log(-2 * log(alpha) + 1))
@@ -128,16 +108,16 @@ class Monitor:
     bounds: Boundaries | None
     """None for confidence sequences, which have two sides of alpha together."""
 
-    def interval(self, found: Difference, look: int, fraction: float | None = None) -> tuple[float, float]:
-        """The interval at a look (from 0), for `estimator.shown`.
+    def interval(self, found: Difference, look: int) -> tuple[float, float]:
+        """The interval at a look (from 0), for `estimator.shown`, valid whether or not the trial stops there.
 
-        `fraction` is the share of the planned participants that there really are; by default the planned share of the
-        look. Only confidence sequences need it.
+        With boundaries, estimate plus and minus the boundary times the error (repeated confidence intervals: Jennison
+        and Turnbull 1989, JRSS B 51:305), of level 1 - alpha, or 1 - 2 alpha of one-sided boundaries, over all looks
+        together. Both kinds have Student's quantile of the same p in place of the normal one.
         """
         if self.bounds is not None:
-            return repeated_interval(found, self.bounds, look)
-        share = self.fractions[look] if fraction is None else fraction
-        return confidence_sequence(found, share, 1.0, self.alpha)
+            return found.interval_of_p(self.bounds.nominal[look] * 2 / self.bounds.sides)
+        return found.interval_of_p(2 * float(_tail(sequence_width(self.fractions[look], self.alpha))))
 
 
 def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:

@@ -155,12 +155,6 @@ class SimulatedTrial:
     """The interval of the look at which it stopped. NaN where nothing could be estimated."""
 
 
-def simulate(
-    random: np.random.Generator, assumed: Assumptions, design: Design, participants: int, effect: float
-) -> SimulatedTrial:
-    return simulate_with(random, assumed, design, participants, effect, monitor_of(design, participants))
-
-
 def monitor_of(design: Design, participants: int) -> Monitor:
     """The monitor of a design's looks, the same for all its trials; without the early ones that come too soon for a
     group to have enough participants, which are taken later."""
@@ -173,10 +167,10 @@ def monitor_of(design: Design, participants: int) -> Monitor:
     return monitor(looks, design.alpha, sides(design.direction))
 
 
-def simulate_with(
+def simulate(
     random: np.random.Generator, assumed: Assumptions, design: Design, participants: int, effect: float, judge: Monitor
 ) -> SimulatedTrial:
-    """As `simulate`, with a monitor made before."""
+    """A trial of so many participants, which `judge`, its `monitor_of`, may stop early."""
     people = design.people(participants)
     data = draw(random, assumed, design, people, effect)
     last = SimulatedTrial(False, people, np.nan, np.nan, np.nan)

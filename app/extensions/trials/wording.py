@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from experiments.study.cells import cells
 from experiments.study.schema import Loop, Phase
@@ -35,50 +34,40 @@ RANDOMISED = (
     "session. Each assignment can be derived again from the log."
 )
 """How participants are assigned (experiments/session/assignment.py)."""
-OUTCOMES: Mapping[str, str] = MappingProxyType(
-    {
-        "correct": "whether the answer to a question is right (0 or 1)",
-        "answer": "the numeric answer to a question",
-        "error": "the distance of a numeric answer from the right one",
-        "confidence": "the confidence in an answer",
-        "seconds": "the time of a session, in seconds",
-    }
-)
-CORRECTIONS: Mapping[Correction, str] = MappingProxyType(
-    {
-        "none": "not corrected for their number",
-        "holm": "corrected by Holm's method (1979), which controls the chance of any false positive",
-        "benjamini-hochberg": "corrected by Benjamini and Hochberg's method (1995), which controls the false discovery "
-        "rate",
-    }
-)
-SPENDING: Mapping[Spending, str] = MappingProxyType(
-    {
-        "obrien-fleming": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of O'Brien "
-        "and Fleming.",
-        "pocock": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of Pocock.",
-        "always-valid": "The interval is a confidence sequence, which is valid at all times together.",
-    }
-)
-EXCLUSIONS: Mapping[Exclusion, str] = MappingProxyType(
-    {
-        "failed_attention": "participants who were stopped by attention checks, or failed one",
-        "too_fast": "participants whose session took less than {seconds:g} seconds",
-        "integrity": "participants whom a researcher excluded for integrity, blind to their outcomes",
-        "timed_out": "participants who ran out of time",
-        "technical_failure": "participants who were stopped by a technical failure",
-        "incomplete": "participants who did not complete the study",
-    }
-)
-DIRECTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "greater": "is greater with {treatment} than with {control}",
-        "less": "is less with {treatment} than with {control}",
-        "different": "differs between {treatment} and {control}",
-        "equivalent": "is equivalent with {treatment} and {control}: the difference is within {margin:g}",
-        "not_worse": "is not worse with {treatment} than with {control}: the difference is above -{margin:g}",
-    }
-)
+OUTCOMES: Mapping[str, str] = {
+    "correct": "whether the answer to a question is right (0 or 1)",
+    "answer": "the numeric answer to a question",
+    "error": "the distance of a numeric answer from the right one",
+    "confidence": "the confidence in an answer",
+    "seconds": "the time of a session, in seconds",
+}
+CORRECTIONS: Mapping[Correction, str] = {
+    "none": "not corrected for their number",
+    "holm": "corrected by Holm's method (1979), which controls the chance of any false positive",
+    "benjamini-hochberg": "corrected by Benjamini and Hochberg's method (1995), which controls the false discovery "
+    "rate",
+}
+SPENDING: Mapping[Spending, str] = {
+    "obrien-fleming": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of O'Brien "
+    "and Fleming.",
+    "pocock": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of Pocock.",
+    "always-valid": "The interval is a confidence sequence, which is valid at all times together.",
+}
+EXCLUSIONS: Mapping[Exclusion, str] = {
+    "failed_attention": "participants who were stopped by attention checks, or failed one",
+    "too_fast": "participants whose session took less than {seconds:g} seconds",
+    "integrity": "participants whom a researcher excluded for integrity, blind to their outcomes",
+    "timed_out": "participants who ran out of time",
+    "technical_failure": "participants who were stopped by a technical failure",
+    "incomplete": "participants who did not complete the study",
+}
+DIRECTIONS: Mapping[str, str] = {
+    "greater": "is greater with {treatment} than with {control}",
+    "less": "is less with {treatment} than with {control}",
+    "different": "differs between {treatment} and {control}",
+    "equivalent": "is equivalent with {treatment} and {control}: the difference is within {margin:g}",
+    "not_worse": "is not worse with {treatment} than with {control}: the difference is above -{margin:g}",
+}
 
 
 def outcome_words(outcome: Outcome) -> str:

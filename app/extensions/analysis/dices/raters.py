@@ -9,7 +9,6 @@ lies between the medians of the DICES-350 raters who were removed for speed (33 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -36,17 +35,15 @@ _REMOVED_990 = """
     296768824962581 296740172100277 296729424498056 296835612486158 297212198239077 296740254381555 296740049152799
     297212002905763 296740761150184 296708974347177 296770194464643 296768399729683
 """
-REMOVED: Mapping[str, frozenset[str]] = MappingProxyType(
-    {"dices-350": frozenset(_REMOVED_350.split()), "dices-990": frozenset(_REMOVED_990.split())}
-)
+REMOVED: Mapping[str, frozenset[str]] = {
+    "dices-350": frozenset(_REMOVED_350.split()), "dices-990": frozenset(_REMOVED_990.split())
+}  # fmt: skip
 """The raters who are removed in the release, by edition: 19 of 123, 12 of 173 (these from one public file only)."""
-REASONS: Mapping[str, str] = MappingProxyType(
-    {
-        "fast": f"median time under {FAST_MS / 1000:g} s",
-        "same": f"the same answer in at least {100 * SAME:g} % of ratings",
-        "removed": "removed in the release",
-    }
-)
+REASONS: Mapping[str, str] = {
+    "fast": f"median time under {FAST_MS / 1000:g} s",
+    "same": f"the same answer in at least {100 * SAME:g} % of ratings",
+    "removed": "removed in the release",
+}
 TIME = "answer_time_ms"
 ALL = "all"
 RATERS = "The number of raters, by what they said about themselves."

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from app.extensions.analysis.report.build import FactorArm, Report, VersionUsed, build_report
 from app.extensions.analysis.report.data_formats import as_csv, as_json
 from app.extensions.analysis.report.document import markdown
 from app.extensions.analysis.report.html_page import html
 
-FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
-    {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
-)
+FORMATS: Mapping[str, Callable[[Report], str]] = {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
 """How a report is written, by the ending of its file."""
 
 

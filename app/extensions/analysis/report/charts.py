@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from app.errors import SettingsError
@@ -38,7 +37,8 @@ HINTS = ("group", "estimate", "interval", "n", "participants")
 THEIRS = "published "
 SURE = "isValid(datum.low)"
 PER_CENT = "datum.label + ' %'"
-NOBODY: Mapping[str, FigureComparison] = MappingProxyType({})
+NOBODY: Mapping[str, FigureComparison] = {}
+DASHED: Spec = {"strokeDash": [4, 4], "color": INK}
 
 
 def require_charts() -> None:
@@ -62,6 +62,28 @@ def image(spec: Spec) -> str:
     return f"data:image/svg+xml;base64,{b64encode(svg(spec).encode()).decode()}"
 
 
+def nominal(field: str, values: Sequence[str], scale: bool = True) -> dict[str, Any]:
+    found = {"field": field, "type": "nominal", "sort": list(values), "title": None}
+    return {**found, "scale": {"domain": list(values)}} if scale else found
+
+
+def layer(mark: str, encoding: Spec, style: Spec, **channels: Any) -> Spec:
+    """A layer of a mark; `channels` are added to the encoding."""
+    return {"mark": {"type": mark, **style}, "encoding": {**encoding, **channels}}
+
+
+def interval(encoding: Spec, axis: str, scale: Spec, style: Spec, of: str = "") -> Spec:
+    """The layer of intervals along an axis, from the fields `low` to `high`, with `of` before both."""
+    ends = {axis: {"field": f"{of}low", **scale}, f"{axis}2": {"field": f"{of}high"}}
+    return layer("rule", encoding, style, **ends)
+
+
+def line_at(places: Sequence[float], axis: str, scale: Spec) -> Spec:
+    """A dashed line at each place of an axis."""
+    values = {"values": [{"at": at} for at in places]}
+    return {"data": values, **layer("rule", {axis: {"field": "at", **scale}}, DASHED)}
+
+
 def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = NOBODY) -> Spec:
     """Estimates with their intervals, a row for each group; one without an interval has a hollow dot.
 
@@ -76,38 +98,29 @@ def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = N
         | _beside(published.get(one.name), finding.axis, size)
         for one, (group, column) in zip(finding.estimates, places, strict=True)
     ]
-    x = {
+    scale = {
         "type": "quantitative",
         "scale": {"domain": [size * end for end in finding.axis], "nice": False, "zero": False, "clamp": True},
         "axis": {"title": TITLES[finding.unit] or None, "tickCount": 6}
         | ({"tickMinStep": 1} if finding.unit == COUNT else {}),
     }
     named = {"labelLimit": 240, "labelPadding": 12, "ticks": False, "domain": False}
-    both: dict[str, Any] = {
-        "y": {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": named},
-        "tooltip": [{"field": name, "type": "nominal"} for name in HINTS],
-    }
+    row = {"y": {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": named}}
+    both = {**row, "tooltip": [{"field": name, "type": "nominal"} for name in HINTS]}
+    own, slot = {"color": COLOURS[0]}, nominal("series", _slots(series, rows))
     if series:
-        both |= {"yOffset": nominal("series", _slots(series, rows)), "color": nominal("series", series)}
-    filled = nominal("series", series) if series else {"value": COLOURS[0]}
-    fill = {"condition": {"test": SURE, **filled}, "value": "transparent"}
-    point = {"type": "point", "size": 45 if series else 80, "strokeWidth": 2, "opacity": 1}
-    line = {"type": "rule", "strokeWidth": 2 if series else 2.5}
-    own = {} if series else {"color": COLOURS[0]}
+        own, both = {}, both | {"yOffset": slot, "color": nominal("series", series)}
+    shown = nominal("series", series) if series else {"value": COLOURS[0]}
+    fill = {"condition": {"test": SURE, **shown}, "value": "transparent"}
+    point = {"size": 45 if series else 80, "strokeWidth": 2, "opacity": 1, **own}
     shape = {"shape": nominal("series", series)} if series else {}
-    layers: list[Spec] = [
-        {"mark": line | own, "encoding": {**both, "x": {"field": "low", **x}, "x2": {"field": "high"}}},
-        {"mark": point | own, "encoding": {**both, "x": {"field": "value", **x}, "fill": fill, **shape}},
-    ]
-    if any("theirs" in row for row in rows):
-        theirs = {"color": INK, "yOffset": 0 if series else 9}
-        both = {"y": both["y"]} | ({"yOffset": {**both["yOffset"], "field": "series_theirs"}} if series else {})
-        bar = {"x": {"field": "theirs_low", **x}, "x2": {"field": "theirs_high"}}
-        diamond = {"type": "point", "shape": "diamond", "size": 70, "fill": "white", "opacity": 1, **theirs}
-        layers += [
-            {"mark": {"type": "rule", **theirs}, "encoding": both | bar},
-            {"mark": diamond, "encoding": both | {"x": {"field": "theirs", **x}}},
-        ]
+    layers = [
+        *([] if finding.reference is None else [line_at([size * finding.reference], "x", scale)]),
+        interval(both, "x", scale, {"strokeWidth": 2 if series else 2.5, **own}),
+        layer("point", both, point, x={"field": "value", **scale}, fill=fill, **shape),
+        *_published(rows, "x", scale, row | ({"yOffset": {**slot, "field": "series_theirs"}} if series else {}),
+                    {"size": 70}, {"yOffset": 0 if series else 9}),
+    ]  # fmt: skip
     groups = len({group for group, _ in places})
     return {
         "config": CONFIG,
@@ -115,7 +128,7 @@ def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = N
         "width": WIDTH,
         "height": AXIS_PX + groups * max(ROW_PX, DENSE_PX * len(series)),
         "data": {"values": rows},
-        "layer": [*_reference(finding, size, x), *layers],
+        "layer": layers,
     }
 
 
@@ -135,21 +148,11 @@ def _slots(values: Sequence[str], rows: Sequence[Spec]) -> list[str]:
     return [place for value in values for place in ([value, THEIRS + value] if theirs else [value])]
 
 
-def nominal(field: str, values: Sequence[str]) -> Spec:
-    scale = {"domain": list(values)}
-    return {"field": field, "type": "nominal", "sort": list(values), "title": None, "scale": scale}
-
-
-def _facet(field: str, values: Sequence[str]) -> Spec:
-    return {"field": field, "type": "nominal", "sort": list(values), "title": None}
-
-
 def _row(one: Estimate, unit: Unit) -> dict[str, Any]:
     size = _size(unit)
-    interval = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
+    ends = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
     formatted = {"interval": format_interval(one.low, one.high, unit), "estimate": format_value(one.value, unit)}
-    sizes = {"n": f"{one.n:,}", "participants": f"{one.participants:,}"}
-    return {"value": size * one.value, **interval, **formatted, **sizes}
+    return {"value": size * one.value, **ends, **formatted, "n": f"{one.n:,}", "participants": f"{one.participants:,}"}
 
 
 def _beside(one: FigureComparison | None, axis: tuple[float, float], size: int) -> dict[str, float]:
@@ -160,14 +163,15 @@ def _beside(one: FigureComparison | None, axis: tuple[float, float], size: int) 
     return {"theirs": size * one.published.value, **ends}
 
 
-def _reference(finding: Finding, size: int, x: Spec) -> Iterator[Spec]:
-    """A line for the value to compare with."""
-    if finding.reference is not None:
-        yield {
-            "data": {"values": [{"at": size * finding.reference}]},
-            "mark": {"type": "rule", "strokeDash": [4, 4], "color": INK},
-            "encoding": {"x": {"field": "at", **x}},
-        }
+def _published(
+    rows: Sequence[Spec], axis: str, scale: Spec, encoding: Spec, diamond: Spec, offset: Spec
+) -> Iterator[Spec]:
+    """The layers of published figures, if any row has one."""
+    if any("theirs" in row for row in rows):
+        style = {"color": INK, **offset}
+        yield interval(encoding, axis, scale, style, "theirs_")
+        diamond = {"shape": "diamond", "fill": "white", "opacity": 1, **diamond, **style}
+        yield layer("point", encoding, diamond, **{axis: {"field": "theirs", **scale}})
 
 
 def scatter_chart(plot: Scatter, unit: Unit) -> Spec:
@@ -185,40 +189,33 @@ def scatter_chart(plot: Scatter, unit: Unit) -> Spec:
     axis = {"tickCount": 6} if size == 1 else {"tickCount": 6, "labelExpr": PER_CENT}
     x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis, "title": plot.x}
     y = {**x, "field": "y", "title": plot.y}
-    mark: dict[str, Any] = {"type": "point", "opacity": 0.65, "strokeWidth": 1.5}
+    style: dict[str, Any] = {"opacity": 0.65, "strokeWidth": 1.5}
     encoding: dict[str, Any] = {"x": x, "y": y, "tooltip": [{"field": name} for name in ("label", "n")]}
     if plot.margins:
-        mark |= {"filled": True, "color": COLOURS[0]}
+        style |= {"filled": True}
         encoding["size"] = {"field": "n", "type": "quantitative", "scale": {"range": [4, 700]}, "legend": None}
-    elif len(series) > 1:
+    if len(series) > 1 and not plot.margins:
         encoding |= {"color": nominal("series", series), "shape": nominal("series", series)}
     else:
-        mark |= {"color": COLOURS[0]}
-    diagonal = {
-        "data": {"values": [{"x": end, "y": end} for end in ends]},
-        "mark": {"type": "line", "strokeDash": [4, 4], "strokeWidth": 1.2, "color": INK},
-        "encoding": {"x": x, "y": y},
-    }
+        style |= {"color": COLOURS[0]}
+    diagonal = layer("line", {"x": x, "y": y}, {"strokeWidth": 1.2, **DASHED})
+    corners = {"data": {"values": [{"x": end, "y": end} for end in ends]}, **diagonal}
     side = 300 if len(panels) == 1 else 220
-    square: Spec = {"width": side, "height": side, "layer": [diagonal, {"mark": mark, "encoding": encoding}]}
+    square: Spec = {"width": side, "height": side, "layer": [corners, layer("point", encoding, style)]}
     whole: dict[str, Any] = {"config": CONFIG, "data": {"values": rows}}
     if plot.margins:
         return {**whole, **_with_margins(square, x, y)}
     if len(panels) == 1:
         return {**whole, **square}
-    return whole | {"facet": _facet("panel", panels), "columns": 3, "spec": square}
+    return whole | {"facet": nominal("panel", panels, False), "columns": 3, "spec": square}
 
 
 def _with_margins(square: Spec, x: Spec, y: Spec) -> Spec:
-    bar = {"type": "bar", "color": COLOURS[0], "opacity": 0.45, "size": 20}
+    bar = {"color": COLOURS[0], "opacity": 0.45, "size": 20}
     total = {"aggregate": "sum", "field": "n", "type": "quantitative", "axis": None}
-    above = {"width": square["width"], "height": 54, "mark": bar, "encoding": {"x": {**x, "axis": None}, "y": total}}
-    right = {
-        "width": 54,
-        "height": square["height"],
-        "mark": {**bar, "orient": "horizontal"},
-        "encoding": {"y": {**y, "axis": None}, "x": total},
-    }
+    above = {"width": square["width"], "height": 54, **layer("bar", {"x": {**x, "axis": None}, "y": total}, bar)}
+    sideways = layer("bar", {"y": {**y, "axis": None}, "x": total}, {**bar, "orient": "horizontal"})
+    right = {"width": 54, "height": square["height"], **sideways}
     return {"spacing": 6, "bounds": "flush", "vconcat": [above, {"spacing": 6, "hconcat": [square, right]}]}
 
 
@@ -255,33 +252,20 @@ def accuracy_chart(estimates: Sequence[Estimate], published: Mapping[str, Figure
     ]
     datasets, models = ([*dict.fromkeys(row[name] for row in rows)] for name in ("dataset", "model"))
     order = [words[one] for one in answers]
-    y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"labelExpr": PER_CENT}}
-    both: Spec = {
-        "x": {**nominal("model", models), "axis": {"labelAngle": 0, "labelLimit": 200 // len(models), "ticks": False}},
-        "xOffset": nominal("answer", _slots(order, rows)),
-        "color": nominal("answer", order),
-    }
-    mark = {"type": "point", "size": 55, "strokeWidth": 1.8, "fill": "white", "opacity": 1}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rule", "strokeWidth": 1.8},
-            "encoding": {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}},
-        },
-        {"mark": mark, "encoding": {**both, "y": {"field": "value", **y}, "shape": nominal("answer", order)}},
+    scale = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"labelExpr": PER_CENT}}
+    x = {**nominal("model", models), "axis": {"labelAngle": 0, "labelLimit": 200 // len(models), "ticks": False}}
+    slot = nominal("answer", _slots(order, rows))
+    both: Spec = {"x": x, "xOffset": slot, "color": nominal("answer", order)}
+    point = {"size": 55, "strokeWidth": 1.8, "fill": "white", "opacity": 1}
+    layers = [
+        interval(both, "y", scale, {"strokeWidth": 1.8}),
+        layer("point", both, point, y={"field": "value", **scale}, shape=nominal("answer", order)),
+        *_published(rows, "y", scale, {"x": x, "xOffset": {**slot, "field": "answer_theirs"}}, {"size": 60}, {}),
     ]
-    if any("theirs" in row for row in rows):
-        here = {"x": both["x"], "xOffset": {**both["xOffset"], "field": "answer_theirs"}}
-        ends = {"y": {"field": "theirs_low", **y}, "y2": {"field": "theirs_high"}}
-        theirs = {"color": INK}
-        diamond = {"type": "point", "shape": "diamond", "size": 60, "fill": "white", "opacity": 1, **theirs}
-        layers += [
-            {"mark": {"type": "rule", **theirs}, "encoding": {**here, **ends}},
-            {"mark": diamond, "encoding": {**here, "y": {"field": "theirs", **y}}},
-        ]
     return {
         "config": {**CONFIG, "legend": {**CONFIG["legend"], "columns": 3}},
         "data": {"values": rows},
-        "facet": _facet("dataset", datasets),
+        "facet": nominal("dataset", datasets, False),
         "columns": 3,
         "spec": {"width": 210, "height": 190, "layer": layers},
     }
@@ -299,7 +283,7 @@ BY_TURN = "mathconverse.by_turn."
 def turns_chart(findings: Sequence[Finding]) -> Spec | None:
     """Mean ratings by turn, a line for each rating, from `mathconverse.by_turn.<rating>.<turn>`; None without any."""
     found = [
-        (finding, one, parts[2], int(parts[3]))
+        (finding, one, parts[2].replace("_", " "), int(parts[3]))
         for finding in findings
         for one in finding.estimates
         if one.name.startswith(BY_TURN) and len(parts := one.name.split(".")) == 4 and parts[3].isdecimal()
@@ -310,30 +294,26 @@ def turns_chart(findings: Sequence[Finding]) -> Spec | None:
     for _, one, _, turn in found:
         most[turn] = max(most.get(turn, 0), one.n)
     labels = {turn: f"{turn}|n {most[turn]:,}" for turn in sorted(most)}
-    ratings = list(dict.fromkeys(rating.replace("_", " ") for _, _, rating, _ in found))
-    rows = [
-        {**_row(one, finding.unit), "turn": labels[turn], "rating": rating.replace("_", " ")}
-        for finding, one, rating, turn in found
-    ]
+    ratings = list(dict.fromkeys(rating for _, _, rating, _ in found))
+    rows = [{**_row(one, finding.unit), "turn": labels[turn], "rating": rating} for finding, one, rating, turn in found]
     axis = {"labelAngle": 0, "labelExpr": "split(datum.value, '|')"}
     both: Spec = {
         "x": {**nominal("turn", list(labels.values())), "title": "turn", "axis": axis},
         "xOffset": {**nominal("rating", ratings), "scale": {"domain": ratings, "paddingOuter": 1}},
         "color": nominal("rating", ratings),
     }
-    y = {"type": "quantitative", "title": None, "scale": {"domain": list(found[0][0].axis)}}
+    scale = {"type": "quantitative", "title": None, "scale": {"domain": list(found[0][0].axis)}}
     dash = {**nominal("rating", ratings), "scale": {"domain": ratings, "range": list(DASHES)}}
-    at = {**both, "y": {"field": "value", **y}}
-    mark = {"type": "point", "size": 50, "fill": "white", "opacity": 1}
-    interval = {**both, "y": {"field": "low", **y}, "y2": {"field": "high"}}
-    return {
-        "config": CONFIG,
-        "width": WIDTH,
-        "height": 220,
-        "data": {"values": rows},
-        "layer": [
-            {"mark": "line", "encoding": {**at, "strokeDash": dash}},
-            {"mark": {"type": "rule", "strokeWidth": 1.8}, "encoding": interval},
-            {"mark": mark, "encoding": {**at, "shape": nominal("rating", ratings)}},
-        ],
-    }
+    lines = lines_with_points(both, scale, "rating", ratings, strokeDash=dash)
+    return {"config": CONFIG, "width": WIDTH, "height": 220, "data": {"values": rows}, "layer": lines}
+
+
+def lines_with_points(encoding: Spec, scale: Spec, series: str, values: Sequence[str], **line: Any) -> list[Spec]:
+    """The layers of lines with intervals and hollow points, a shape for each of a series' values; `line` has channels
+    of the lines alone."""
+    at = {**encoding, "y": {"field": "value", **scale}}
+    return [
+        layer("line", at, {"strokeWidth": 1.6}, **line),
+        interval(encoding, "y", scale, {"strokeWidth": 1.8}),
+        layer("point", at, {"size": 50, "fill": "white", "opacity": 1}, shape=nominal(series, values)),
+    ]

@@ -4,52 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
 
 from app.extensions.analysis.estimates import COUNT, Estimate, Finding
 from app.extensions.analysis.reads.study_data import UNDER_WAY, ParticipantFlow
 from storage.registers.origins import REHEARSAL, Origin
 
-WHOSE: Mapping[str, str] = MappingProxyType(
-    {
-        Origin.PERSON: "participants",
-        Origin.PILOT: "pilot sessions",
-        Origin.REHEARSAL: "rehearsed participants",
-        Origin.BOT: "simulated participants",
-        Origin.IMPORT: "an imported release",
-    }
-)
-WARNINGS: Mapping[str, str] = MappingProxyType(
-    {
-        Origin.BOT: "Simulated data. No person took part: do not report these results as human data.",
-        Origin.PILOT: "Pilot data. They were collected to test the study: do not report them as its results.",
-        Origin.REHEARSAL: REHEARSAL,
-    }
-)
-ENDED: Mapping[str, str] = MappingProxyType(
-    {
-        "complete": "completed the study",
-        "no_consent": "did not consent",
-        "screened_out": "were screened out",
-        "failed_attention": "failed the attention checks",
-        "timed_out": "ran out of time",
-        "technical_failure": "ended for technical reasons",
-        "withdrawn": "withdrew, and their data were erased",
-        UNDER_WAY: "are in progress, or stopped without finishing",
-    }
-)
-FAMILIES: Mapping[str, str] = MappingProxyType(
-    {
-        "chatbench": "ChatBench",
-        "mathconverse": "MathConverse",
-        "taxonomy": "CheckMate's queries",
-        "dices": "DICES",
-        "arena": "Chatbot Arena",
-        "instrument": "Instruments",
-        "advice": "Advice and confidence",
-        "survey": "Survey questions",
-    }
-)
+WHOSE: Mapping[str, str] = {
+    Origin.PERSON: "participants",
+    Origin.PILOT: "pilot sessions",
+    Origin.REHEARSAL: "rehearsed participants",
+    Origin.BOT: "simulated participants",
+    Origin.IMPORT: "an imported release",
+}
+WARNINGS: Mapping[str, str] = {
+    Origin.BOT: "Simulated data. No person took part: do not report these results as human data.",
+    Origin.PILOT: "Pilot data. They were collected to test the study: do not report them as its results.",
+    Origin.REHEARSAL: REHEARSAL,
+}
+ENDED: Mapping[str, str] = {
+    "complete": "completed the study",
+    "no_consent": "did not consent",
+    "screened_out": "were screened out",
+    "failed_attention": "failed the attention checks",
+    "timed_out": "ran out of time",
+    "technical_failure": "ended for technical reasons",
+    "withdrawn": "withdrew, and their data were erased",
+    UNDER_WAY: "are in progress, or stopped without finishing",
+}
+FAMILIES: Mapping[str, str] = {
+    "chatbench": "ChatBench",
+    "mathconverse": "MathConverse",
+    "taxonomy": "CheckMate's queries",
+    "dices": "DICES",
+    "arena": "Chatbot Arena",
+    "instrument": "Instruments",
+    "advice": "Advice and confidence",
+    "survey": "Survey questions",
+}
 """The section titles, by the first part of a figure's name."""
 CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
 EXPLORED = (

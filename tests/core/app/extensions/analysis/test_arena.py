@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.arena import joined
+from app.extensions.analysis.arena import compared, joined
 from app.extensions.analysis.intervals import Values
-from app.extensions.analysis.public import Estimate, Finding, bradley_terry, strengths, win_matrix
+from app.extensions.analysis.public import Estimate, Finding, bradley_terry, strengths
 
 COLUMNS = ["participant", "model_a", "model_b", "model_c", "model_d", "winner"]
 
@@ -97,7 +97,12 @@ MIXED = votes(
 
 def test_the_strengths_are_those_of_the_matrix_and_elo_is_another_scale_of_them() -> None:
     found = named(bradley_terry(MIXED))
-    values = strengths(win_matrix(MIXED).to_numpy())
+    wins = np.zeros((4, 4))
+    for one, other, won in compared(MIXED)[["one", "other", "won"]].itertuples(index=False):
+        at = "wxyz".index(one), "wxyz".index(other)
+        wins[at] += won
+        wins[at[::-1]] += 1 - won
+    values = strengths(wins)
     for model, value in zip("wxyz", values, strict=True):
         one, elo = found[f"arena.bradley_terry.{model}"], found[f"arena.elo.{model}"]
         assert one.value == pytest.approx(value)

@@ -13,7 +13,7 @@ from statsmodels.stats.power import TTestIndPower
 from app.errors import TrialError
 from app.extensions.trials import simulation
 from app.extensions.trials.power import GridPoint, PowerPoint, null_effect, run_grid, run_point
-from app.extensions.trials.simulation import Assumptions, Design, observed_correlation, simulate
+from app.extensions.trials.simulation import Assumptions, Design, monitor_of, observed_correlation, simulate
 from experiments.study.sections.plan import Looks
 
 SCORES = Assumptions(baseline=3.0, sd=2.0)
@@ -49,9 +49,9 @@ def test_nothing_is_shown_with_fewer_than_eight_in_a_group(contrast: simulation.
     design = replace(PLAIN, contrast=contrast, looks=Looks(at=(0.5, 1.0), spending="pocock"))
     enough = 16 if contrast == "between" else 8
     random, sure = np.random.default_rng(1), 20.0
-    assert not simulate(random, SCORES, design, enough - 1, sure).rejected
+    assert not simulate(random, SCORES, design, enough - 1, sure, monitor_of(design, enough - 1)).rejected
     for people, stops in ((enough, enough), (2 * enough - 2, 2 * enough - 2), (2 * enough, enough)):
-        end = simulate(random, SCORES, design, people, sure)
+        end = simulate(random, SCORES, design, people, sure, monitor_of(design, people))
         assert (end.rejected, end.participants) == (True, stops)
 
 
@@ -108,7 +108,8 @@ def test_impossible_assumptions_are_refused(wrong: dict[str, float], part: str) 
 
 def estimates(design: Design, assumed: Assumptions, participants: int, effect: float, runs: int) -> np.ndarray:
     random = np.random.default_rng(7)
-    return np.asarray([simulate(random, assumed, design, participants, effect).estimate for _ in range(runs)])
+    judge = monitor_of(design, participants)
+    return np.asarray([simulate(random, assumed, design, participants, effect, judge).estimate for _ in range(runs)])
 
 
 @pytest.mark.parametrize("r2", [0.0, 0.25, 0.6])

@@ -12,13 +12,7 @@ from scipy.stats import multivariate_normal
 
 from app.extensions.analysis.intervals import student
 from app.extensions.trials.estimator import difference
-from app.extensions.trials.sequential import (
-    boundaries,
-    confidence_sequence,
-    monitor,
-    repeated_interval,
-    sequence_width,
-)
+from app.extensions.trials.sequential import Monitor, boundaries, monitor, sequence_width
 from experiments.study.sections.plan import Looks
 
 FIVE = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -60,30 +54,26 @@ def test_a_repeated_interval_excludes_zero_where_the_look_crosses() -> None:
     bounds = boundaries([0.5, 1.0], 0.05, "pocock")
     for seed in range(60):
         found = difference(frame(20, seed))
-        low, high = repeated_interval(found, bounds, 0)
-        assert (low > 0 or high < 0) == bounds.crossed(found.p, 0)
+        low, high = Monitor(bounds.fractions, 0.05, bounds).interval(found, 0)
+        assert (low > 0 or high < 0) == (found.p <= bounds.nominal[0])
     assert high - low == pytest.approx(2 * student(18, 1 - bounds.nominal[0]) * found.standard_error, abs=1e-9)
 
 
 def test_a_confidence_sequence_is_the_papers_formula() -> None:
     found = difference(frame(40))
+    always = monitor(Looks(at=(0.4, 1.0), spending="always-valid"), 0.05)
     r2 = (-2 * log(0.05) + log(-2 * log(0.05) + 1)) / 100
-    t = 40
-    width = sqrt(t) * sqrt(2 * (t * r2 + 1) / (t**2 * r2) * log(sqrt(t * r2 + 1) / 0.05))
-    half = stats.t.isf(stats.norm.sf(width), found.df) * found.standard_error  # theirs is that of many participants
-    assert confidence_sequence(found, t, 100) == pytest.approx((found.estimate - half, found.estimate + half), abs=1e-9)
+    for look, t in enumerate((40, 100)):
+        width = sqrt(t) * sqrt(2 * (t * r2 + 1) / (t**2 * r2) * log(sqrt(t * r2 + 1) / 0.05))
+        half = stats.t.isf(stats.norm.sf(width), found.df) * found.standard_error  # theirs is that of many participants
+        assert always.interval(found, look) == pytest.approx((found.estimate - half, found.estimate + half), abs=1e-9)
 
 
 def test_a_monitor_judges_by_the_plans_looks() -> None:
     found = difference(frame(40))
     usual = monitor(None, 0.05, 1)
     assert usual.interval(found, 0) == pytest.approx(found.interval(0.9), abs=1e-9)
-    looks = Looks(at=(0.5, 1.0), spending="pocock")
-    bounds = boundaries((0.5, 1.0), 0.05, "pocock")
-    assert monitor(looks, 0.05).interval(found, 0) == repeated_interval(found, bounds, 0)
-    always = monitor(Looks(at=(0.5, 1.0), spending="always-valid"), 0.05)
-    assert always.interval(found, 0) == pytest.approx(confidence_sequence(found, 40, 80), abs=1e-12)
-    assert always.interval(found, 0, 0.7) == pytest.approx(confidence_sequence(found, 70, 100), abs=1e-12)
+    assert monitor(Looks(at=(0.5, 1.0), spending="pocock"), 0.05).bounds == boundaries((0.5, 1.0), 0.05, "pocock")
 
 
 def test_a_confidence_sequence_holds_at_all_times_together() -> None:
