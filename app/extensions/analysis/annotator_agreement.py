@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,7 @@ from app.extensions.analysis.intervals import ENOUGH, FEWEST, SAMPLES, SEED, Int
 Tables = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     conversation: str
     rater: str
     annotator: str
@@ -44,14 +44,11 @@ class FieldAgreement:
 
 
 def agreement_of(
-    field: str, pairs: Sequence[tuple[str, str, str, str]], options: Sequence[str]
+    field: str, labels: Sequence[tuple[str, str, str, str]], options: Sequence[str]
 ) -> FieldAgreement | None:
-    """The agreement on a field, from the fields of each Pair."""
-    return verified(field, [Pair(*pair) for pair in pairs], options)
-
-
-def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> FieldAgreement | None:
-    """The agreement on a field; without `options` (free text) the share of equal labels alone. None without labels."""
+    """The agreement on a field, from the fields of each Pair; without `options` (free text) the share of equal labels
+    alone. None without labels."""
+    pairs = [Pair(*label) for label in labels]
     if not pairs:
         return None
     held = codes([pair.conversation for pair in pairs])

@@ -93,37 +93,11 @@ def unique_names(names: Sequence[tuple[str, str]]) -> Iterator[str]:
 Order = Mapping[str, Sequence[str]]
 EVERY = ("all models", "all")
 # The groups of all values together come first.
-PAPERS: Order = {
-    "dataset": (
-        "elementary_mathematics",
-        "high_school_mathematics",
-        "college_mathematics",
-        "conceptual_physics",
-        "moral_scenarios",
-        "moral_reasoning",
-    ),
-    "model": ("gpt-4o", "gpt-4o-mini", "llama-3.1-8b", "instructgpt", "chatgpt", "chatgpt4"),
-    "condition": ("answer-first", "direct-to-AI"),
-    "answer_type": (
-        "letter_only_zero_shot",
-        "letter_only_few_shot",
-        "free_text",
-        "user-alone",
-        "user-AI",
-        "user-AI.answer-first",
-        "user-AI.direct-to-AI",
-    ),
-    "column": (
-        "Q_overall",
-        "Q2_harmful_content_overall",
-        "Q3_bias_overall",
-        "Q3_unfair_bias_overall",
-        "Q4_misinformation_overall",
-        "Q6_policy_guidelines_overall",
-    ),
-    "kind": ("alone", "with AI", "change with the AI"),
-}
-# The values of the columns of estimates' groups, as the papers' tables have them.
+_DATA = Path(__file__).parent
+_ARRANGED: Mapping[str, Order] = json.loads((_DATA / "report_order.json").read_text(encoding="utf-8"))
+PAPERS, MAIN = _ARRANGED["value_order"], _ARRANGED["main_results"]
+# The values of the columns of estimates' groups, as the papers' tables have them; and the patterns of the main results'
+# names, by the first part of a name, the most important first.
 
 
 def declared_order(study: Study | None) -> Order:
@@ -185,7 +159,7 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
 }
 """The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
 schema."""
-NAMES: Mapping[str, str] = json.loads((Path(__file__).parent / "figure_names.json").read_text(encoding="utf-8"))
+NAMES: Mapping[str, str] = json.loads((_DATA / "figure_names.json").read_text(encoding="utf-8"))
 """Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`."""
 NAMES_HOOK = "figure_names"
 

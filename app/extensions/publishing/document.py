@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.privacy import Operator, PrivacyInfo
 from experiments.study.study import Study
 from experiments.study.template import names
+from problems.errors import DISTRIBUTION
 from storage.db.database_url import sqlite_path
 from storage.reports.person import PARTS
 
@@ -48,7 +50,6 @@ def data_protection_document(
     *,
     minutes: float | None,
     made_us: int,
-    parley: str,
     arms: Sequence[Arm] = (),
     pictures: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
@@ -78,7 +79,7 @@ def data_protection_document(
         most_problems=MOST_PROBLEMS,
         minutes=minutes,
         date=f"{datetime.fromtimestamp(made_us / 1e6, UTC):%Y-%m-%d}",
-        parley=parley,
+        parley=version(DISTRIBUTION),
         arms=arms,
         pictures=pictures or {},
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -17,11 +16,10 @@ from app.cli.printing import echo, progress_bar
 from app.clock import SystemClock
 from app.errors import SettingsError
 from app.extensions.publishing.document import data_protection_document
-from app.extensions.publishing.screens import START, WIDTHS, Arm, file_of, require_playwright, take, walk_every_arm
+from app.extensions.publishing.screens import WIDTHS, Arm, require_playwright, take, walk_every_arm
 from app.studies.loader import load_study
 from experiments.errors import suggestion
 from experiments.study.study import Study
-from problems.errors import DISTRIBUTION
 
 SIMULATED, REPLY_TOKENS = 10, 300
 """How many simulated participants the duration is taken from, and the length of replies, which does not matter here."""
@@ -52,13 +50,7 @@ def privacy(
     arms, pictures = _screens(found, language or found.file.language, folder) if screenshots else ((), {})
     minutes = asyncio.run(estimate_by_simulation(found, SIMULATED, REPLY_TOKENS)).typical_minutes
     text = data_protection_document(
-        found,
-        with_saved(settings)[0],
-        minutes=minutes,
-        made_us=SystemClock().now_us(),
-        parley=version(DISTRIBUTION),
-        arms=arms,
-        pictures=pictures,
+        found, with_saved(settings)[0], minutes=minutes, made_us=SystemClock().now_us(), arms=arms, pictures=pictures
     )
     file = folder / "data-protection.md"
     file.write_text(text, encoding="utf-8")
@@ -72,9 +64,10 @@ def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], 
     into = folder / "screens"
     into.mkdir(exist_ok=True)
     screens = [seen for arm in arms for seen in arm.screens]
+    pictures: dict[str, list[str]] = {}
     with progress_bar() as bar:
         task = bar.add_task("Pictures of screens", total=(1 + len(screens)) * len(WIDTHS))
-        for _ in take(own, screens, into, language):
+        for name, file in take(own, screens, into, language):
+            pictures.setdefault(name, []).append(f"screens/{file.name}")
             bar.advance(task)
-    names = (START, *(seen.name for seen in screens))
-    return arms, {name: [f"screens/{file_of(into, name, width).name}" for width in WIDTHS] for name in names}
+    return arms, pictures

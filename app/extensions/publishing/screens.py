@@ -110,14 +110,9 @@ def _arms(study: Study) -> dict[str, Mapping[str, str]]:
 
 
 async def _walk_arm(
-    service: SessionService,
-    clock: VirtualClock,
-    study: Study,
-    language: str,
-    slug: str,
-    label: str,
+    service: SessionService, clock: VirtualClock, study: Study, language: str, slug: str, label: str,
     values: Mapping[str, str],
-) -> Arm:
+) -> Arm:  # fmt: skip
     service.studies.register(study)
     wanted = {path for path, chain in step_chains(study.flow) if is_open(chain, values)}
     data = {"language": language} if len(study.file.offered) > 1 else {}
@@ -153,17 +148,14 @@ async def _walk_arm(
 def _key(session: LoadedSession) -> Key:
     screen = session.screen
     turned = sum(event.kind == "turned" for event in session.state.facts.get(screen.path, ()))
-    return without_indices(screen.path), screen.outcome, screen.actions, turned, _has_notice(screen), _has_chat(screen)
+    return without_indices(screen.path), screen.outcome, screen.actions, turned, *_traits(screen)
 
 
-def _has_notice(screen: Screen) -> bool:
-    return any(isinstance(block, NoticeBlock) for block in screen.panel.blocks)
-
-
-def _has_chat(screen: Screen) -> bool:
-    """Whether there is a conversation already."""
+def _traits(screen: Screen) -> tuple[bool, bool]:
+    """Whether it has a notice, and whether there is a conversation already."""
     chat = screen.panel.chat
-    return chat is not None and bool(chat.messages or chat.rounds)
+    notice = any(isinstance(block, NoticeBlock) for block in screen.panel.blocks)
+    return notice, chat is not None and bool(chat.messages or chat.rounds)
 
 
 def _slug(screen: Screen) -> str:
@@ -174,9 +166,10 @@ def _slug(screen: Screen) -> str:
 def _title(screen: Screen) -> str:
     if screen.ended:
         return f"The end: {screen.outcome.replace('_', ' ')}"
-    said = ", in a conversation" if _has_chat(screen) else ""
+    notice, talk = _traits(screen)
+    said = ", in a conversation" if talk else ""
     rated = ", to be rated" if {"rate", "vote"} & {*screen.actions} else ""
-    return f"{without_indices(screen.path)}{said}{rated}{', with a notice' if _has_notice(screen) else ''}"
+    return f"{without_indices(screen.path)}{said}{rated}{', with a notice' if notice else ''}"
 
 
 def chromium() -> str | None:
@@ -195,12 +188,9 @@ def require_playwright() -> None:
         ) from None
 
 
-def file_of(folder: Path, name: str, width: int) -> Path:
-    return folder / f"{name}-{width}.png"
-
-
-def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: str) -> Iterator[Path]:
-    """Take a picture of each screen in each width, and yield its file. Raises SettingsError without Chromium."""
+def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: str) -> Iterator[tuple[str, Path]]:
+    """Take a picture of each screen in each width, and yield the screen's name and the file. Raises SettingsError
+    without Chromium."""
     from playwright.sync_api import Error, sync_playwright
 
     with _serving(study, screens) as (address, pilot, cookies), sync_playwright() as playwright:
@@ -224,10 +214,10 @@ def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: st
                 if cookie:
                     page.wait_for_function(READY)
                 page.evaluate("document.fonts.ready")
-                file = file_of(folder, name, width)
+                file = folder / f"{name}-{width}.png"
                 page.screenshot(path=file, full_page=True)
                 page.close()
-                yield file
+                yield name, file
             context.close()
         browser.close()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.extensions.analysis.estimates import Estimate, Finding
 from app.extensions.analysis.report.wording import family
-from app.extensions.analysis.results import EVERY, matches
+from app.extensions.analysis.results import EVERY, MAIN, matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +75,6 @@ TOO_FEW = f"Fewer than {FEWEST} participants so far: too few for a main result. 
 MOST = 8
 """The maximum number of sentences of a section's main results."""
 SURVEYS = "survey"
-MAIN: Mapping[str, tuple[str, ...]] = {
-    "chatbench": (
-        "chatbench.mean_gap.free_text.all",
-        "chatbench.mean_gap.letter_only_few_shot.all",
-        "chatbench.model_gap.<model>.<other>.free_text",
-        "chatbench.transition.corrected.all_models",
-        "chatbench.transition.lost.all_models",
-        "chatbench.correlation.free_text.<condition>",
-        "chatbench.accuracy_by_condition.<condition>.<moment>",
-    ),
-    "mathconverse": (
-        "mathconverse.pearson.helpfulness_correctness",
-        "mathconverse.divergence.<cell>",
-        "mathconverse.best_or_tied.<model>",
-        "mathconverse.predicts_preference.<rating>",
-    ),
-    "dices": (
-        "dices.alpha_nominal.Q_overall",
-        "dices.answers.Yes",
-        "dices.said_unsafe.<gold>",
-        "dices.gold_agreement.all",
-    ),
-    "arena": ("arena.win_rate.<model>", "arena.ties.<kind>"),
-    "instrument": ("instrument.mean.<instrument>.<score>",),
-    "advice": ("advice.complementary.all", "advice.weight.all", "advice.overconfidence.<kind>"),
-}
-"""The patterns of the main results' names, by the first part of a name, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)

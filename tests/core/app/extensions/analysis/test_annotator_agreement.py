@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.annotator_agreement import Pair, kappa_interval, verified
+from app.extensions.analysis.annotator_agreement import Pair, agreement_of, kappa_interval
 
 COHEN = {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}
 """The textbook example: p_o = 35/50 = 0.7, p_e = (25*30 + 25*20)/50^2 = 0.5, kappa = 0.4."""
@@ -21,7 +21,7 @@ def pairs_of(table: dict[tuple[str, str], int], raters: int = 1) -> list[Pair]:
 
 
 def test_kappa_and_the_share_of_equal_labels_are_those_worked_out_by_hand() -> None:
-    found = verified("effort", pairs_of(COHEN), YES_NO)
+    found = agreement_of("effort", pairs_of(COHEN), YES_NO)
     assert found is not None
     assert (found.n, found.conversations, found.raters, found.people) == (50, 50, 1, None)
     assert found.agreement.value == pytest.approx(0.7)

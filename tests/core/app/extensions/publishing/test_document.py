@@ -42,7 +42,7 @@ def study_of(privacy: dict[str, Any] | None = None, **keys: Any) -> Study:
 
 def document(study: Study, **settings: Any) -> str:
     return data_protection_document(
-        study, Settings(_env_file=None, **settings), minutes=7.2, made_us=1_790_000_000_000_000, parley="0.0"
+        study, Settings(_env_file=None, **settings), minutes=7.2, made_us=1_790_000_000_000_000
     )
 
 
