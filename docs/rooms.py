@@ -9,16 +9,18 @@ import grimp
 from docs.tables import filled
 
 HOUSE = ("app", "storage", "experiments", "problems")
+EXTENSIONS = "extensions"
 TYPES_ONLY = {("experiments.study", "experiments.session")}
 SHARED = ("errors", "clock", "tables")
 """What nearly every room imports; an arrow to it would say nothing."""
 
 
 def rooms() -> str:
-    """A graph of the folders in the four packages: an arrow from each to those that it imports, shortcuts left out."""
+    """A graph of the folders in the four packages, and of the extensions apart from their core: an arrow from each to
+    those that it imports, shortcuts left out."""
     arrows = _direct(_arrows())
     lines = ["```mermaid", "flowchart TD"]
-    for house in HOUSE:
+    for house in (EXTENSIONS, *HOUSE):
         names = sorted({name for arrow in arrows for name in arrow if name.partition(".")[0] == house})
         lines += [f"  subgraph {house}", *(f"    {name}[{name.rpartition('.')[2]}]" for name in names), "  end"]
     for one, group in groupby(sorted(arrows), key=lambda arrow: arrow[0]):
@@ -37,7 +39,7 @@ def _arrows() -> set[tuple[str, str]]:
 
 
 def _room(module: str) -> str:
-    house, _, rest = module.partition(".")
+    house, _, rest = module.removeprefix("app." if module.startswith(f"app.{EXTENSIONS}.") else "").partition(".")
     name = rest.partition(".")[0]
     if house == "problems":
         return house
