@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.backends.base import Delta, Request, StreamEnd, TextDelta
 from app.bots.simulate import START_US, simulate
-from app.clock import SystemClock, VirtualClock
+from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from app.studies.loader import load_study
@@ -26,11 +26,9 @@ from storage.log.projections import differences
 from storage.log.seat_projection import seat_changes
 from storage.log.writer import Append
 from storage.registers.studies import Studies
-from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text
 from tests.fakes import studies
 from tests.fakes.backends import FakeBackend, registered
-from tests.fakes.clicks import click
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
 
@@ -149,25 +147,7 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     assert (again.returncode, facts(database)) == (0, 6), again.stderr
 
 
-async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
-    """People label: each session answers every conversation by what `answers` has for its rater."""
-    found = load_study(str(study_file))
-    database = open_database(settings_for(folder).database_url)
-    runtime = SessionService(database, settings_for(folder), SystemClock())
-    runtime.prepare(found)
-    for answer in answers:
-        live = await runtime.enrol(found, origin="person")
-        while not (screen := live.screen).ended:
-            live = await click(runtime, live, **{one.name: answer(one, screen) for one in screen.panel.fields})
-    await runtime.close()
-
-
-def words_of(screen: Any) -> str:
-    return " ".join(message.text for block in screen.panel.blocks if hasattr(block, "messages")
-                    for message in block.messages)  # fmt: skip
-
-
-def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path, database: Database) -> None:
+def test_a_random_sample_for_people_holds_what_was_said_and_asked(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
     annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
     folder = tmp_path / "verify"
@@ -185,25 +165,6 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     assert {tuple(sorted(one)) for one in sampled} == {("dataset", "dialogue", "id", "text")}
     annotate(tmp_path, "sample", "talk", "--annotator", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
     assert (folder / "conversations.jsonl").read_text() == first, "the same seed draws the same"
-
-    told = annotated_in(database, "talk", "user_effort")
-    said = {" ".join(message.text for message in one.said): told[one.stream, one.about].data["values"]["user_effort"]
-            for one in conversations(database, "talk", "bot")}  # fmt: skip
-
-    def agrees(field: Any, screen: Any) -> str:
-        return str(said[words_of(screen)])
-
-    def contradicts(field: Any, screen: Any) -> str:
-        return "low effort"
-
-    asyncio.run(_labelled(tmp_path, folder / "study.yaml", [agrees, agrees]))
-    same = ("agreement", "talk", "--annotator", "user_effort", "--label-study", "verify-user_effort")
-    found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
-    assert (found["n"], found["conversations"], found["raters"], found["agreement"]["value"]) == (8, 4, 2, 1.0)
-    asyncio.run(_labelled(tmp_path, folder / "study.yaml", [contradicts, contradicts]))
-    found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
-    assert (found["n"], found["raters"], found["agreement"]["value"]) == (16, 4, 0.5)
-    assert found["people"]["value"] < 0.5
 
 
 def withdraw(database: Database, stream: str) -> None:

@@ -1,0 +1,46 @@
+"""The core's own tests pass in a copy without any extension, and without the tests of extensions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+EXTENSIONS = ("analysis", "publishing", "trials")
+# What a run leaves behind, and what no test of the core reads.
+LEFT_BEHIND = ("__pycache__", ".venv*", ".git", ".*_cache", ".hypothesis", "build", "*.egg-info", "*.db*")
+LONGEST_S = 3600
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(LONGEST_S)
+@pytest.mark.parametrize("kind", ["core", "contract", "wiring", "browser"])
+def test_the_core_passes_its_tests_without_extensions(kind: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+    for name in EXTENSIONS:
+        shutil.rmtree(copy / "app" / "extensions" / name)
+    for tests in copy.glob("tests/*/app/extensions"):
+        shutil.rmtree(tests)
+    known = {**os.environ, "PYTHONPATH": str(copy)}
+    words = [
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        f"tests/{kind}",
+        "-p",
+        "no:cacheprovider",
+        "--ignore-glob",
+        "*/test_extension*",
+    ]
+    done = subprocess.run(
+        [sys.executable, *words], cwd=copy, env=known, capture_output=True, text=True, check=False, timeout=LONGEST_S
+    )
+    assert done.returncode == 0, done.stdout[-20_000:]
