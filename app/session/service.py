@@ -23,6 +23,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from cachetools import LRUCache
+
 from app.calls.caller import Attempt, Budget, Caller, row_of
 from app.calls.model_pool import ModelAccess, ModelPool
 from app.calls.retry import RetryPolicy
@@ -31,10 +33,8 @@ from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.session.budget_gate import BUDGET, BudgetGate
 from app.session.replies.buffer import ReplyBuffer
-from app.session.replies.reply_lock import ReplyLocks, no_lock
 from app.session.replies.request import ReplyContext, ask_with_retries, request_json
-from app.session.replies.tasks import ReplyTasks
-from app.session.session_cache import SessionCache
+from app.session.replies.tasks import ReplyLocks, ReplyTasks, no_lock
 from app.session.transitions import (
     CLOSED,
     Arrival,
@@ -62,8 +62,7 @@ from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from storage.db.advisory_locks import AdvisoryLocks
-from storage.db.engine import Database
-from storage.db.retry import attempts
+from storage.db.engine import Database, attempts
 from storage.errors import Conflict, StorageError
 from storage.log.event_log import Log
 from storage.log.projections import rows_of
@@ -85,6 +84,8 @@ TURNS = 2
 """Event-loop iterations to yield after writing an action that a model answers, so that the request to the model is
 sent before the page is rendered: one for the reply's task, one for the HTTP client."""
 
+# Sessions; each is some hundred objects, which Python's garbage collector has to scan.
+MOST_CACHED = 2_000
 LOOK_S = 0.25
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,27 @@ class AnnotationCount:
     new: int = 0
     known: int = 0
     gone: int = 0
+
+
+class SessionCache:
+    """The loaded sessions of a process, the most recently used, so that a request reads nothing from the database."""
+
+    def __init__(self, most: int = MOST_CACHED) -> None:
+        self._lives: LRUCache[str, LoadedSession] = LRUCache(most)
+
+    def get(self, stream: str) -> LoadedSession | None:
+        return self._lives.get(stream)
+
+    def put(self, session: LoadedSession) -> LoadedSession:
+        """Cache a session and return the newest version: one that was read before a write may be put after it."""
+        known = self._lives.get(session.stream)
+        newest = known if known is not None and known.state.seq > session.state.seq else session
+        self._lives[session.stream] = newest
+        return newest
+
+    def drop(self, stream: str) -> None:
+        """Remove a session whose log has newer events."""
+        self._lives.pop(stream, None)
 
 
 class Sessions:

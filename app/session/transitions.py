@@ -21,9 +21,8 @@ from experiments.study.location import State, language_of
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
-from storage.log.projections import changed_rows, rows_of
+from storage.log.projections import changed_rows, rows_of, seat_changes, until_us
 from storage.log.quota import StudyCounts
-from storage.log.seat_projection import seat_changes, until_us
 from storage.log.writer import Append, ClearedDraft, Enrolment
 from storage.registers.origins import QUOTAS_APPLY, Origin
 from storage.schemas.base import ReleasedRow

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -111,10 +110,8 @@ def build_app(
             _preview_route(PreviewLinks(secret), runtime, cookies),
             pictures.participants_route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
-            *page.routes(settings.sub_path),  # last, because they match every path
-        ],
-        middleware=[
-            Middleware(RedirectWithoutSession, cookies, arrival),
+            # last, because they match every path
+            *page.routes(settings.sub_path, lambda shown: RedirectWithoutSession(shown, cookies, arrival)),
         ],
         exception_handlers={ParleyError: error_response, Exception: error_response},
     )
@@ -147,8 +144,8 @@ def _log_end(task: asyncio.Task[None]) -> None:
 
 
 class RedirectWithoutSession:
-    """Middleware that redirects requests for `/` without a session to the start page, except in a frame, where the page
-    itself has the session's token."""
+    """Before the page: redirects requests for `/` without a session to the start page, except in a frame, where the
+    page itself has the session's token."""
 
     def __init__(self, app: ASGIApp, cookies: SessionCookie, arrival: StartPage) -> None:
         self._app = app

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import Error as SqliteError
@@ -38,7 +38,7 @@ from storage.db.network_file import refuse_network_share
 from storage.db.pooler import refuse_transaction_pooler
 from storage.db.private_files import create, unwritable
 from storage.db.revisions import OWN, Revisions, require_current_revision
-from storage.errors import StorageError, cause
+from storage.errors import Conflict, StorageError, cause
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage
 
@@ -46,6 +46,7 @@ Database: TypeAlias = Engine
 
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 PATIENCE_S = 10.0
+MOST_TRIES = 20
 PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
 """How many milliseconds a connection waits for another's transaction."""
 IN_THE_WAY = ("database is locked", "deadlock detected")
@@ -296,3 +297,17 @@ def probe(database: Database) -> str:
         where = redact_password(str(database.url))
         raise StorageError(f"the database {where} cannot be written: {cause(error)}") from error
     return str(product)
+
+
+def attempts(what: str) -> Iterator[AbstractContextManager[object]]:
+    """Blocks to be tried one after another until one ends without Conflict, which leaves the loop by `return`: where
+    another writer took the next number of a stream first, read again, decide again, write again. Raises Conflict where
+    none does.
+
+        for attempt in attempts(stream):
+            with attempt:
+                return ...
+    """
+    for _ in range(MOST_TRIES):
+        yield suppress(Conflict)
+    raise Conflict(f"{what}: other writers were first {MOST_TRIES} times; try again")

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from sqlite3 import Error as SqliteError
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,8 +30,8 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, Stat
 from experiments.events import Event
 from problems.errors import ParleyError
 from storage import tables
+from storage.db.database_url import sqlite_path
 from storage.db.engine import IN_THE_WAY, writer
-from storage.db.wal_checkpoint import WalCheckpoints, leave_checkpoints
 from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.log import usage
 from storage.log.erasure import truncate_wal
@@ -39,6 +40,11 @@ from storage.log.telemetry import TelemetryBatch, last_activity_us, was_attended
 from storage.log.writer import TYPED, Append, AppendWithCounts, AttemptRow, DraftRow, Work, write
 
 log = logging.getLogger(__name__)
+CHECKPOINT_EVERY_S = 1.0
+LONG_WAL = 4_000
+"""Pages, mostly of 4 KiB, from which on the log is to be begun anew."""
+CHECKPOINT_PATIENCE_MS = 20
+"""How long a FULL checkpoint waits for readers of something old; the next one tries again."""
 
 MOST_AT_ONCE = 500
 MOST_COUNTED = 8
@@ -321,3 +327,55 @@ def _write(
         raise
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {cause(error)}")
+
+
+def leave_checkpoints(connection: Connection) -> None:
+    """Let a connection make none itself."""
+    if connection.dialect.name == "sqlite":
+        connection.connection.cursor().execute("PRAGMA wal_autocheckpoint=0")
+
+
+class WalCheckpoints:
+    """Copies SQLite's write-ahead log into the database in a thread of its own, until it is closed; nothing on another
+    database.
+
+    With SQLite's own `wal_autocheckpoint` one commit in some waits for that copy, and where somebody reads for long, as
+    the console does, each one tries it anew. A PASSIVE checkpoint blocks nobody, but where commits never pause it never
+    gets to the end, and the file grows; so once that is long, a FULL one keeps writers waiting for the little that is
+    left.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._closing = engine, threading.Event()
+        self.idle = threading.Lock()
+        """Held by whoever makes a checkpoint: two at once are refused."""
+        self._thread = threading.Thread(target=self._run, name="parley-checkpoints", daemon=True)
+        if sqlite_path(str(engine.url)) is not None:
+            self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        connection = self._engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout={CHECKPOINT_PATIENCE_MS}")
+            while not self._closing.wait(CHECKPOINT_EVERY_S):
+                try:
+                    with self.idle:
+                        _checkpoint(cursor)
+                except SqliteError as error:  # the disk is full, or the file is away: commits tell of that
+                    log.warning("the write-ahead log was not copied: %s", error)
+            cursor.close()
+        finally:
+            connection.invalidate()
+            connection.close()
+
+
+def _checkpoint(cursor: Any) -> None:
+    (_, pages, _) = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if pages > LONG_WAL:
+        cursor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()

@@ -27,9 +27,8 @@ from filelock import FileLock
 
 from experiments.views.bonus import NOTHING
 from storage.datasets.writers import escaped
-from storage.db.engine import Database
+from storage.db.engine import Database, attempts
 from storage.db.private_files import create, hold_lock, make_folder, new_folder
-from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.payments.payments import Payee, Payment, payees, record, recorded_of
 from storage.payments.prolific import ProlificLists, Statuses, lists

@@ -18,8 +18,7 @@ from experiments.events import Actor, Event
 from experiments.session.study_status import KINDS, Decision, StudyStatus, fold_operations, refuse_unfit
 from storage import tables
 from storage.db.append_events import append_events
-from storage.db.engine import Database, writer
-from storage.db.retry import attempts
+from storage.db.engine import Database, attempts, writer
 from storage.errors import Conflict
 from storage.registers.stream_ids import study_stream
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from experiments.events import Event
-from storage.db import wal_checkpoint
 from storage.db.engine import open_database
+from storage.log import event_log
 from storage.log.event_log import Log
 from storage.log.writer import Append
 
@@ -23,8 +23,8 @@ def append(log: Log, stream: str, number: int) -> None:
 def test_the_write_ahead_log_stays_short_however_much_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wal_checkpoint, "EVERY_S", 0.01)
-    monkeypatch.setattr(wal_checkpoint, "LONG", 50)
+    monkeypatch.setattr(event_log, "CHECKPOINT_EVERY_S", 0.01)
+    monkeypatch.setattr(event_log, "LONG_WAL", 50)
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     log = Log(database)
     longest = 0
@@ -38,8 +38,8 @@ def test_the_write_ahead_log_stays_short_however_much_is_written(
 
 
 def test_a_reader_who_stays_keeps_no_commit_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wal_checkpoint, "EVERY_S", 0.01)
-    monkeypatch.setattr(wal_checkpoint, "LONG", 1)
+    monkeypatch.setattr(event_log, "CHECKPOINT_EVERY_S", 0.01)
+    monkeypatch.setattr(event_log, "LONG_WAL", 1)
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     log = Log(database)
     append(log, "s", 1)

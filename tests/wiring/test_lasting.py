@@ -16,8 +16,7 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.session.service import SessionService
-from app.session.session_cache import SessionCache
+from app.session.service import SessionCache, SessionService
 from app.studies.loader import load_study
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest

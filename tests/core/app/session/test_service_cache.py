@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.session.session_cache import SessionCache
+from app.session.service import SessionCache
 from app.session.transitions import LoadedSession
 from experiments.study.location import State
 from tests.fakes.sessions import study
