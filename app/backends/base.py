@@ -128,6 +128,13 @@ class Backend(Protocol):
     async def close(self) -> None: ...
 
 
+def holds(backend: Backend, request: Request) -> bool:
+    """Whether the beginning of a reply may turn out to be reasoning, so that it is not shown at once: the method
+    `holds` of a backend says so, and without it none may."""
+    asked: Callable[[Request], bool] | None = getattr(backend, "holds", None)
+    return asked is not None and asked(request)
+
+
 Parsed = TypeVar("Parsed", bound=BackendOptions)
 
 

@@ -58,11 +58,13 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
         while True:
             for delta in progress.cleaned(_sound(await within_deadline(anext(stream), *until))):
                 if isinstance(delta, StreamEnd):
-                    check_end(delta, progress.blank, thought=progress.reasoning_chars > 0)
+                    check_end(delta, progress.blank)
                     yield delta
                     return
                 if progress.counts(delta):
-                    check_length(progress.chars, limits)
+                    if (over := progress.chars - limits.max_reply_chars) > 0 and isinstance(delta, TextDelta):
+                        yield TextDelta(delta.text[:-over])
+                        raise too_long(limits)
                     yield delta
             if progress.began:
                 until = min((loop.time() + gap_s, "token_gap", gap_s), whole)
@@ -150,27 +152,24 @@ async def within_deadline(reply: Awaitable[T], until: float, wait: str, seconds:
         raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 
 
-def check_length(chars: int, limits: ReplyLimits) -> None:
-    """Raise BackendBroken if the reply exceeds the length limit."""
-    if chars > limits.max_reply_chars:
-        raise BackendBroken(
-            f"The reply is longer than PARLEY_MAX_REPLY_CHARS={limits.max_reply_chars} and was cut. "
-            "Set max_tokens of the model in the study file, or increase the setting.",
-            reason="too_long",
-        )
+def too_long(limits: ReplyLimits) -> BackendBroken:
+    return BackendBroken(
+        f"The reply is longer than PARLEY_MAX_REPLY_CHARS={limits.max_reply_chars} and was cut. "
+        "Set max_tokens of the model in the study file, or increase the setting.",
+        reason="too_long",
+    )
 
 
-def check_end(end: StreamEnd, blank: bool, *, thought: bool) -> None:
-    """Raise BackendBroken if what ended like this is no reply; `thought` if there was reasoning, or text of which it is
-    not known."""
-    if (failed := _no_reply(end.finish_reason, blank, thought)) is not None:
+def check_end(end: StreamEnd, blank: bool) -> None:
+    """Raise BackendBroken if what ended like this is no reply."""
+    if (failed := _no_reply(end.finish_reason, blank)) is not None:
         what, reason = failed
         error = BackendBroken(what, reason=reason)
         error.sent, error.raw, error.tokens = end.sent, end.raw, (end.prompt_tokens, end.completion_tokens)
         raise error
 
 
-def _no_reply(finish_reason: str, blank: bool, thought: bool) -> tuple[str, str] | None:
+def _no_reply(finish_reason: str, blank: bool) -> tuple[str, str] | None:
     if finish_reason in NO_REPLIES:
         return NO_REPLIES[finish_reason], finish_reason
     if finish_reason not in ACCEPTED:
@@ -179,8 +178,6 @@ def _no_reply(finish_reason: str, blank: bool, thought: bool) -> tuple[str, str]
     if not blank:
         return None
     hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
-    if hint and thought:
-        hint += " If this model does not reason, write `options: {reasoning_until: ''}` in the study."
     return f"The reply is empty.{hint}", "empty_reply"
 
 

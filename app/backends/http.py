@@ -109,8 +109,12 @@ class Http:
         sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
         opening = self._client.stream(options.method, path, content=sent)
         dialect = self._dialects.of(request)
-        splitter = dialect.splitter(options.reasoning_until, hold=not request.whole)
+        splitter = dialect.splitter(options.reasoning_until)
         return streamed(self._server, opening, framing, decoder, dialect, splitter)
+
+    def holds(self, request: Request) -> bool:
+        unset = parse_options(HttpOptions, request.options).reasoning_until is None
+        return unset and self._dialects.of(request).unopened is None
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -102,8 +102,13 @@ class OpenAI:
         chat = options.api == "chat"
         decoder = ChatCompletions() if chat else Responses()
         framing = WholeFraming((b"{",)) if request.whole else SseFraming(whole=True)
-        splitter = dialect.splitter(options.reasoning_until, hold=chat and not (request.whole or self._marks_reasoning))
+        splitter = dialect.splitter(options.reasoning_until)
         return streamed(self._server, self._opening(request, options, dialect), framing, decoder, dialect, splitter)
+
+    def holds(self, request: Request) -> bool:
+        options = parse_options(OpenAIOptions, request.options)
+        vouched = options.reasoning_until is not None or options.api != "chat" or self._marks_reasoning
+        return not vouched and self._dialects.of(request).unopened is None
 
     async def close(self) -> None:
         await self._client.close()

@@ -114,6 +114,8 @@ class Result:
     reasoning: str = ""
     unopened: bool = False
     """Whether reasoning came as text until its closing tag, because no opening tag marked it."""
+    shown: bool = False
+    """Whether a person could read a part of a reply that failed: it stays, so that the request is not made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class Caller:
             self.budget.settle(most, _settled(attempt, most))
             self._learn(access, call, result, tokens)
             call.record(attempt)
-            if (failed := result.error) is None:
+            if (failed := result.error) is None or result.shown:
                 return attempt
             tries, broken = tries + self.policy.counts(failed), broken + isinstance(failed, BackendBroken)
             pause_s = self.policy.pause_s(failed, number, tries, broken, request.seed)

@@ -33,7 +33,12 @@ MESSAGE_CHARS = 4_000
 """The default for the number of characters that a participant's message may have."""
 MessageChars = Annotated[int, About(ge=1, le=20_000)]
 """A limit on the characters of a message; at most what fits into a request, in any script."""
-ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped", "expired": "expired"}
+BROKEN_OFF = "This reply was cut off."
+"""Shown below what a participant could read of a reply that failed."""
+ENDED: Mapping[str, Ended] = {
+    **dict.fromkeys(("length", "too_long", "timeout_reply"), "cut_off"),
+    **{"stopped": "stopped", "expired": "expired"},
+}
 
 
 def messages_of(events: Sequence[Event]) -> list[Event]:
@@ -41,14 +46,24 @@ def messages_of(events: Sequence[Event]) -> list[Event]:
 
 
 def messages(events: Sequence[Event]) -> tuple[ChatMessage, ...]:
-    """The messages as participants see them, with the senders You and Bot."""
+    """The messages as participants see them, with the senders You and Bot; at the end what could be read of a reply
+    that failed, until it is asked for again."""
     refused = returned_messages(events)
-    return tuple(
+    last = next((event for event in reversed(events) if event.kind in (*ROLES, "failed", "retried")), None)
+    text = broken_off(last) if last is not None and "slot" not in last.data else ""
+    broken = (ChatMessage("Bot", text),) if text else ()
+    said = tuple(
         ChatMessage("Bot", event.data["text"], ended(event))
         if event.kind == "replied"
         else ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
         for event in messages_of(events)
     )
+    return said + broken
+
+
+def broken_off(outcome: Event) -> str:
+    """What a participant could read of a reply that failed."""
+    return str(outcome.data.get("text", "")) if outcome.kind == "failed" else ""
 
 
 def ended(reply: Event) -> Ended:

@@ -288,7 +288,8 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     by_clock = stopped_by_clock(state.facts.get(action.path, ()))
     data = ended_by_clock(action.data) if by_clock else action.data
     if action.kind == "fail":
-        return (Fact("failed", data),)
+        hides = study.file.on_identity_leak != "flag" and "text" in data
+        return (Fact("failed", {**data, "text": masked(data["text"], study.file.models)} if hides else data),)
     if not isinstance(data.get("text"), str):
         raise Refused("invalid", "a reply needs its text")
     leaked = leaks(data["text"], study.file.models)

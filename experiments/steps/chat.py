@@ -17,12 +17,14 @@ from pydantic import Field as About
 
 from experiments.events import Action, Event, Fact, PendingTask
 from experiments.session.conversation import (
+    BROKEN_OFF,
     MESSAGE_BOX,
     MESSAGE_CHARS,
     RETRIES,
     STOPPED,
     UNANSWERED,
     MessageChars,
+    broken_off,
     count,
     failures_in_a_row,
     gives_back,
@@ -164,6 +166,8 @@ class ChatStep(AnsweringStep):
     def _no_reply(self, location: Location) -> str:
         if stopped_by_user(_last_failed(location.facts)):
             return STOPPED
+        if broken_off(_last_failed(location.facts)):
+            return BROKEN_OFF
         return UNANSWERED if self._refused(location) else location.fill(self.on_failure.text)
 
     def _left(self, location: Location) -> int:

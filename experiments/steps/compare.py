@@ -25,6 +25,7 @@ from experiments.session.conversation import (
     STOPPED,
     UNANSWERED,
     MessageChars,
+    broken_off,
     cut,
     ended,
     failures_in_a_row,
@@ -180,8 +181,8 @@ class CompareStep(Step):
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
             failed = "" if missing is None else self._no_reply(location, missing)
             reply = one.reply(slot)
-            text = reply.data["text"] if reply else ""
-            how = ended(reply) if reply else ""
+            text = reply.data["text"] if reply else broken_off(missing) if missing else ""
+            how = ended(reply) if reply else "cut_off" if text else ""
             replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how))
         return RoundView(one.said.data["text"], tuple(replies), self._voted(location, one))
 

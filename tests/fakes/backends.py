@@ -10,8 +10,10 @@ from app.backends import registry
 from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.config.settings import Settings
 
-PLAYS: dict[str, list[Exception | str]] = {}
-"""By the model's name at its server: what it does, one after another; then it replies."""
+Play = Exception | str | tuple[str, Exception]
+PLAYS: dict[str, list[Play]] = {}
+"""By the model's name at its server: what it does, one after another; then it replies. A pair is words and how they
+break off."""
 
 
 class FakeBackend:
@@ -32,8 +34,10 @@ class Played(FakeBackend):
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         told = PLAYS.get(request.model) or ["Good."]
         now = told.pop(0)
+        if isinstance(now, tuple):
+            yield TextDelta(now[0])
+            raise now[1]
         if isinstance(now, Exception):
-            yield TextDelta("Half ")
             raise now
         yield TextDelta(now)
         yield StreamEnd("stop", f"{request.model}-v1", 1_000, 10)

@@ -51,13 +51,9 @@ class Dialect:
         """What is left out of requests or put elsewhere, in alphabetical order."""
         return tuple(sorted(self.refused))
 
-    def splitter(self, until: str | None = None, *, hold: bool = False) -> ReasoningSplitter:
-        """What takes the reasoning out of the next reply's text; `until` is what the study says of it. Where nothing is
-        known of the model, text is held back if the server allows replies that begin with reasoning without a mark
-        (`hold`)."""
-        if until is not None:
-            return ReasoningSplitter(until)
-        return ReasoningSplitter(THINK_END if self.unopened else "", hold=hold and self.unopened is None)
+    def splitter(self, until: str | None = None) -> ReasoningSplitter:
+        """What takes the reasoning out of the next reply's text; `until` is what the study says of it."""
+        return ReasoningSplitter(until if until is not None else THINK_END if self.unopened else "")
 
     def remember(self, splitter: ReasoningSplitter, finish_reason: str) -> None:
         """Remember how a reply was found to be; one that was cut off shows nothing by having no mark."""

@@ -1,25 +1,63 @@
-"""What a model thought, taken out of the text of its reply: servers without a parser for it leave it there in tags.
+"""What a model thought, taken out of the text of its reply: servers without a parser for it leave it there in marks.
 
-Pure. A block of reasoning stands at the beginning of the text (`<think>...</think>`), perhaps followed by another; tags
-anywhere else are text. Some templates write the opening tag themselves, so that the text begins with thoughts and only
-their end is marked: a closing tag at the end of a line, without an opening one before it. Of models known to have such
-a template the text is held back until that tag. Of models of which it is not known the text is held back until the tag
-or the end (decision 0015).
+Pure. Marks are data (`MARKS`). A block of reasoning stands at the beginning of the text, perhaps followed by another;
+marks anywhere else are text. Some templates write the opening mark themselves, so that the text begins with thoughts
+and only their end is marked: a closing tag without an opening one before it. Of models known to have such a template
+the text is held back until that tag. Of others it is given as it comes; a closing tag then says that it was reasoning.
+Marks of the end, which some servers send as text, are taken off at the very end (decision 0015).
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.errors import BackendBroken
 
 NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "reason")
-OPENING = re.compile(rf"\s*(?:<({'|'.join(NAMES)})>|\[(THINK)\])", re.IGNORECASE)
-"""DeepSeek, Qwen and most others; Magistral."""
-TAG = re.compile(rf"</?(?:{'|'.join(NAMES)})>|\[/?THINK\]", re.IGNORECASE)
-LINE_END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
-LONGEST_TAG = max(len(f"</{name}>") for name in NAMES)
+# ByteDance's Seed, LongCat, MiniMax
+PREFIXES = ("", "seed:", "longcat_", "mm:")
+HARMONY = "<|channel|>{}<|message|>"
+# An opening mark in small letters, and what closes it: the first is part of the mark, others begin what follows.
+MARKS: dict[str, tuple[str, ...]] = {
+    **{f"<{prefix}{name}>": (f"</{prefix}{name}>",) for prefix in PREFIXES for name in NAMES},
+    "[think]": ("[/think]",),  # Magistral
+    "◁think▷": ("◁/think▷",),  # Kimi
+    "<|think|>": ("<|/think|>",),
+    "<|channel>thought": ("<channel|>",),  # Gemma
+    "<|start_thinking|>": ("<|end_thinking|>",),  # Command A
+    "<|begin_of_thought|>": ("<|end_of_thought|>",),  # OpenThinker, Sky-T1
+    "<|inner_prefix|>": ("<|inner_suffix|>",),  # Apertus
+    **{
+        start + HARMONY.format(channel): ("<|end|>", "<|start|>", "<|channel|>")
+        for start in ("", "<|start|>assistant")
+        for channel in ("analysis", "commentary")
+    },
+}
+# Closing marks that may come without an opening one.
+CLOSING = tuple({closes[0] for closes in MARKS.values() if closes[0] != "<|end|>"})
+# What may stand before the reply itself.
+REPLY = (
+    *(start + HARMONY.format(final) for start in ("", "<|start|>assistant") for final in ("final", "final json")),
+    *("<|start|>assistant<|message|>", "<|im_start|>assistant\n", "assistantfinal"),
+    *("<|start_response|>", "<|begin_of_solution|>", "<|start_text|>"),
+)
+ENDS = (
+    *("<|im_end|>", "</s>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end|>", "<|return|>", "<eos>"),
+    *(
+        "<end_of_turn>",
+        "<turn|>",
+        "<|end_of_text|>",
+        "<\uff5cend\u2581of\u2581sentence\uff5c>",
+        "<|end_of_sentence|>",
+        "<|endofturn|>",
+    ),
+    *("<|end_of_turn_token|>", "<|end_of_turn|>", "<|end_response|>", "<|end_text|>", "<|end_of_solution|>", "<|eos|>"),
+    *("[eos]", "[|endofturn|]", "[e~[", "<|user|>", "<|im_start|>"),
+)
+# gpt-oss where the server drops the special tokens of harmony
+BARE, BARE_END = re.compile(r"\s*analysis(?=[A-Z0-9])"), "assistantfinal"
 THINK_END = "</think>"
 UNOPENED = re.compile(r"deepseek-?r1|\br1-1776|\bqwq|qwen-?3\S*-thinking|minimax-m2|nemotron-3", re.IGNORECASE)
 """Models whose chat template ends the prompt with `<think>`, so that their replies have the closing tag alone. Sources:
@@ -29,7 +67,25 @@ cubist38/mlx-openai-server#179 (MiniMax M2.1), logancyang/obsidian-copilot#2153 
 reasoning apart nothing is held back."""
 MOST_HELD = 1_000_000
 """How many characters are held back; a reply with more before the end of its reasoning fails."""
-_TAG_BEGINS = re.compile(r"(?:<[/a-z]*|\[[/THINK]*)\Z", re.IGNORECASE)
+
+
+@cache
+def _any_of(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))), re.IGNORECASE | re.ASCII)
+
+
+@cache
+def _beginnings(marks: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(mark[:length] for mark in marks for length in range(1, len(mark)))
+
+
+OPENING, REPLY_BEGINS, TAG = _any_of((*MARKS,)), _any_of(REPLY), _any_of((*MARKS, *CLOSING))
+OPENING_BEGUN = _beginnings((*MARKS, *REPLY, "analysisA"))
+TEXT_BEGUN = _beginnings((*MARKS, *CLOSING, *ENDS, "<s>"))
+LONGEST = max(map(len, TEXT_BEGUN)) + 1
+# Whether a closing tag that nothing opened stands in a sentence about tags: quoted, or between blanks.
+QUOTED = re.compile(r"[ \t`'\"]\Z")
+LINE_END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 
 
 @dataclass(slots=True)
@@ -39,93 +95,67 @@ class ReasoningSplitter:
     until: str = ""
     """The text that ends the reasoning with which replies begin, if it is known that they do. A complete reply without
     it is one without reasoning."""
-    hold: bool = False
-    """Whether text is held back, because it is not known whether replies begin with reasoning without an opening tag:
-    until a closing tag comes (any, anywhere, that closes nothing), the reasoning turns out to be marked, or the reply
-    is complete. Of a reply that was cut off before, it stays unknown what it is, and it is given as reasoning."""
     unopened: bool = False
-    """Whether the reasoning turned out to have no opening tag."""
+    """Whether the reasoning turned out to have no opening mark."""
     marked: bool = False
-    """Whether the reasoning turned out to be apart from the text, or to have an opening tag."""
-    _kept: list[str] = field(default_factory=list)
-    _kept_chars: int = 0
+    """Whether the reasoning turned out to be apart from the text, or to have an opening mark."""
     _held: str = ""
-    """Text that may be part of a tag."""
+    """Text that may be part of a mark."""
     _state: str = "start"
     """`start` (only blanks so far), `reasoning`, `until`, or `text`."""
-    _closing: str = ""
+    _closes: tuple[str, ...] = ()
+    _searched: int = 0
     _said: bool = False
     """Whether a block of reasoning has ended."""
     _open: int = 0
-    """How many opening tags in the text have no closing one yet."""
+    """How many opening marks in the text have no closing one yet."""
+    _last: str = ""
+    """The last character that was given as text."""
+    _strikes: bool = False
+    """Whether the text has the tag of HTML for what is struck out, which `</s>` closes."""
 
     def __post_init__(self) -> None:
         if self.until:
-            self._state, self._closing = "until", self.until
+            self._state, self._closes = "until", (self.until,)
 
     def split(self, delta: Delta) -> Iterator[Delta]:
         """Give the deltas that a delta completes; raises BackendBroken where too much would be held back."""
-        for one in self._split(delta):
-            yield from self._withheld(one) if self.hold else (one,)
-        if len(self._held) + self._kept_chars > MOST_HELD:
-            raise BackendBroken(
-                f"More than {MOST_HELD:,} characters came and no end of the reasoning.", reason="too_long"
-            )
+        match delta:
+            case TextDelta(text):
+                self._held += text
+                yield from self._divided(last=False)
+                if len(self._held) > MOST_HELD:
+                    what = f"More than {MOST_HELD:,} characters came and no end of the reasoning."
+                    raise BackendBroken(what, reason="too_long")
+            case ReasoningDelta(text) if text and self._state in ("start", "until") and not self._held.strip():
+                self._state, self.marked = "start", True  # the text is the reply
+                yield delta
+            case StreamEnd():
+                yield from self._end(delta)
+            case _:
+                yield delta
 
     def flush(self) -> Iterator[Delta]:
         """Give the text that is still held back, of a reply that failed. Of a beginning it is not decided whether it is
         a mark of reasoning, so it is not given as text; blanks before a reply are no part of it."""
-        rest, undecided = self._released() + self._held, self.hold or self._state == "start"
+        rest, undecided = self._held, self._state == "start"
         self._held = ""
         if undecided and rest.strip():
             yield ReasoningDelta(rest)
         elif rest and not undecided:
             yield self._own(rest)
 
-    def _withheld(self, delta: Delta) -> Iterator[Delta]:
-        """Hold back what is text so far."""
-        match delta:
-            case TextDelta(text) if not self.marked:
-                self._kept.append(text)
-                self._kept_chars += len(text)
-                yield ReasoningDelta("")
-                return
-            case ReasoningEnd():
-                yield ReasoningDelta(self._released())
-            case StreamEnd(reason):
-                if kept := self._released():
-                    yield TextDelta(kept) if reason == "stop" else ReasoningDelta(kept)
-            case ReasoningDelta() if not self.marked:
-                yield delta
-                return
-            case _:
-                pass
-        self.hold = False
-        yield delta
-
-    def _released(self) -> str:
-        kept = "".join(self._kept)
-        self._kept, self._kept_chars = [], 0
-        return kept
-
-    def _split(self, delta: Delta) -> Iterator[Delta]:
-        match delta:
-            case TextDelta(text):
-                self._held += text
-                yield from self._divided(last=False)
-            case ReasoningDelta(text) if text and self._state in ("start", "until") and not self._held.strip():
-                self._state, self.marked = "start", True  # the text is the reply
-                yield delta
-            case StreamEnd():
-                if self._state == "until" and delta.finish_reason == "stop" and self._end_of_reasoning() < 0:
-                    self._state, self._said = "text", True
-                yield from self._divided(last=True)
-                if self._held:
-                    held, self._held = self._held, ""
-                    yield self._own(held)
-                yield delta
-            case _:
-                yield delta
+    def _end(self, end: StreamEnd) -> Iterator[Delta]:
+        if self._state == "until" and end.finish_reason == "stop" and self._find_closing() is None:
+            self._state, self._said = "text", True
+            self._held = ("analysis" if self._closes == (BARE_END,) else "") + self._held
+        yield from self._divided(last=True)
+        held, self._held = self._held, ""
+        if self._state == "text":
+            held = held[: _kept(held, strikes=self._strikes, whole=True)]
+        if held:
+            yield self._own(held)
+        yield end
 
     def _own(self, text: str) -> Delta:
         return ReasoningDelta(text) if self._state in ("reasoning", "until") else TextDelta(text)
@@ -142,72 +172,81 @@ class ReasoningSplitter:
                     yield from self._text(last=last)
 
     def _start(self, *, last: bool) -> None:
-        if found := OPENING.match(self._held):
-            self._closing = "[/THINK]" if found[2] else f"</{found[1]}>"
-            self._held, self._state, self.marked = self._held[found.end() :], "reasoning", True
-        elif (begun := self._held.lstrip()) and (last or not _may_open(begun)):
-            if self._said:
-                self._held = begun
-            self._state = "text"
+        begun = self._held.lstrip()
+        if BARE.match(self._held):
+            self._enter("until", (BARE_END,), begun.removeprefix("analysis"))
+        elif found := OPENING.match(begun):
+            self._enter("reasoning", MARKS[found[0].lower()], begun[found.end() :])
+        elif found := REPLY_BEGINS.match(begun):
+            self._said, self._state, self._held = True, "text", begun[found.end() :].lstrip()
+        elif begun and (last or begun.lower() not in OPENING_BEGUN):
+            self._held, self._state = begun if self._said else self._held, "text"
+
+    def _enter(self, state: str, closes: tuple[str, ...], rest: str) -> None:
+        self._state, self._closes, self._held, self.marked, self._searched = state, closes, rest, True, 0
 
     def _reason(self, *, last: bool) -> Iterator[Delta]:
-        if self._state == "until" and OPENING.match(self._held):
+        if self._state == "until" and OPENING.match(self._held.lstrip()):
             self._start(last=last)
             return
-        if (at := self._end_of_reasoning()) < 0:
-            if last or self._state == "reasoning":
-                yield from self._pass(len(self._held) if last else _keep_back(self._held, self._closing))
-            else:
-                yield ReasoningDelta("")
-            return
-        yield from self._pass(at)
-        self._held = self._held[len(self._closing) :]
-        self._state, self._said = "start", True
+        if (found := self._find_closing()) is not None:
+            yield from self._pass(found.start())
+            kept = found[0].lower() != self._closes[0].lower()
+            self._held = self._held[0 if kept else len(found[0]) :]
+            self._state, self._said = "start", True
+        elif last or self._state == "reasoning":
+            begun = 0 if last else _begun(self._held, _beginnings(self._closes))
+            yield from self._pass(len(self._held) - begun)
+        else:
+            yield ReasoningDelta("")  # a sign of life
 
-    def _end_of_reasoning(self) -> int:
-        """Where the closing tag begins; -1 if it has not come."""
-        found = re.search(re.escape(self._closing), self._held, re.IGNORECASE | re.ASCII)
-        return found.start() if found else -1
+    def _find_closing(self) -> re.Match[str] | None:
+        longest = max(map(len, self._closes))
+        found = _any_of(self._closes).search(self._held, max(0, self._searched - longest))
+        self._searched = 0 if self._state == "reasoning" else len(self._held)
+        return found
 
     def _text(self, *, last: bool) -> Iterator[Delta]:
-        if self._said:  # the reasoning was marked: nothing in the text is a mark of it
-            yield from self._pass(len(self._held))
-            return
-        if found := TAG.search(self._held):
+        self._strikes = self._strikes or "<s>" in self._held
+        if not self._said and (found := TAG.search(self._held)):
             yield from self._pass(found.start())
-            yield from self._tag(len(found[0]), closing="/" in found[0], last=last)
-            return
-        begun = None if last else _TAG_BEGINS.search(self._held[-LONGEST_TAG:])
-        yield from self._pass(len(self._held) - (len(begun[0]) if begun else 0))
+            yield from self._tag(found[0], last=last)
+        elif not last:
+            yield from self._pass(_kept(self._held, strikes=self._strikes, whole=False))
 
-    def _tag(self, length: int, *, closing: bool, last: bool) -> Iterator[Delta]:
+    def _tag(self, tag: str, *, last: bool) -> Iterator[Delta]:
         """Deal with a tag that the text held back begins with: it is text, unless it closes what was never opened."""
-        rest = self._held[length:]
-        if closing and not self._open:
-            if not last and not self.hold and not rest.strip(" \t\r"):
+        rest, opens = self._held[len(tag) :], tag.lower() in MARKS
+        if not opens and not self._open:
+            if not last and not rest.strip(" \t\r"):
                 return  # how the line goes on decides
-            if self.hold or LINE_END.match(rest):
+            if LINE_END.match(rest) or not QUOTED.search(self._last):
                 yield ReasoningEnd()
                 self._held, self._state, self._said, self.unopened = rest, "start", True, True
                 return
-        self._open += -1 if closing and self._open else not closing
-        yield from self._pass(length)
+        self._open += -1 if not opens and self._open else opens
+        yield from self._pass(len(tag))
 
     def _pass(self, length: int) -> Iterator[Delta]:
         if length > 0:
-            delta, self._held = self._own(self._held[:length]), self._held[length:]
-            yield delta
+            text, self._held = self._held[:length], self._held[length:]
+            self._last = text[-1]
+            yield self._own(text)
 
 
-def _may_open(text: str) -> bool:
-    """Whether text without a tag so far can still begin with one."""
-    low = text.lower()
-    return any(tag.startswith(low) for tag in (*(f"<{name}>" for name in NAMES), "[think]"))
+def _kept(text: str, *, strikes: bool, whole: bool) -> int:
+    """How much of a text is not marks of the end at its end, nor the beginning of a mark if the text may go on."""
+    rest = text if whole else text[: len(text) - _begun(text, TEXT_BEGUN)]
+    while True:
+        found = rest.rstrip()
+        low = found[-LONGEST:].lower()
+        mark = next((mark for mark in ENDS if low.endswith(mark) and not (strikes and mark == "</s>")), None)
+        if mark is None:
+            return len(rest)
+        rest = found[: -len(mark)]
 
 
-def _keep_back(text: str, closing: str) -> int:
-    """How much of a text cannot be the beginning of a closing tag."""
-    for length in range(min(len(closing) - 1, len(text)), 0, -1):
-        if text[-length:].lower() == closing[:length].lower():
-            return len(text) - length
-    return len(text)
+def _begun(text: str, beginnings: frozenset[str]) -> int:
+    """How many characters at the end of a text may be the beginning of a mark."""
+    tail = text[-LONGEST:].lower()
+    return next((length for length in range(len(tail), 0, -1) if tail[-length:] in beginnings), 0)

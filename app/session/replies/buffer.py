@@ -12,6 +12,8 @@ from app.calls.caller import StopSignal
 
 # Each piece costs some 0.1 ms of a processor on its way to the page, whatever its length.
 PIECES_PER_S = 500
+# How much of a reply is held, and how long, of which it is not known yet whether it begins with reasoning.
+HOLD_CHARS, HOLD_S = 200, 0.7
 # So that a reply still reads as if it were being written, however many listen.
 LONGEST_GATHER_S = 0.4
 
@@ -43,22 +45,29 @@ class ReplyBuffer:
     parts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
+    """How many characters of text listeners can read."""
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)
     """Given when the participant stops the reply; the model call then ends at once."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    _held: list[str] = field(default_factory=list)
+    _holds: bool = False
+    _release: asyncio.TimerHandle | None = None
 
     @property
     def text(self) -> str:
-        return "".join(self.parts)
+        return "".join((*self.parts, *self._held))
 
-    def begin(self) -> None:
-        """Start an attempt, the first or a retry: the text of an earlier attempt is dropped."""
+    def begin(self, *, hold: bool = False) -> None:
+        """Start an attempt, the first or a retry: the text of an earlier attempt is dropped. With `hold` listeners read
+        it from 200 characters or 0.7 s on, as its beginning may turn out to be reasoning."""
         self.reasoning = []
         self._restart()
+        self._holds = hold
 
     def _restart(self) -> None:
+        self.show()
         self.parts, self.length = [], 0
         self.beginnings += 1
         self.news.set()
@@ -67,12 +76,27 @@ class ReplyBuffer:
         """Append a piece of the reply; what is reasoning no listener sees, or not any longer."""
         match delta:
             case TextDelta(text):
-                self.add(text)
+                self._hold(text) if self._holds else self.add(text)
             case ReasoningDelta(text):
                 self.reasoning.append(text)
             case ReasoningEnd():
                 self.reasoning.append(self.text)
                 self._restart()
+
+    def _hold(self, text: str) -> None:
+        if not self._held:
+            self._release = asyncio.get_running_loop().call_later(HOLD_S, self.show)
+        self._held.append(text)
+        if sum(map(len, self._held)) >= HOLD_CHARS:
+            self.show()
+
+    def show(self) -> None:
+        """Let listeners read what is held, and what follows."""
+        if self._release is not None:
+            self._release.cancel()
+        held, self._held, self._holds, self._release = "".join(self._held), [], False, None
+        if held:
+            self.add(held)
 
     def add(self, text: str) -> None:
         self.parts.append(text)
@@ -84,6 +108,7 @@ class ReplyBuffer:
         return self.stopping.given
 
     def end(self) -> None:
+        self.show()
         self.over.set()
         self.news.set()
 

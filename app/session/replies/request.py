@@ -13,6 +13,7 @@ from app.backends.base import (
     ReasoningEnd,
     Request,
     StreamEnd,
+    holds,
 )
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.backends.registry import asks_servers
@@ -20,9 +21,10 @@ from app.calls.caller import Attempt, Call, Caller, Result
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import LEAK
 from app.clock import Clock
-from app.errors import BackendBroken, BackendError
+from app.errors import BackendBroken, BackendError, SettingsError
 from app.session.replies.buffer import ReplyBuffer
 from experiments.events import Data
+from experiments.session.conversation import REFUSED
 from experiments.session.identity_leaks import leaks
 from experiments.study.location import State
 from experiments.study.sections.model_spec import Price
@@ -36,17 +38,22 @@ STOPPED = "stopped"
 """The finish reason of a reply that the participant stopped."""
 
 
+LIMITS = ("too_long", "timeout_reply")
+"""The limits of Parley at which a reply is cut and kept, which is then its finish reason."""
+
+
 async def stream_reply(
-    backend: Backend, request: Request, limits: ReplyLimits, reply: ReplyBuffer, clock: Clock
+    backend: Backend, request: Request, limits: ReplyLimits, reply: ReplyBuffer, clock: Clock, *, hold: bool = False
 ) -> Result:
     """Call a model and stream its text into the buffer. A failure is returned as a result, not raised.
 
-    If the participant stops the reply, the text so far is kept, whatever happens while the call is cancelled.
+    If the participant stops the reply, the text so far is kept, whatever happens while the call is cancelled. So it is
+    at a limit of Parley's, and what could be read of a reply that broke off stays.
     """
     started_us = clock.now_us()
     first_us: int | None = None
     end, error, unopened = StreamEnd(""), None, False
-    reply.begin()
+    reply.begin(hold=hold)
     try:
         async with reply.stopping.heeded(), aclosing(guarded_stream(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
@@ -55,17 +62,22 @@ async def stream_reply(
                     continue
                 reply.take(delta)
                 unopened = unopened or isinstance(delta, ReasoningEnd)
-                first_us = (first_us or clock.now_us()) if reply.length else None
+                first_us = (first_us or clock.now_us()) if reply.text else None
     except BackendError as failed:
         error = failed
     text, reasoning = reply.text.strip(), "".join(reply.reasoning)
     if reply.stopped and not end.finish_reason:
         end, error = StreamEnd(STOPPED), None if text else empty_reply_error()
-    if error is not None:
-        reply.begin()  # removes the partial reply from the screen now, not at the next attempt
+    if error is not None and text and error.reason in LIMITS:
+        end, error = StreamEnd(error.reason), None
+    shown = error is not None and reply.length > 0 and error.reason not in REFUSED
+    if error is not None and not shown:
+        reply.begin()  # removes what is left of the reply from the screen now, not at the next attempt
     first_token_us = None if first_us is None else first_us - started_us
     took_us = clock.now_us() - started_us
-    return Result(text, end, started_us, took_us, first_token_us, error, reasoning=reasoning, unopened=unopened)
+    return Result(
+        text, end, started_us, took_us, first_token_us, error, reasoning=reasoning, unopened=unopened, shown=shown
+    )
 
 
 def empty_reply_error() -> BackendError:
@@ -133,17 +145,21 @@ class ReplyContext:
 
 
 async def ask_with_retries(
-    means: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer
+    means: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer, beside: Sequence[str] = ()
 ) -> list[Attempt]:
-    """All attempts, at least one, each recorded when it ends. The last has the reply, or its error if all failed."""
+    """All attempts, at least one, each recorded when it ends. The last has the reply, or its error if all failed.
+
+    `beside` are the models whose replies are shown side by side: where the beginning of one is held, all are.
+    """
     made: list[Attempt] = []
+    hold = any(_holds(means, study, request_for(study, job, name, seed), name) for name in beside)
 
     async def ready() -> None:
         async with reply.stopping.heeded():
             await means.writable()
 
     async def ask(backend: Backend, request: Request, last: bool) -> Result:
-        result = await stream_reply(backend, request, means.limits, reply, means.clock)
+        result = await stream_reply(backend, request, means.limits, reply, means.clock, hold=hold)
         regenerates = study.file.on_identity_leak == "regenerate" and not last and not reply.stopped
         return _unless_it_leaks(result, study) if regenerates and result.error is None else result
 
@@ -158,9 +174,16 @@ async def ask_with_retries(
         if attempt is None:  # stopped before the first call, or in the pause before a retry
             stopped = Result("", StreamEnd(STOPPED), means.clock.now_us(), 0, error=empty_reply_error())
             record(Attempt(name, len(made) + 1, request, stopped, None))
-        if attempt is None or attempt.result.error is None or reply.stopped:
+        if attempt is None or attempt.result.error is None or attempt.result.shown or reply.stopped:
             break
     return made
+
+
+def _holds(means: ReplyContext, study: Study, request: Request, name: str) -> bool:
+    try:
+        return holds(means.access(study, name).backend(), request)
+    except (BackendError, SettingsError):
+        return False  # the call reports it
 
 
 def _unless_it_leaks(result: Result, study: Study) -> Result:

@@ -171,7 +171,10 @@ class ReplyTasks:
         study = study_asked(found.study, state)
         means = self._means(stream, job, state, study)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
-        outcome = _outcome(job, await ask_with_retries(means, study, job.data, seed, reply))
+        beside = [
+            one.data["model"] for one in pending_tasks(study, state) if (one.kind, one.path) == ("reply", job.path)
+        ]
+        outcome = _outcome(job, await ask_with_retries(means, study, job.data, seed, reply, beside))
         while True:
             try:
                 await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
@@ -198,6 +201,7 @@ def _outcome(job: PendingTask, attempts: Sequence[Attempt]) -> Action:
             # The reason alone: error messages of servers quote the request. The table `attempt` has the full message.
             log.warning("no reply from %s at %s: %s", attempt.label, job.path, result.error.reason)
         data |= {"reason": result.error.reason, "cause": str(result.error)}
+        data |= {"text": result.text} if result.shown else {}
         return Action("fail", job.path, data, 0, by="model")
     data |= {
         "text": result.text,

@@ -11,13 +11,13 @@ import pytest
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.errors import BackendBroken, BackendDenied, BackendUnavailable
+from app.errors import BackendBroken, BackendDenied, BackendError, BackendUnavailable
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from tests.fakes import studies
-from tests.fakes.backends import PLAYS, Played, registered
+from tests.fakes.backends import PLAYS, Play, Played, registered
 from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
@@ -104,7 +104,7 @@ async def test_what_may_pass_is_tried_again(
     assert talk.kinds()[-2:] == ["said", "replied"]
     found = talk.attempts()
     assert [row[2] for row in found] == reasons
-    assert [row[3] for row in found] == ["Half"] * len(play) + ["Good."]
+    assert [row[3] for row in found] == [""] * len(play) + ["Good."]
     assert found[-1][4:] == ("first-v1", pytest.approx((2 * 1_000 + 10 * 10) / 1e6))
     assert talk.clock.now_us() / 1e6 == pytest.approx(waited_s, rel=0.3)
     await talk.runtime.close()
@@ -120,10 +120,58 @@ async def test_what_will_not_pass_is_a_failure(tmp_path: Path, play: Sequence[Ex
     assert len(talk.attempts()) == count
     chat = talk.live.screen.panel.chat
     assert chat is not None
-    assert "Half" not in str(chat)
     assert chat.failed
     assert talk.live.screen.actions[0] == "retry"
     await talk.runtime.close()
+
+
+@pytest.mark.parametrize("error", [AWAY, BUSY, WRONG, BLANK])
+async def test_what_could_be_read_of_a_reply_that_broke_off_stays_until_it_is_asked_for_again(
+    tmp_path: Path, error: BackendError
+) -> None:
+    PLAYS["first"] = [("Half of it ", error)]
+    talk = await Talk(tmp_path, {}, models("second")).begin()
+    assert [row[2:4] for row in talk.attempts()] == [(error.reason, "Half of it")]
+    assert talk.live.state.events[-1].data["text"] == "Half of it"
+    assert shown(talk) == [("You", "Hello"), ("Bot", "Half of it")]
+    assert talk.live.screen.actions[0] == "retry"
+    await talk.act("retry")
+    assert shown(talk) == [("You", "Hello"), ("Bot", "Good.")]
+    assert talk.live.screen.actions[0] == "say"
+    await talk.runtime.close()
+
+
+@pytest.mark.parametrize("reason", ["content_filter", "refusal"])
+async def test_of_a_reply_that_was_refused_nothing_stays(tmp_path: Path, reason: str) -> None:
+    PLAYS["first"] = [("Half ", BackendBroken("no", reason=reason))]
+    talk = await Talk(tmp_path, {}, models()).begin()
+    assert shown(talk) == [("You", "Hello")]
+    assert talk.live.screen.actions[0] == "say"
+    await talk.runtime.close()
+
+
+@pytest.mark.parametrize(("play", "text", "ending"), [
+    ("Good word. " * 30, ("Good word. " * 30)[:100], "too_long"),
+    (("Half of it ", BackendUnavailable("slow", reason="timeout_reply")), "Half of it", "timeout_reply"),
+])  # fmt: skip
+async def test_a_reply_is_cut_at_a_limit_and_kept(tmp_path: Path, play: Play, text: str, ending: str) -> None:
+    PLAYS["first"] = [play]
+    talk = await Talk(tmp_path, {}, models(), max_reply_chars=100).begin()
+    replied = talk.live.state.events[-1]
+    assert (replied.kind, replied.data["text"], replied.data["finish_reason"]) == ("replied", text.strip(), ending)
+    chat = talk.live.screen.panel.chat
+    assert chat is not None
+    assert chat.messages[-1].ended == "cut_off"
+    assert [row[2] for row in talk.attempts()] == [None]
+    await talk.act("say", {"text": "Go on"})
+    assert shown(talk)[-1] == ("Bot", "Good.")
+    await talk.runtime.close()
+
+
+def shown(talk: Talk) -> list[tuple[str, str]]:
+    chat = talk.live.screen.panel.chat
+    assert chat is not None
+    return [(message.role, message.text) for message in chat.messages]
 
 
 async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
