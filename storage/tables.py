@@ -335,6 +335,16 @@ model_servers = Table(
 )
 """Model servers entered in the console; `sealed` is the encrypted key, or empty."""
 
+model_reasoning = Table(
+    "model_reasoning",
+    metadata,
+    Column("url", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("unopened", Boolean, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+)
+"""Whether replies of a model at a server's address begin with reasoning without an opening mark, as its test found."""
+
 _WITHDREW = (
     "SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL "
     "SELECT 1 FROM ai_cell JOIN erasure ON erasure.stream = ai_cell.stream WHERE ai_cell.cell = OLD.cell"

@@ -135,6 +135,12 @@ def holds(backend: Backend, request: Request) -> bool:
     return asked is not None and asked(request)
 
 
+def save_reasoning(backend: Backend, request: Request) -> None:
+    """Keep what a backend has learned of how a model reasons, where it has a method `save`."""
+    if (save := getattr(backend, "save", None)) is not None:
+        save(request)
+
+
 Parsed = TypeVar("Parsed", bound=BackendOptions)
 
 

@@ -27,7 +27,7 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend
-from app.backends.wire.dialect import Dialects
+from app.backends.wire.dialect import Dialects, not_streamed
 from app.backends.wire.error_mapping import check_event
 from app.backends.wire.framing import LineFraming, SseFraming, WholeFraming
 from app.backends.wire.streaming import Framing, streamed
@@ -69,8 +69,7 @@ class HttpOptions(BackendOptions):
     """The method of the request."""
     reasoning_until: str | None = None
     """The text after which the reply begins, usually `</think>`, if the model writes its reasoning first and no
-    `<think>` opens it; `''` if it never does so. Unset, the first reply is not shown before it is complete, and
-    decides about the later ones."""
+    `<think>` opens it; `''` if it never does so. Unset, its test or its first reply decides."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -99,7 +98,7 @@ class Http:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
         self._server, self._client = server, client(settings, server)
-        self._dialects = Dialects()
+        self._dialects = Dialects(settings, server.url)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(HttpOptions, request.options)
@@ -112,9 +111,17 @@ class Http:
         splitter = dialect.splitter(options.reasoning_until)
         return streamed(self._server, opening, framing, decoder, dialect, splitter)
 
+    @staticmethod
+    def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
+        whole = options.get("stream", "none") == "none"
+        return "its replies appear as a whole, as its `stream` is `none`" if whole else not_streamed(model, options)
+
     def holds(self, request: Request) -> bool:
         unset = parse_options(HttpOptions, request.options).reasoning_until is None
         return unset and self._dialects.of(request).unopened is None
+
+    def save(self, request: Request) -> None:
+        self._dialects.save(request)
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
-from app.backends.wire.dialect import Dialect, Dialects, SystemRole
+from app.backends.wire.dialect import Dialect, Dialects, SystemRole, not_streamed
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.openai_decoders import ChatCompletions, Responses
 from app.backends.wire.streaming import streamed
@@ -59,8 +59,7 @@ class OpenAIOptions(BackendOptions):
     participant's first message. Unset, it is `system`, and `user` for a server that refuses that."""
     reasoning_until: str | None = None
     """The text after which the reply begins, usually `</think>`, if the model writes its reasoning first and no
-    `<think>` opens it; `''` if it never does so. Unset, the first reply is not shown before it is complete, and
-    decides about the later ones."""
+    `<think>` opens it; `''` if it never does so. Unset, its test or its first reply decides."""
     extra: dict[str, JSON] = Field(default_factory=dict)
     """Sent as it is, for what only this server knows: `{top_k: 20, min_p: 0.05}`."""
 
@@ -86,7 +85,7 @@ class OpenAI:
         self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
         self._marks_reasoning = server.url.startswith(MARKING)
-        self._dialects = Dialects()
+        self._dialects = Dialects(settings, server.url)
         # The client adds the key. What the SDK would add, also from variables, it leaves out.
         http_client = client(settings, server)
         self._client = AsyncOpenAI(
@@ -105,10 +104,15 @@ class OpenAI:
         splitter = dialect.splitter(options.reasoning_until)
         return streamed(self._server, self._opening(request, options, dialect), framing, decoder, dialect, splitter)
 
+    not_streamed = staticmethod(not_streamed)
+
     def holds(self, request: Request) -> bool:
         options = parse_options(OpenAIOptions, request.options)
         vouched = options.reasoning_until is not None or options.api != "chat" or self._marks_reasoning
         return not vouched and self._dialects.of(request).unopened is None
+
+    def save(self, request: Request) -> None:
+        self._dialects.save(request)
 
     async def close(self) -> None:
         await self._client.close()

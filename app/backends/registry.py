@@ -117,6 +117,16 @@ def options_of(name: str) -> type[BackendOptions]:
     return BACKENDS.find(name).cls.Options
 
 
+def streaming_advice(models: Mapping[str, ModelSpec]) -> list[str]:
+    """Of each model whose replies are not shown while they are written, why: its class has `not_streamed`."""
+    found = []
+    for label, model in models.items():
+        why = getattr(BACKENDS.find(model.backend).cls, "not_streamed", None)
+        if why is not None and (what := why(model.model or label, model.options)):
+            found.append(f"models.{label}: {what}")
+    return found
+
+
 def check_options(name: str, options: Mapping[str, JSON]) -> list[str]:
     try:
         return option_faults(options_of(name), options)

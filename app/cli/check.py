@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from app.backends.registry import asks_servers
+from app.backends.registry import asks_servers, streaming_advice
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import (
@@ -74,7 +74,7 @@ def check(
         "hash": found.hash,
         "median_minutes": minutes,
         "errors": [],
-        "advice": [*advice(found, minutes), *study_advice(found)],
+        "advice": [*advice(found, minutes), *streaming_advice(found.file.models), *study_advice(found)],
         "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
         "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
         **(estimate_costs(found, trial, participants) if trial and cost else {}),

@@ -14,15 +14,17 @@ from app.backends.model_ref import ModelRef, parse_model_ref
 from app.calls.caller import Attempt
 from app.calls.model_pool import ModelPool
 from app.cli.commands import command
-from app.cli.common import AsJson, argument, finish, settings_in_use, with_saved
+from app.cli.common import AsJson, argument, finish, settings_in_use
 from app.cli.printing import out, show
 from app.clock import SystemClock
+from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.errors import BackendError, SettingsError
 from app.session.replies.buffer import ReplyBuffer
-from app.session.replies.model_check import UNOPENED, check_model, settings_of
+from app.session.replies.model_check import advice, check_model, settings_of
 from app.studies.loader import load_study
 from experiments.study.study import Study
+from storage.db.engine import open_database
 
 
 @command("models")
@@ -47,10 +49,11 @@ def models(
 ) -> None:
     """Send one short message to each model, as a study does, and print the reply while it comes.
 
-    Then times, version, tokens and cost; or the error, with what to do. Nothing is stored. The exit code is 2 if a
-    model failed.
+    Then times, version, tokens and cost; or the error, with what to do. Of the reply only how its reasoning is marked
+    is kept, in the database. The exit code is 2 if a model failed.
     """
-    settings = with_saved(settings_in_use())[0]
+    settings = settings_in_use()
+    settings = with_saved_servers(settings, open_database(settings.database_url))
     found, refs = _study_and_models(study, model or [])
     currency = found.file.currency if found else None
     rows = finish(_test(settings, refs, currency, shown=not as_json))
@@ -116,5 +119,5 @@ def _row(ref: ModelRef, attempt: Attempt, currency: str | None, settings: Settin
         "currency": currency if ref.model.price else None,
         "reason": error.reason if error else None,
         "error": str(error) if error else None,
-        "advice": [UNOPENED] if result.unopened else [],
+        "advice": advice(result),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from cachetools import TTLCache
@@ -13,6 +14,7 @@ from app.errors import SettingsError
 from storage.accounts.model_servers import SavedServer, open_key, saved_servers
 from storage.db.engine import Database
 from storage.errors import StorageError
+from storage.registers.model_reasoning import known_reasoning, save_reasoning
 
 FRESH_S = 2
 """Seconds after which the table is read again, so that a running server finds what the console has changed."""
@@ -23,6 +25,7 @@ class SavedServers:
     def __init__(self, settings: Settings, database: Database, fresh_s: float = FRESH_S) -> None:
         self._settings, self._database = settings, database
         self._read: TTLCache[str, Mapping[str, SavedServer]] = TTLCache(1, fresh_s)
+        self._reasoning: TTLCache[str, Mapping[tuple[str, str], bool]] = TTLCache(1, fresh_s)
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._all())
@@ -38,6 +41,16 @@ class SavedServers:
             said = str(error)
             raise SettingsError(f"{said[0].upper()}{said[1:]}.") from None
         return Server.model_validate({"url": saved.url, "key": key})
+
+    def reasoning(self, url: str, model: str) -> bool | None:
+        known = self._reasoning.get(_ALL)
+        if known is None:
+            known = self._reasoning[_ALL] = known_reasoning(self._database)
+        return known.get((url, model))
+
+    def save_reasoning(self, url: str, model: str, *, unopened: bool) -> None:
+        save_reasoning(self._database, url, model, unopened=unopened, at_us=time.time_ns() // 1000)
+        self._reasoning.clear()
 
     def _all(self) -> Mapping[str, SavedServer]:
         known = self._read.get(_ALL)

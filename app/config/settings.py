@@ -122,6 +122,11 @@ class ServerLookup(Protocol):
     def find(self, name: str) -> Server | None:
         """The server of this name; None if there is none. Raises SettingsError if it cannot be used."""
 
+    def reasoning(self, url: str, model: str) -> bool | None:
+        """Whether a model's replies begin with reasoning without an opening mark; None where it is not known."""
+
+    def save_reasoning(self, url: str, model: str, *, unopened: bool) -> None: ...
+
 
 class Settings(BaseSettings):
     """The settings of one deployment. Create it with `load()`, which explains errors."""
@@ -330,6 +335,15 @@ class Settings(BaseSettings):
         if name in self.model_servers or self._more is None:
             return self.model_servers.get(name)
         return self._more.find(name)
+
+    def reasoning(self, url: str, model: str) -> bool | None:
+        """What the test of a model at a server's address found: whether its replies begin with reasoning without an
+        opening mark. None if it was not tested."""
+        return self._more.reasoning(url, model) if self._more else None
+
+    def save_reasoning(self, url: str, model: str, *, unopened: bool) -> None:
+        if self._more is not None:
+            self._more.save_reasoning(url, model, unopened=unopened)
 
     def server(self, name: str) -> Server:
         """The model server that a study calls `name`; raises SettingsError if there is none."""

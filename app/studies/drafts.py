@@ -20,6 +20,7 @@ from shutil import copytree, ignore_patterns
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from app.backends.registry import streaming_advice
 from app.errors import NotYaml
 from app.extension import study_advice
 from app.studies.draft_files import PART
@@ -187,7 +188,8 @@ def check_text(text: str, folder: Path) -> CheckResult:
             else [ValidationIssue("", f"{error.name}: {one}") for one in error.found]
         )
         return _faulty(found, page)
-    return CheckResult(study, advice=(*advice(study, None), *study_advice(study), *_untranslated(study)))
+    own = (*advice(study, None), *streaming_advice(study.file.models))
+    return CheckResult(study, advice=(*own, *study_advice(study), *_untranslated(study)))
 
 
 def with_issues(text: str, issues: Sequence[ValidationIssue]) -> CheckResult:

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.session.replies.buffer import LONGEST_GATHER_S, PIECES_PER_S, Listeners, ReplyBuffer
+from app.backends.base import ReasoningEnd, TextDelta
+from app.session.replies.buffer import HOLD_CHARS, HOLD_S, LONGEST_GATHER_S, PIECES_PER_S, Listeners, ReplyBuffer
 
 
 async def listen(reply: ReplyBuffer, offset: int, slow: list[float]) -> str:
@@ -118,6 +119,34 @@ def test_the_more_people_listen_the_longer_words_gather_and_alone_each_word_come
     assert min(gaps) >= round(gather_s, 3) - 1e-9
     assert max(gaps) <= max(gather_s, 0.02) + 0.001
     assert others or len(pieces) == 60
+
+
+def test_the_beginning_of_a_reply_that_may_be_reasoning_is_held_for_a_moment() -> None:
+    async def talk(reply: ReplyBuffer) -> None:
+        reply.begin(hold=True)
+        for word in ("slow ", "a" * HOLD_CHARS):
+            reply.take(TextDelta(word))
+            await asyncio.sleep(2 * HOLD_S)
+        reply.begin(hold=True)
+        reply.take(TextDelta("b" * HOLD_CHARS))
+        await asyncio.sleep(1)
+        reply.begin(hold=True)
+        reply.take(TextDelta("reasoning"))
+        reply.take(ReasoningEnd())
+        reply.take(TextDelta("c"))
+        await asyncio.sleep(1)
+        assert (reply.text, reply.reasoning) == ("c", ["reasoning"])
+
+    assert heard_of(talk) == [
+        ("", 1.0),
+        ("slow ", 1 + HOLD_S),
+        ("a" * HOLD_CHARS, 1 + 2 * HOLD_S),
+        ("", 1 + 4 * HOLD_S),
+        ("b" * HOLD_CHARS, 1 + 4 * HOLD_S),
+        ("", 2 + 4 * HOLD_S),
+        ("c", 2 + 4 * HOLD_S),
+        ("", 3 + 4 * HOLD_S),
+    ]
 
 
 def test_listeners_are_counted_until_they_leave() -> None:

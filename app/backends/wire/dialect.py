@@ -13,6 +13,7 @@ import orjson
 from app.backends.base import JSON, PromptMessage, Request, as_chat_messages
 from app.backends.wire.error_mapping import NO_SYSTEM
 from app.backends.wire.reasoning import THINK_END, UNOPENED, ReasoningSplitter
+from app.config.settings import Settings
 from app.errors import BackendRejected
 
 SystemRole = Literal["system", "developer", "user"]
@@ -95,15 +96,32 @@ class Dialect:
         return True
 
 
+def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
+    """Why participants read nothing of a model's replies for a while; empty if nothing is known of such a reason."""
+    until = options.get("reasoning_until")
+    if until or (until is None and UNOPENED.search(model)):
+        return f"nothing of its replies is shown before its reasoning has ended with {until or THINK_END!r}"
+    return ""
+
+
 class Dialects:
     """What is known of the models of one server, each as a study asks for it: options can change how it replies."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings, url: str) -> None:
+        self._settings, self._url = settings, url
         self._known: dict[tuple[str, bytes], Dialect] = {}
 
     def of(self, request: Request) -> Dialect:
         key = request.model, orjson.dumps(request.options, default=dict, option=orjson.OPT_SORT_KEYS)
-        return self._known.setdefault(key, Dialect(request.model))
+        dialect = self._known.setdefault(key, Dialect(request.model))
+        if dialect.unopened is None:
+            dialect.unopened = self._settings.reasoning(self._url, request.model)
+        return dialect
+
+    def save(self, request: Request) -> None:
+        """Keep for all processes what the replies to a request's like have shown."""
+        if (unopened := self.of(request).unopened) is not None:
+            self._settings.save_reasoning(self._url, request.model, unopened=unopened)
 
 
 def _in_first_message(messages: tuple[PromptMessage, ...]) -> list[JSON]:

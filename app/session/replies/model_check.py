@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from app.backends.base import Backend, PromptMessage, Request
+from app.backends.base import Backend, PromptMessage, Request, save_reasoning
 from app.backends.model_ref import ModelRef
 from app.calls.caller import Attempt, Budget, Call, Caller, Result
 from app.calls.model_pool import ModelPool
@@ -16,12 +16,10 @@ from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.request import stream_reply
 from experiments.study.sections.model_spec import ModelSpec
 
-MESSAGE = "Reply with one short sentence."
-UNOPENED = (
-    "Its replies begin with reasoning that no opening tag marks. Write `options: {reasoning_until: '</think>'}` for "
-    "this model, so that every server process knows it before its first reply."
-)
-"""What to do about a model whose test had reasoning in its text."""
+# makes a model that can think do so
+MESSAGE = "How many of the numbers from 1 to 30 can be divided by 2 or by 3? Reply with one short sentence."
+UNOPENED = "Its replies begin with reasoning that no opening tag marks: nothing is shown until the reasoning has ended."
+CUT = "Its `max_tokens` cut the reply to this test off. Raise it, or participants read replies without an end."
 
 
 async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock: Clock, reply: ReplyBuffer) -> Attempt:
@@ -33,11 +31,19 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
 
     call = Call("test", reply.stopping, ask, made.append)
     once = RetryPolicy(1, settings.retry_wait_s, settings.max_retry_wait_s, settings.max_retry_wait_s)
+    access, request = pool.access(ref.label, ref.model), check_request(ref)
     try:
-        await Caller(once, clock, Budget()).call(pool.access(ref.label, ref.model), check_request(ref), call)
+        await Caller(once, clock, Budget()).call(access, request, call)
+        if made[-1].result.error is None:
+            save_reasoning(access.backend(), request)
     finally:
         reply.end()
     return made[-1]
+
+
+def advice(result: Result) -> list[str]:
+    """What the test of a model shows that participants would notice."""
+    return [UNOPENED] * result.unopened + [CUT] * (result.end.finish_reason == "length")
 
 
 async def check_models(refs: Sequence[ModelRef], settings: Settings, clock: Clock) -> list[Attempt]:

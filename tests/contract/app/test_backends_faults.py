@@ -42,6 +42,7 @@ TABLE = {
     "504": (UNAVAILABLE, "status_504"),
     "529": (UNAVAILABLE, "status_529"),
     "blank": (BROKEN, "empty_reply"),
+    "break": (UNAVAILABLE, "connection"),
     "content-filter": (BROKEN, "content_filter"),
     "cut-character": (BROKEN, "malformed"),
     "done-only": (BROKEN, "no_finish_reason"),
@@ -65,6 +66,7 @@ TABLE = {
     "no-answer": (UNAVAILABLE, "connection"),
     "megabyte-in-pieces": (BROKEN, "too_long"),
     "more-than-a-megabyte": (BROKEN, "malformed"),
+    "novel": (BROKEN, "too_long"),
     "no-body": (BROKEN, "not_a_stream"),
     "no-finish": (BROKEN, "no_finish_reason"),
     "quote-in-stream": (BROKEN, "malformed"),
@@ -120,6 +122,7 @@ SOUND = {
     "thoughts": ("Hello", "stop"),
     "thoughts-tagged": ("Hello", "stop"),
     "thoughts-unopened": ("Hello", "stop"),
+    **dict.fromkeys(("ended", "thoughts-harmony", "thoughts-bare", "thoughts-kimi"), ("Hello", "stop")),
     "typing": ("word " * 50, "stop"),
 }
 IN_TIME = ("drip", "flood", "hang", "hang-midway", "hang-open", "keep-alive")

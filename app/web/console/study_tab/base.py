@@ -14,7 +14,7 @@ from gradio.components import Component
 from app.backends.model_ref import ModelRef
 from app.clock import SystemClock
 from app.errors import SettingsError
-from app.session.replies.model_check import UNOPENED, check_models
+from app.session.replies.model_check import advice, check_models
 from app.studies.drafts import LONGEST_NAME, NAME, CheckResult, LocatedIssue, check_text, with_issues
 from app.studies.loader import FILE
 from app.studies.server_names import server_faults
@@ -113,7 +113,7 @@ def tested(context: ConsoleContext, refs: Sequence[ModelRef], currency: str) -> 
         currency=currency,
         at_us=context.clock.now_us(),
         most=MOST_REPLY,
-        unopened=UNOPENED,
+        advice=advice,
     )
 
 

@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+from app.backends.base import Request
+from app.backends.wire.dialect import Dialects
+from app.config.saved_servers import with_saved_servers
+from app.config.settings import Settings
+from storage.db.engine import open_database
 from tests.fakes.commanding import Done, parley
 from tests.fakes.model_reply import TOKENS
 from tests.fakes.model_server import Server, serve
@@ -105,3 +110,18 @@ def test_models_without_a_study_and_of_two_servers(folder: Path, server: Server)
     rows = result(folder, "openai:gpt-fake", "openai:other:3b@lab", server=server, code=0)
     assert [(row["model"], row["server"]) for row in rows] == [("gpt-fake", None), ("other:3b", "lab")]
     assert [received.body["model"] for received in server.requests] == ["gpt-fake", "other:3b"]
+
+
+@pytest.mark.parametrize(("fault", "unopened"), [("thoughts-unopened", True), ("thoughts", False), ("length", None)])
+def test_what_a_test_finds_of_a_models_reasoning_is_known_to_every_process(
+    fault: str, unopened: bool | None, folder: Path, server: Server
+) -> None:
+    (row,) = result(folder, f"openai:fault:{fault}@lab", server=server, code=0)
+    assert bool(row["advice"]) is (unopened is not False)
+    plain = Settings(_env_file=None)
+    database = open_database(f"sqlite:///{folder / 'parley.db'}")
+    known = with_saved_servers(plain, database)
+    assert known.reasoning(server.base_url, f"fault:{fault}") is unopened
+    assert plain.reasoning(server.base_url, f"fault:{fault}") is None
+    request = Request(f"fault:{fault}", ())
+    assert Dialects(known, server.base_url).of(request).unopened is unopened
