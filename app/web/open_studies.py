@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import BackendError, SettingsError
+from app.extension import missing_extensions
 from app.session.service import SessionService
 from app.single_flight import SingleFlight
 from experiments.errors import StudyError
@@ -77,6 +78,8 @@ class OpenStudies:
         except StudyError as error:
             log.error("%s is not offered: %s", name, error)
             return None
+        for key, owner in missing_extensions(study).items():
+            log.warning("%s has the key `%s`, and Parley's extension %r is not installed", name, key, owner)
         try:
             self._runtime.prepare(study)
         except (SettingsError, BackendError) as error:

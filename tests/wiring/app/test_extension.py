@@ -31,6 +31,7 @@ PLAN = {
     ],
     "exclude": ["incomplete"],
 }
+KEYS: dict[str, dict[str, object]] = {"trials": {"plan": PLAN}, "publishing": {"privacy": {}}}
 STUDY = {
     "study": "alone",
     "title": "Alone",
@@ -43,6 +44,14 @@ STUDY = {
         {"step": "finish"},
     ],
 }
+EDIT = """
+import sys
+from pathlib import Path
+from app.studies.drafts import check_text
+
+found = check_text(Path(sys.argv[1]).read_text(), Path(sys.argv[1]).parent)
+print(*(fault.where for fault in found.faults))
+"""
 SERVE = """
 import sys
 from fastapi.testclient import TestClient
@@ -71,10 +80,13 @@ def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[tuple[str, 
     return request.param, tmp_path / "copy"
 
 
-def run(copy: Path, *words: str, code: str = "from app.cli import main; main()") -> subprocess.CompletedProcess[str]:
-    known = {**os.environ, "PYTHONPATH": str(copy), "PARLEY_DATABASE_URL": f"sqlite:///{copy.parent}/alone.db"}
+def run(
+    copy: Path, *words: str, code: str = "from app.cli import main; main()", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    folder = folder or copy.parent
+    known = {**os.environ, "PYTHONPATH": str(copy), "PARLEY_DATABASE_URL": f"sqlite:///{folder}/alone.db"}
     given = [sys.executable, "-c", code, *words]
-    return subprocess.run(given, cwd=copy.parent, env=known, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(given, cwd=folder, env=known, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
@@ -98,12 +110,27 @@ def test_the_core_does_all_of_its_work_without_extensions(without: tuple[tuple[s
     assert served.returncode == 0, served.stderr
 
 
+@pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
 def test_a_study_that_uses_a_missing_extension_is_told_which(without: tuple[tuple[str, ...], Path]) -> None:
-    gone, copy = without
-    done = run(copy, "check", str(write(copy.parent, {**STUDY, "plan": PLAN})))
-    assert (done.returncode != 0) == ("trials" in gone), done.stderr
-    if "trials" in gone:
-        assert "'trials'" in done.stdout + done.stderr
+    _, copy = without
+    for owner, keys in KEYS.items():
+        study = str(write(copy.parent, {**STUDY, **keys}))
+        assert run(ROOT, "check", study, folder=copy.parent).returncode == 0
+        checked, served, edited = run(copy, "check", study), run(copy, "serve", study), run(copy, study, code=EDIT)
+        assert (checked.returncode, served.returncode, edited.stdout.split()) == (2, 2, [*keys]), edited.stderr
+        assert all(f"'{owner}'" in told for told in (checked.stderr, served.stderr))
+
+
+@pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
+def test_outcomes_that_a_missing_extension_may_have_locked_are_not_exported(
+    without: tuple[tuple[str, ...], Path],
+) -> None:
+    _, copy = without
+    study = str(write(copy.parent, {**STUDY, "plan": PLAN}))
+    assert run(ROOT, "simulate", study, "-n", "1", folder=copy.parent).returncode == 0
+    done = run(copy, "export", "alone", "-o", "data")
+    assert (done.returncode, "'trials'" in done.stderr) == (2, True), done.stderr
+    assert not (copy.parent / "data").exists()
 
 
 REGISTERS = """

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from app.extension import extensions
 from app.web import gradio_page
 from tests.browser.axe import TOO_WIDE
 from tests.browser.researcher import LONG_MS, AtConsole
@@ -170,6 +171,19 @@ def export(ada: AtConsole) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
 
 
+def results(ada: AtConsole, context: BrowserContext, looked: Callable[[Page, str], None], *, soak: bool) -> None:
+    ada.open("Results")
+    expect(ada.at("results-plot-0").locator(".marks").first).to_be_visible(timeout=LONG_MS)
+    ada.look("11-results")
+    link = ada.page.get_by_role("link", name="Full report")
+    expect(link).to_have_attribute("href", re.compile("^report/morning"))
+    if soak:  # it takes a minute to compute
+        with context.expect_page() as report:
+            link.click()
+        expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=3 * LONG_MS)
+        looked(report.value, "12-report")
+
+
 def test_a_day(
     servers: tuple[Process, Process], new_context: Callable[..., BrowserContext], tmp_path: Path, soak: bool
 ) -> None:
@@ -200,16 +214,8 @@ def test_a_day(
     files = export(ada)
     readme = files.read(next(name for name in files.namelist() if name.endswith("README.md"))).decode()
     assert "Clicked through it without reading" in readme
-    ada.open("Results")
-    expect(ada.at("results-plot-0").locator(".marks").first).to_be_visible(timeout=LONG_MS)
-    ada.look("11-results")
-    link = ada.page.get_by_role("link", name="Full report")
-    expect(link).to_have_attribute("href", re.compile("^report/morning"))
-    if soak:  # it takes a minute to compute
-        with context.expect_page() as report:
-            link.click()
-        expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=3 * LONG_MS)
-        looked(report.value, "12-report")
+    if any(extension.name == "analysis" for extension in extensions()):
+        results(ada, context, looked, soak=soak)
     ada.open("Accounts")
     ada.reads("people-deeds", f"No. {number}")
     ada.look("13-people")
