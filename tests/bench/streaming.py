@@ -117,7 +117,7 @@ def replies(folder: Path, where: str, times: int) -> dict[str, list[Painted]]:
 def main(given: list[str] | None = None) -> int:
     """Measure and print; 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=10, help="how many replies are read with each processor")
+    parser.add_argument("--times", type=int, default=9, help="how many replies with each processor, at most 9")
     times, where = parser.parse_args(given).times, chromium()
     if where is None:
         print("Streaming is left out: there is no Chromium here.")
