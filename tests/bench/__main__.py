@@ -1,4 +1,4 @@
-"""`make bench`: many people at once, the page, a reply on it, the start, models asked alone, imports and exports, in turn."""
+"""`make bench`: many people at once, the page, a reply, the start, models asked alone, imports and exports, in turn."""
 
 from __future__ import annotations
 
