@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from app.backends.base import ReasoningEnd, TextDelta
-from app.session.replies.buffer import HOLD_CHARS, HOLD_S, LONGEST_GATHER_S, PIECES_PER_S, Listeners, ReplyBuffer
+from app.session.replies.buffer import HOLD_CHARS, HOLD_S, LONGEST_GATHER_S, PIECES_PER_S, Hold, Listeners, ReplyBuffer
 
 
 async def listen(reply: ReplyBuffer, offset: int, slow: list[float]) -> str:
@@ -147,6 +147,21 @@ def test_the_beginning_of_a_reply_that_may_be_reasoning_is_held_for_a_moment() -
         ("c", 2 + 4 * HOLD_S),
         ("", 3 + 4 * HOLD_S),
     ]
+
+
+def test_replies_side_by_side_are_shown_together() -> None:
+    async def talk() -> list[int]:
+        hold = Hold()
+        fast, slow, late = replies = [ReplyBuffer(hold=hold) for _ in range(3)]
+        for reply in (fast, slow):
+            reply.begin(hold=True)
+        slow.take(TextDelta("one"))
+        fast.take(TextDelta("a" * HOLD_CHARS))
+        late.begin(hold=True)
+        late.take(TextDelta("x"))
+        return [reply.length for reply in replies]
+
+    assert asyncio.run(talk()) == [HOLD_CHARS, 3, 1]
 
 
 def test_listeners_are_counted_until_they_leave() -> None:

@@ -13,7 +13,7 @@ from app.calls.caller import StopSignal
 # Each piece costs some 0.1 ms of a processor on its way to the page, whatever its length.
 PIECES_PER_S = 500
 # How much of a reply is held, and how long, of which it is not known yet whether it begins with reasoning.
-HOLD_CHARS, HOLD_S = 200, 0.7
+HOLD_CHARS, HOLD_S = 200, 0.5
 # So that a reply still reads as if it were being written, however many listen.
 LONGEST_GATHER_S = 0.4
 
@@ -39,9 +39,23 @@ class Listeners:
 
 
 @dataclass
+class Hold:
+    """Replies side by side whose beginnings are held: all begin to be shown at once."""
+
+    replies: list[ReplyBuffer] = field(default_factory=list)
+    over: bool = False
+
+    def end(self) -> None:
+        self.over = True
+        for reply in self.replies:
+            reply.show()
+
+
+@dataclass
 class ReplyBuffer:
     listeners: Listeners = field(default_factory=Listeners)
     """All listeners of the process, where others read other replies."""
+    hold: Hold = field(default_factory=Hold)
     parts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
@@ -55,16 +69,19 @@ class ReplyBuffer:
     _holds: bool = False
     _release: asyncio.TimerHandle | None = None
 
+    def __post_init__(self) -> None:
+        self.hold.replies.append(self)
+
     @property
     def text(self) -> str:
         return "".join((*self.parts, *self._held))
 
     def begin(self, *, hold: bool = False) -> None:
         """Start an attempt, the first or a retry: the text of an earlier attempt is dropped. With `hold` listeners read
-        it from 200 characters or 0.7 s on, as its beginning may turn out to be reasoning."""
+        it from 200 characters or 0.5 s on, as its beginning may turn out to be reasoning."""
         self.reasoning = []
         self._restart()
-        self._holds = hold
+        self._holds = hold and not self.hold.over
 
     def _restart(self) -> None:
         self.show()
@@ -85,10 +102,10 @@ class ReplyBuffer:
 
     def _hold(self, text: str) -> None:
         if not self._held:
-            self._release = asyncio.get_running_loop().call_later(HOLD_S, self.show)
+            self._release = asyncio.get_running_loop().call_later(HOLD_S, self.hold.end)
         self._held.append(text)
         if sum(map(len, self._held)) >= HOLD_CHARS:
-            self.show()
+            self.hold.end()
 
     def show(self) -> None:
         """Let listeners read what is held, and what follows."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from app.calls.caller import Attempt
-from app.session.replies.buffer import Listeners, ReplyBuffer
+from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, study_asked
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused
@@ -126,13 +126,13 @@ class ReplyTasks:
     def ensure_running(self, stream: str, study: Study, state: State) -> bool:
         """Start a task for each pending reply that has none, and stop replies that the participant stopped. Returns
         whether any was started."""
-        began = False
+        began, holds = False, dict[str, Hold]()
         for job in pending_tasks(study, state):
             if job.kind != "reply":
                 continue
             key = (stream, job.path, job.slot)
             if key not in self._running:
-                reply = ReplyBuffer(self._listeners)
+                reply = ReplyBuffer(self._listeners, holds.setdefault(job.path, Hold()))
                 task = asyncio.create_task(self._answer(key, PendingReply(study, state, job), reply))
                 self._running[key], began = _ReplyTask(reply, task), True
             if job.data.get("stopped"):
