@@ -153,9 +153,9 @@ def since(alert: Alert) -> str:
     return f"{datetime.fromtimestamp(alert.opened_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def updated(known: Sequence[Alert], observed: Sequence[Condition], now_us: int) -> Iterator[Alert]:
-    """The alerts that are new or changed, of the open ones that are `known` and the conditions that hold now."""
-    by_key, holding = {alert.key: alert for alert in known}, dict(observed)
+def updated(known_alerts: Sequence[Alert], observed: Sequence[Condition], now_us: int) -> Iterator[Alert]:
+    """The alerts that are new or changed, of the open ones that are `known_alerts` and the conditions that hold now."""
+    by_key, holding = {alert.key: alert for alert in known_alerts}, dict(observed)
     for key, data in holding.items():
         alert = by_key.get(key) or Alert(key, data, opened_us=now_us, last_us=now_us, notified_us=now_us)
         yield replace(alert, data=data, last_us=now_us)
@@ -238,7 +238,7 @@ class AlertWatch:
             await asyncio.to_thread(record_delivery, self._database, alert.id, undelivered)
 
 
-def _news(before: Sequence[Alert], changed: Sequence[Alert]) -> list[Alert]:
+def _news(earlier_alerts: Sequence[Alert], changed_alerts: Sequence[Alert]) -> list[Alert]:
     """Those of the changed alerts that opened or closed."""
-    known = {alert.key for alert in before}
-    return [alert for alert in changed if alert.key not in known or alert.closed_us is not None]
+    known = {alert.key for alert in earlier_alerts}
+    return [alert for alert in changed_alerts if alert.key not in known or alert.closed_us is not None]

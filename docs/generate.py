@@ -225,12 +225,12 @@ def steps_page() -> str:
     return _page("Steps", text)
 
 
-def _differs(kind: type[Step], key: str) -> bool:
+def _differs(step_kind: type[Step], key: str) -> bool:
     common = Step.model_fields.get(key)
-    return key != "step" and (common is None or common.default != kind.model_fields[key].default)
+    return key != "step" and (common is None or common.default != step_kind.model_fields[key].default)
 
 
-def _roles(kind: type[Step], name: str) -> Iterator[str]:
+def _roles(step_kind: type[Step], name: str) -> Iterator[str]:
     """What later steps can refer to, and what must be there, as the step's own code says it."""
     roles = (
         ("provides", "Gives"),
@@ -238,8 +238,8 @@ def _roles(kind: type[Step], name: str) -> Iterator[str]:
         ("depends_on", "Must come after"),
     )
     for method, words in roles:
-        if getattr(kind, method) is not getattr(Step, method):
-            said = (getattr(kind, method).__doc__ or "").strip().rstrip(".")
+        if getattr(step_kind, method) is not getattr(Step, method):
+            said = (getattr(step_kind, method).__doc__ or "").strip().rstrip(".")
             yield f"{words}: {said[:1].lower()}{said[1:]}."
 
 

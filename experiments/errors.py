@@ -69,9 +69,9 @@ class ValidationIssue:
 class StudyError(ParleyError):
     """A study is not valid; `found` lists all its errors."""
 
-    def __init__(self, name: str, found: Sequence[ValidationIssue]) -> None:
+    def __init__(self, name: str, issues: Sequence[ValidationIssue]) -> None:
         self.name = name
-        self.found = tuple(found)
+        self.found = tuple(issues)
         count = "1 error" if len(self.found) == 1 else f"{len(self.found)} errors"
         super().__init__(f"{name}: {count}", *self.found)
 

@@ -141,13 +141,13 @@ def _understood(context: str) -> tuple[str, tuple[DialogueMessage, ...]]:
     return next((found for found in read if found[1]), ("", ()))
 
 
-def _item_faults(item: _Conversation) -> list[str]:
-    faults = [f"{name} is empty" for name in ("item_id", "response") if not item.cells[name].strip()]
-    if not item.messages:
+def _item_faults(conversation: _Conversation) -> list[str]:
+    faults = [f"{name} is empty" for name in ("item_id", "response") if not conversation.cells[name].strip()]
+    if not conversation.messages:
         labels = ", ".join(f"'{label}: '" for style in STYLES.values() for label in style.roles)
-        faults.append(f"context must begin with one of {labels}, not {item.cells['context'][:40]!r}")
-    faults += label_faults(item.cells)
-    return [f"line {item.line}, column {fault}" for fault in faults]
+        faults.append(f"context must begin with one of {labels}, not {conversation.cells['context'][:40]!r}")
+    faults += label_faults(conversation.cells)
+    return [f"line {conversation.line}, column {fault}" for fault in faults]
 
 
 def label_faults(labels: Mapping[str, str]) -> Iterator[str]:
@@ -161,13 +161,13 @@ def label_faults(labels: Mapping[str, str]) -> Iterator[str]:
             yield f"harm_type {label!r} is not allowed; allowed: {', '.join(HARM_TYPES)}, joined by commas, or blank"
 
 
-def _problem(item: _Conversation) -> Problem:
-    cells = item.cells
+def _problem(conversation: _Conversation) -> Problem:
+    cells = conversation.cells
     return Problem(
         id=cells["item_id"],
         text=cells["response"],
         plain=cells["context"],
-        dataset=item.style,
+        dataset=conversation.style,
         tags={name: cells[name] for name in TAGS if cells.get(name)},
-        dialogue=(*item.messages, DialogueMessage("bot", cells["response"])),
+        dialogue=(*conversation.messages, DialogueMessage("bot", cells["response"])),
     )

@@ -163,10 +163,10 @@ def inline(items: Sequence[object], columns: Mapping[str, Any], name: str) -> tu
     return _sound(understand(table, columns, name), "items")
 
 
-def _sound(found: Items, name: str) -> tuple[Problem, ...]:
-    if found.faults:
-        raise ProblemError(f"{name}: these items cannot be used:", *found.faults)
-    return found.problems
+def _sound(items: Items, name: str) -> tuple[Problem, ...]:
+    if items.faults:
+        raise ProblemError(f"{name}: these items cannot be used:", *items.faults)
+    return items.problems
 
 
 def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
@@ -208,12 +208,12 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     return Items(columns, problems, (*notes, *_doubts(read, columns)), tuple(faults), places)
 
 
-def _doubts(read: Sequence[tuple[str, Problem]], columns: Columns) -> Iterator[str]:
+def _doubts(problems: Sequence[tuple[str, Problem]], columns: Columns) -> Iterator[str]:
     """What can be used and is seldom meant."""
-    alike = [where for where, problem in read if _has_equal_options(problem)]
+    alike = [where for where, problem in problems if _has_equal_options(problem)]
     if alike:
         yield f"two options read the same: {some_of(alike)}"
-    unanswered = [where for where, problem in read if problem.options and problem.answer is None]
+    unanswered = [where for where, problem in problems if problem.options and problem.answer is None]
     if columns.answer and unanswered:
         yield f"no answer is marked as right: {some_of(unanswered)}"
 
@@ -222,16 +222,16 @@ def _has_equal_options(problem: Problem) -> bool:
     return len({option.text.strip().casefold() for option in problem.options}) < len(problem.options)
 
 
-def recognised(there: Sequence[str], given: Columns) -> Columns:
+def recognised(there: Sequence[str], columns: Columns) -> Columns:
     """The map, with blanks filled by the columns that have usual names; a column under `tags` is filled in nowhere."""
-    taken = given.used | {*(given.tags or ())}
+    taken = columns.used | {*(columns.tags or ())}
     free = {plain_name(name): name for name in reversed(there) if name not in taken}
     found: dict[str, Any] = {}
     for part, usual in USUAL.items():
-        if not getattr(given, part):
+        if not getattr(columns, part):
             column = next((free[name] for name in usual if name in free), "")
             found |= {part: column} if column else {}
-    if not given.options and "options" not in found:
+    if not columns.options and "options" not in found:
         keyed = [
             (match["key"], name)
             for name in there
@@ -240,14 +240,14 @@ def recognised(there: Sequence[str], given: Columns) -> Columns:
         letters = [(key, name) for key, name in keyed if not key.isdecimal()]
         chosen = letters if len(letters) >= FEWEST else [(key.zfill(2), name) for key, name in keyed if key.isdecimal()]
         found |= {"options": [name for _, name in sorted(chosen)]} if len(chosen) >= FEWEST else {}
-    right = given.answer or found.get("answer")
+    right = columns.answer or found.get("answer")
     wrong = [name for name in there if name not in taken and WRONG.fullmatch(plain_name(name))]
     wrong = [name for name in wrong if not LIST.fullmatch(plain_name(name))] or wrong
-    if right and wrong and not (given.options or "options" in found):
+    if right and wrong and not (columns.options or "options" in found):
         found["options"] = [right, *wrong]
-    if LABEL in free and not right and (given.options or "options" in found):
+    if LABEL in free and not right and (columns.options or "options" in found):
         found["answer"] = free[LABEL]
-    return given.model_copy(update=found)
+    return columns.model_copy(update=found)
 
 
 def _absent(there: Sequence[str], columns: Columns) -> Iterator[str]:
@@ -458,8 +458,8 @@ def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: Columns) -> int |
     return 0 if zero else None
 
 
-def _at_one_place(found: Sequence[Choices], columns: Columns) -> bool:
+def _at_one_place(found_choices: Sequence[Choices], columns: Columns) -> bool:
     """Whether the right option stands at the same place in each row by the table's form."""
     if isinstance(columns.options, list):
         return columns.answer in columns.options
-    return bool(found) and all(choices.right == 0 for choices in found)
+    return bool(found_choices) and all(choices.right == 0 for choices in found_choices)

@@ -158,8 +158,8 @@ def _chosen(study: Study, request: AiAloneRequest) -> Iterator[tuple[Problem, Pr
         seen[problem.dataset] += 1
 
 
-def _key(name: str, method: Method, terms: MethodContext, problem: Problem, twin: int) -> str:
+def _key(name: str, method: Method, context: MethodContext, problem: Problem, twin: int) -> str:
     asked_in_turn: list[Mapping[str, object]] = [
-        request_parts(method.ask(terms, problem, ("",) * step)) for step in range(method.steps)
+        request_parts(method.ask(context, problem, ("",) * step)) for step in range(method.steps)
     ]
     return key_of(name, asked_in_turn, *([twin] if twin else []))

@@ -28,8 +28,8 @@ def score(database: Database, study: str) -> int:
     return count
 
 
-def read_replies(database: Database, some: Iterable[StoredCell]) -> Iterator[ModelAnswer]:
-    known = {one.cell: (METHODS.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in some}
+def read_replies(database: Database, cells: Iterable[StoredCell]) -> Iterator[ModelAnswer]:
+    known = {one.cell: (METHODS.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in cells}
     for (cell, sample), calls in groupby(stored(database, known), lambda one: (one.cell, one.sample)):
         method, problem, wanted = known[cell]
         found = outcome(method, problem, calls) if sample < wanted else None
@@ -37,14 +37,14 @@ def read_replies(database: Database, some: Iterable[StoredCell]) -> Iterator[Mod
             yield ModelAnswer(cell, sample, found.kind, found.answer, found.right)
 
 
-def outcome(method: Method, problem: Problem, calls: Iterable[StoredReply]) -> SampleResult | None:
+def outcome(method: Method, problem: Problem, replies: Iterable[StoredReply]) -> SampleResult | None:
     """The result of a sample from its calls in order; None if the sample is not finished.
 
     A refusal is the model's only in a step that the model itself was asked: without the extractor's reply nothing was
     read.
     """
     texts: list[str] = []
-    for call in calls:
+    for call in replies:
         if call.step != len(texts):
             return None
         if call.reason is not None or call.text is None:

@@ -99,10 +99,10 @@ class AnnotationField:
         return (YES if value else NO) if isinstance(value, bool) else str(value)
 
 
-def fields(annotator: Annotator, held: Iterable[Conversation]) -> list[AnnotationField]:
+def fields(annotator: Annotator, conversations: Iterable[Conversation]) -> list[AnnotationField]:
     """The fields of an annotator's answers about these conversations; options that differ are put together."""
     found: dict[str, Schema] = {}
-    for conversation in held:
+    for conversation in conversations:
         for name, part in parts(annotator.schema(conversation)).items():
             known = found.get(name, part)
             if "enum" in part:
@@ -111,8 +111,8 @@ def fields(annotator: Annotator, held: Iterable[Conversation]) -> list[Annotatio
     return [AnnotationField(name, _null_last(part)) for name, part in found.items()]
 
 
-def _null_last(part: Schema) -> Schema:
-    return {**part, "enum": sorted(part["enum"], key=lambda one: one is None)} if "enum" in part else part
+def _null_last(schema: Schema) -> Schema:
+    return {**schema, "enum": sorted(schema["enum"], key=lambda one: one is None)} if "enum" in schema else schema
 
 
 def public_id(secret: str, conversation: Conversation) -> str:
@@ -120,26 +120,26 @@ def public_id(secret: str, conversation: Conversation) -> str:
     return _public_id(secret, conversation.stream, conversation.about)
 
 
-def _public_id(secret: str, stream: str, about: ConversationRef) -> str:
-    text = orjson.dumps(["sample", stream, *about])
+def _public_id(secret: str, stream: str, ref: ConversationRef) -> str:
+    text = orjson.dumps(["sample", stream, *ref])
     return f"c{hashlib.blake2b(text, key=secret.encode()[:64], digest_size=ID_DIGITS // 2).hexdigest()}"
 
 
-def draw_sample(held: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
-    by_id = {public_id(secret, one): one for one in held}
+def draw_sample(conversations: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
+    by_id = {public_id(secret, one): one for one in conversations}
     return [by_id[name] for name in shuffled(list(by_id), seed, "sample")[:number]]
 
 
-def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversation], secret: str) -> Path:
+def write_sample(folder: Path, annotator: Annotator, conversations: Sequence[Conversation], secret: str) -> Path:
     """Write the label study and its conversations; the path of the study's file."""
-    asked = [field.question() for field in fields(annotator, sample)]
-    problems = [_problem(public_id(secret, one), one, right=annotator.shows_right_answer) for one in sample]
+    asked = [field.question() for field in fields(annotator, conversations)]
+    problems = [_problem(public_id(secret, one), one, right=annotator.shows_right_answer) for one in conversations]
     make_folder(folder)
     with writing(folder / FILE) as file:
         file.write(b"\n".join(map(orjson.dumps, problems)) + b"\n")
     path = folder / STUDY
-    shown = any(one.question.text for one in sample)
-    raw = _study(annotator, asked, len(sample), shown=shown)
+    shown = any(one.question.text for one in conversations)
+    raw = _study(annotator, asked, len(conversations), shown=shown)
     with writing(path) as file:
         file.write(yaml_text(raw).encode())
     return path
@@ -199,12 +199,12 @@ class AnswerPairs:
 def compare_answers(
     database: Database,
     annotator: Annotator,
-    annotated: Sequence[tuple[Conversation, Mapping[str, Any]]],
+    conversations: Sequence[tuple[Conversation, Mapping[str, Any]]],
     study: tuple[str, str | None],
     secret: str,
 ) -> list[AnswerPairs]:
     """Every label of a label study (name and origin) with its annotation; raises AnnotatorUnknown without any."""
-    known = {public_id(secret, one): (one, values) for one, values in annotated}
+    known = {public_id(secret, one): (one, values) for one, values in conversations}
     given = [label for label in labels(database, *study, STEP) if label.problem in known]
     if not given:
         raise AnnotatorUnknown(f"none of these conversations has been labelled in {study[0]!r} yet")
@@ -213,8 +213,8 @@ def compare_answers(
 
 
 def _pairs(
-    field: AnnotationField, known: Mapping[str, Any], given: Iterable[Label]
+    field: AnnotationField, known: Mapping[str, Any], labels: Iterable[Label]
 ) -> Iterator[tuple[str, str, str, str]]:
-    for label in given:
+    for label in labels:
         values = known[label.problem][1]
         yield label.problem, label.rater, field.says(values.get(field.name)), field.says(label.values.get(field.name))

@@ -153,11 +153,11 @@ def parse_options(schema: type[Parsed], options: Mapping[str, JSON]) -> Parsed:
         raise BackendRejected(f"The model's options cannot be used: {faults}", reason="bad_options") from None
 
 
-def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> list[str]:
+def option_faults(options_type: type[BackendOptions], options: Mapping[str, JSON]) -> list[str]:
     try:
-        schema.model_validate(dict(options))
+        options_type.model_validate(dict(options))
     except ValidationError as error:
-        return [_fault(fault, list(schema.model_fields)) for fault in error.errors()]
+        return [_fault(fault, list(options_type.model_fields)) for fault in error.errors()]
     return []
 
 

@@ -66,14 +66,14 @@ class AttemptWriter:
 class RunStop:
     """Whether a run is to end, and why; whoever waits in one of its lanes goes on at once."""
 
-    def __init__(self, lanes: Mapping[Any, ModelQueue]) -> None:
+    def __init__(self, queues: Mapping[Any, ModelQueue]) -> None:
         self.why: str | None = None
-        self._lanes = lanes
+        self._queues = queues
 
     def set(self, why: str) -> None:
         self.why = self.why or why
-        for lane in self._lanes.values():
-            lane.leaving.give()
+        for queue in self._queues.values():
+            queue.leaving.give()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class BatchCalls:
     kept: AttemptWriter
     _turns: count[int] = field(default_factory=lambda: count(1))
 
-    async def reply(self, queue: ModelQueue, sample: Sample, question: Prompt) -> Result | None:
+    async def reply(self, queue: ModelQueue, sample: Sample, prompt: Prompt) -> Result | None:
         """Call until there is a reply or it is given up; None if it was not to be called any more."""
-        access = self.pool.access(question.asked.label, question.asked.model)
+        access = self.pool.access(prompt.asked.label, prompt.asked.model)
         own = {"stream": self.run, "turn": next(self._turns), "slot": "", "path": "", "request": {}}
         own |= {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}
 
         def record(attempt: Attempt) -> None:
-            self.kept.write({**own, **row_of(attempt, self.study, question.asked.model)})
+            self.kept.write({**own, **row_of(attempt, self.study, prompt.asked.model)})
             queue.tried(attempt.cost)
             if attempt.result.error is not None:
                 queue.failing(attempt.result.error)
@@ -105,7 +105,7 @@ class BatchCalls:
 
         session = f"{sample.key}:{sample.number}"
         call = Call(session, queue.leaving, ask, record, lambda: self._writable(queue))
-        attempt = await self.caller.call(access, with_seed(question.request, sample), call)
+        attempt = await self.caller.call(access, with_seed(prompt.request, sample), call)
         if attempt is None:
             if self.caller.budget.exhausted:
                 self.stop.set(BUDGET)

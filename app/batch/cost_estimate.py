@@ -70,27 +70,27 @@ def estimate(database: Database, plan: RunPlan, reply_tokens: int) -> CostEstima
     )
 
 
-def _questions(cell: Task, reply_tokens: int) -> Iterator[Prompt]:
+def _questions(task: Task, reply_tokens: int) -> Iterator[Prompt]:
     """What a sample asks, if replies were of the usual length."""
     texts: list[str] = []
-    while len(texts) < cell.steps and (question := cell.next(texts)):
+    while len(texts) < task.steps and (question := task.next(texts)):
         yield question
         texts.append(FILLER * reply_tokens)
 
 
-def _model_estimate(question: Prompt, calls: int, reply_tokens: int) -> ModelEstimate:
-    request, price = question.request, question.asked.model.price
+def _model_estimate(asked_prompt: Prompt, calls: int, reply_tokens: int) -> ModelEstimate:
+    request, price = asked_prompt.request, asked_prompt.asked.model.price
     prompt = calls * sum(len(message.text) // CHARS_PER_TOKEN + FRAME_TOKENS for message in request.messages)
     completion = calls * min(reply_tokens, request.max_tokens or reply_tokens)
     cost = price.of(prompt, completion) if price else None
-    return ModelEstimate(question.asked.label, calls, prompt, completion, cost)
+    return ModelEstimate(asked_prompt.asked.label, calls, prompt, completion, cost)
 
 
-def _sum(one: ModelEstimate, more: ModelEstimate) -> ModelEstimate:
+def _sum(estimate: ModelEstimate, added_estimate: ModelEstimate) -> ModelEstimate:
     return ModelEstimate(
-        one.label,
-        one.calls + more.calls,
-        one.prompt_tokens + more.prompt_tokens,
-        one.completion_tokens + more.completion_tokens,
-        None if one.cost is None or more.cost is None else one.cost + more.cost,
+        estimate.label,
+        estimate.calls + added_estimate.calls,
+        estimate.prompt_tokens + added_estimate.prompt_tokens,
+        estimate.completion_tokens + added_estimate.completion_tokens,
+        None if estimate.cost is None or added_estimate.cost is None else estimate.cost + added_estimate.cost,
     )

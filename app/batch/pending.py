@@ -79,29 +79,29 @@ class PendingSamples:
     def stored(self) -> int:
         return sum(one.stored for one in self._known.values())
 
-    def missing(self, where: ModelKey) -> Iterator[Sample]:
+    def missing(self, key: ModelKey) -> Iterator[Sample]:
         """The samples that are not complete, of the cells that ask a model first; sample 0 of all, then the next."""
-        known = self._of[where]
+        known = self._of[key]
         for number in range(max((one.samples for one in known), default=0)):
             for one in known:
                 if number < one.samples and not one.complete >> number & 1:
                     yield Sample(self.cells[one.index], one.key, number, bool(one.begun >> number & 1))
 
-    def add(self, index: int, cell: Task) -> None:
+    def add(self, index: int, task: Task) -> None:
         """Add a cell; cells with identical calls are merged."""
-        key, question = cell.key, cell.next(())
+        key, question = task.key, task.next(())
         if question is None:
             return
         if key in self._known:
-            self._known[key].samples = max(self._known[key].samples, cell.samples)
+            self._known[key].samples = max(self._known[key].samples, task.samples)
             return
         where = model_key_of(question.asked)
         self.asked.setdefault(where, question.asked)
-        known = self._known[key] = CellProgress(index, key, cell.samples)
+        known = self._known[key] = CellProgress(index, key, task.samples)
         self._of[where].append(known)
 
-    def refresh(self, database: Database, cells: Sequence[Task]) -> None:
-        steps = {cell.key: cell.steps for cell in cells}
+    def refresh(self, database: Database, tasks: Sequence[Task]) -> None:
+        steps = {cell.key: cell.steps for cell in tasks}
         for key, sample, count, ended in progress(database, steps):
             if key in self._known:
                 self._known[key].note(sample, count, ended, steps[key])
@@ -111,10 +111,10 @@ def model_key_of(model: ModelRef) -> ModelKey:
     return ModelKey(model.model.backend, model.model.server, model.name)
 
 
-def find_pending(database: Database, cells: Sequence[Task]) -> PendingSamples:
-    found = PendingSamples(cells)
-    for start in range(0, len(cells), KEYS_AT_ONCE):
-        some = cells[start : start + KEYS_AT_ONCE]
+def find_pending(database: Database, tasks: Sequence[Task]) -> PendingSamples:
+    found = PendingSamples(tasks)
+    for start in range(0, len(tasks), KEYS_AT_ONCE):
+        some = tasks[start : start + KEYS_AT_ONCE]
         for index, cell in enumerate(some, start):
             found.add(index, cell)
         found.refresh(database, some)

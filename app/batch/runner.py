@@ -65,32 +65,32 @@ class _Runner:
         database: Database,
         settings: Settings,
         limits: RunLimits,
-        found: PendingSamples,
+        pending: PendingSamples,
         tell: Callable[[RunProgress], None],
     ) -> None:
-        self._database, self._settings, self._limits, self._survey = database, settings, limits, found
+        self._database, self._settings, self._limits, self._pending = database, settings, limits, pending
         self._lanes: dict[ModelKey, ModelQueue] = {}
         self._clock = SystemClock()
         servers = with_saved_servers(settings, database)
         self._pool = ModelPool(servers, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
         self._stop, self._over = RunStop(self._lanes), asyncio.Event()
-        self._progress, self._tell = RunProgress(found.samples, found.stored), tell
+        self._progress, self._tell = RunProgress(pending.samples, pending.stored), tell
         self._feeding = self._open = 0
         self._tasks: list[asyncio.Task[None]] = []
 
-    def lane(self, where: ModelKey, model: ModelRef) -> ModelQueue:
+    def lane(self, key: ModelKey, model: ModelRef) -> ModelQueue:
         """The lane of a model, made with the first call to it; raises what its backend raises if it cannot be made."""
-        if where not in self._lanes:
+        if key not in self._lanes:
             self._pool.prepare(model.model, model.label)
             concurrency = self._limits.concurrency
-            slots = self._slots.setdefault((where.backend, where.server), asyncio.Semaphore(concurrency))
+            slots = self._slots.setdefault((key.backend, key.server), asyncio.Semaphore(concurrency))
             breaker = self._pool.access(model.label, model.model).breaker
             room = asyncio.Semaphore(AHEAD * concurrency)
-            lane = self._lanes[where] = ModelQueue(model, breaker, self._limits.patience_s, slots, room)
+            queue = self._lanes[key] = ModelQueue(model, breaker, self._limits.patience_s, slots, room)
             if self._stop.why:
-                lane.leaving.give()
-        return self._lanes[where]
+                queue.leaving.give()
+        return self._lanes[key]
 
     async def run(self, plan: RunPlan) -> RunResult:
         data = {"study": plan.study, "what": plan.what, **plan.details, "budget": self._limits.budget}
@@ -140,8 +140,8 @@ class _Runner:
         for _ in range(self._limits.concurrency):
             self._tasks.append(self._group.create_task(self._take(queue)))
 
-    async def _feed(self, where: ModelKey, queue: ModelQueue) -> None:
-        for sample in self._survey.missing(where):
+    async def _feed(self, key: ModelKey, queue: ModelQueue) -> None:
+        for sample in self._pending.missing(key):
             await queue.room.acquire()
             if self._stop.why or queue.stopped:
                 break
@@ -164,13 +164,13 @@ class _Runner:
         if not self._feeding and not self._open:
             self._over.set()
 
-    async def _go_on(self, queue: ModelQueue, origin: ModelQueue, sample: Sample) -> bool:
+    async def _go_on(self, queue: ModelQueue, model_queue: ModelQueue, sample: Sample) -> bool:
         """Make a sample's calls as far as they ask this lane; whether it is over, rather than another lane's."""
         asked = False
         while question := sample.cell.next(sample.texts):
             there = queue if question.asked is queue.asked else self._there(question)
             if there is not queue:
-                there.queue.put_nowait((origin, sample))
+                there.queue.put_nowait((model_queue, sample))
                 return False
             reply = await self._calls.reply(queue, sample, question)
             if reply is None:
@@ -188,11 +188,11 @@ class _Runner:
         self._progress.reused += not asked
         return True
 
-    def _there(self, question: Prompt) -> ModelQueue:
+    def _there(self, prompt: Prompt) -> ModelQueue:
         """The lane that a question is for; one that no first step asks begins to work with its first question."""
-        where = model_key_of(question.asked)
+        where = model_key_of(prompt.asked)
         if where not in self._lanes:
-            self._work(self.lane(where, question.asked))
+            self._work(self.lane(where, prompt.asked))
         return self._lanes[where]
 
     def _why(self) -> str:

@@ -47,11 +47,11 @@ def key_of(*parts: Any) -> str:
     return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def request_parts(question: Prompt) -> Mapping[str, Any]:
+def request_parts(prompt: Prompt) -> Mapping[str, Any]:
     """What of a question belongs into a key: who is asked, and all of the request but its seed."""
-    request = question.request
+    request = prompt.request
     return {
-        **question.asked.identity(),
+        **prompt.asked.identity(),
         "model": request.model,
         "messages": [[one.role, one.text] for one in request.messages],
         "temperature": request.temperature,

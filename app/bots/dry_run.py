@@ -55,18 +55,18 @@ async def estimate_by_simulation(
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
         database = open_database(f"sqlite:///{folder}/check.db")
-        runtime = SessionService(database, Settings(), clock)
+        service = SessionService(database, Settings(), clock)
         try:
-            runtime.studies.register(free)
-            walks = [walked async for walked in simulate(runtime, clock, free, count, "check")]
+            service.studies.register(free)
+            walks = [walked async for walked in simulate(service, clock, free, count, "check")]
             met = {pair for walked in walks for pair in walked.live.state.factors.items()}
             rare = [pair for pair in every_value(free) if pair not in met]  # what nobody has had so far
             for number, (name, value) in enumerate(rare, start=count):
                 await simulate_session(
-                    runtime, clock, free, label_of(free, "check", number), without_factor(free, {name: value})
+                    service, clock, free, label_of(free, "check", number), without_factor(free, {name: value})
                 )
         finally:
-            await runtime.close()
+            await service.close()
         costs = {walked.live.stream: 0.0 for walked in walks}
         calls: Counter[str] = Counter()
         for attempt in attempts(database, study.name):

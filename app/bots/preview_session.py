@@ -144,16 +144,16 @@ async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: s
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{folder}/walk.db")
         clock = VirtualClock(START_US)
-        runtime = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
+        service = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
         try:
-            runtime.studies.register(alike)
+            service.studies.register(alike)
             for number in range(MOST_TRIES if target.step else 1):
-                live = await _start_session(runtime, alike, target, cell, f"{stream}:{number}")
-                if await _comes(runtime, clock, live, target.step, careful=number % 2 == 0):
-                    await runtime.note(live.stream, {"what": SAID})
-                    return runtime.log.load(live.stream)
+                session = await _start_session(service, alike, target, cell, f"{stream}:{number}")
+                if await _comes(service, clock, session, target.step, careful=number % 2 == 0):
+                    await service.note(session.stream, {"what": SAID})
+                    return service.log.load(session.stream)
         finally:
-            await runtime.close()
+            await service.close()
             database.dispose()
     words = _listed({**target.factors, **({"language": target.language} if target.language else {})})
     raise StudyError(
@@ -171,7 +171,7 @@ async def _start_session(
 ) -> LoadedSession:
     data = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
     return await service.enrol(
-        study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), data=data
+        study, origin=Origin.PILOT, seed=f"walk:{seed}", closed_quotas=without_factor(study, cell.values), data=data
     )
 
 

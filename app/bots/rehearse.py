@@ -167,28 +167,28 @@ class _RehearsedParticipant:
             finally:
                 self.progress.here -= 1
 
-    async def _go_on(self, browser: HttpParticipant, screen: Screen, leaves_after: int | None) -> bool:
+    async def _go_on(self, participant: HttpParticipant, screen: Screen, leaves_after: int | None) -> bool:
         bot = RandomBot(f"{self.visit.name}:{screen.seen}", self.visit.name)
         clicks = refusals = 0
         while not screen.ended and clicks != leaves_after:
             if screen.panel.chat is not None and screen.panel.chat.waiting:
-                screen = await browser.listen()
+                screen = await participant.listen()
                 continue
             if self.visit.reloads(clicks):
                 self.progress.reloaded += 1
-                screen = await browser.reload()
-            refused = await self._click(bot, browser, screen)
+                screen = await participant.reload()
+            refused = await self._click(bot, participant, screen)
             clicks, refusals = clicks + 1, refusals + 1 if refused else 0
             if refusals > MOST_REFUSALS or clicks > MOST_CLICKS:
                 raise VisitFailed(f"{screen.path} is not left: {refused or 'it is shown again and again'}")
             if refused:
                 await asyncio.sleep(REFUSED_S)  # in real time, as the server's clock is not any faster
-            screen = browser.screen or screen
+            screen = participant.screen or screen
         if screen.ended:
             self.progress.outcomes[screen.outcome] += 1
         return screen.ended
 
-    async def _click(self, bot: RandomBot, browser: HttpParticipant, screen: Screen) -> str:
+    async def _click(self, bot: RandomBot, participant: HttpParticipant, screen: Screen) -> str:
         kind, values = bot.act(screen)
         if kind == "submit":
             values |= await self.rehearsal.answers(self.visit, screen)
@@ -196,7 +196,7 @@ class _RehearsedParticipant:
         opens_us = screen.timing.opens_us if screen.timing else None
         if opens_us is not None:
             await asyncio.sleep(max(0.0, opens_us / 1e6 - time.time()))
-        return await browser.act(kind, values)
+        return await participant.act(kind, values)
 
     async def _pass(self, seconds: float) -> None:
         await asyncio.sleep(seconds / self.rehearsal.speed)

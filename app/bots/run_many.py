@@ -41,9 +41,9 @@ class SimulationRun:
     at_once: int
 
 
-def clock_for_each(study: Study, cast: SimulatedUserConfig) -> PerTaskClock:
+def clock_for_each(study: Study, config: SimulatedUserConfig) -> PerTaskClock:
     """Clocks that move with the world's time where any model is asked at a server, and by themselves where none is."""
-    return PerTaskClock(living=any(asks_servers(model.backend) for model in cast.called(study)))
+    return PerTaskClock(living=any(asks_servers(model.backend) for model in config.called(study)))
 
 
 def settings_for(settings: Settings) -> Settings:
@@ -52,22 +52,22 @@ def settings_for(settings: Settings) -> Settings:
 
 
 async def run_simulations(
-    service: SessionService, clocks: PerTaskClock, crowd: SimulationRun
+    service: SessionService, clocks: PerTaskClock, run: SimulationRun
 ) -> AsyncGenerator[SimulatedSession | StoppedSession, None]:
     """Each session as it ends or stops. Raises what ails more than one: a spent budget, a server that is away."""
-    waiting = arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast)
+    waiting = arrivals(run.study, run.count, run.seed, run.cast)
     ended: asyncio.Queue[SimulatedSession | StoppedSession | ParleyError | None] = asyncio.Queue()
 
     async def work() -> None:
         try:
             for label, arrives_us in waiting:
-                ended.put_nowait(await _one(service, clocks, crowd, (label, arrives_us)))
+                ended.put_nowait(await _one(service, clocks, run, (label, arrives_us)))
         except ParleyError as error:
             ended.put_nowait(error)
         finally:
             ended.put_nowait(None)
 
-    tasks = [asyncio.create_task(work()) for _ in range(min(crowd.at_once, crowd.count))]
+    tasks = [asyncio.create_task(work()) for _ in range(min(run.at_once, run.count))]
     try:
         left = len(tasks)
         while left:
@@ -86,11 +86,11 @@ async def run_simulations(
 
 
 async def _one(
-    service: SessionService, clocks: PerTaskClock, crowd: SimulationRun, arrives: tuple[str, int]
+    service: SessionService, clocks: PerTaskClock, run: SimulationRun, arrives: tuple[str, int]
 ) -> SimulatedSession | StoppedSession:
     label, arrives_us = arrives
     try:
-        return await simulate_session(service, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
+        return await simulate_session(service, clocks.begin(arrives_us), run.study, label, config=run.cast)
     except UserFailed as failed:
         return StoppedSession(stream_of(label), str(failed))
     except Refused as refused:

@@ -114,10 +114,10 @@ async def simulate(
         yield await simulate_session(service, clock, study, label)
 
 
-def arrivals(study: Study, count: int, seed: str, cast: SimulatedUserConfig = RANDOM) -> Iterator[tuple[str, int]]:
+def arrivals(study: Study, count: int, seed: str, config: SimulatedUserConfig = RANDOM) -> Iterator[tuple[str, int]]:
     arrival_us = START_US
     for number in range(count):
-        label = label_of(study, seed, number) + cast.label
+        label = label_of(study, seed, number) + config.label
         yield label, arrival_us
         arrival_us += round(2e6 * ARRIVALS_S * uniform(label, "arrival"))
 
@@ -146,41 +146,41 @@ async def simulate_session(
     clock: VirtualClock,
     study: Study,
     label: str,
-    shut: tuple[Quota, ...] = (),
+    closed_quotas: tuple[Quota, ...] = (),
     *,
-    cast: SimulatedUserConfig = RANDOM,
+    config: SimulatedUserConfig = RANDOM,
 ) -> SimulatedSession:
-    """One session from enrolment to its end, in none of the cells that are `shut`; resumed where it stopped.
+    """One session from enrolment to its end, in none of the cells that are `closed_quotas`; resumed where it stopped.
 
     Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what was done until then
     is kept.
     """
-    live = await _start_or_resume(service, clock, study, label, shut, cast=cast)
-    user = cast.user(study, f"{label}:{live.state.seq}")
-    before = await service.times_asked(live, USER) if cast.model else 0
-    voice = UserModel(service, cast.speaking(live.study), cast.model, live, before, live.state.seq)
+    session = await _start_or_resume(service, clock, study, label, closed_quotas, config=config)
+    user = config.user(study, f"{label}:{session.state.seq}")
+    before = await service.times_asked(session, USER) if config.model else 0
+    voice = UserModel(service, config.speaking(session.study), config.model, session, before, session.state.seq)
     begun_us, retries = clock.now_us(), 0
     for clicks in range(MOST_CLICKS):
-        await service.settled(live.stream)
-        live = voice.live = await service.get(live.stream) or live
-        screen = live.screen
+        await service.settled(session.stream)
+        session = voice.live = await service.get(session.stream) or session
+        screen = session.screen
         if screen.ended:
-            return SimulatedSession(live, clicks, (clock.now_us() - begun_us) / 60e6)
+            return SimulatedSession(session, clicks, (clock.now_us() - begun_us) / 60e6)
         action = await user.act(screen, voice)
         retries = retries + 1 if action.kind == "retry" else 0
         if retries:
-            cause, unreached = _failure(live.state)
+            cause, unreached = _failure(session.state)
             if retries > (MOST_UNREACHED if unreached else MOST_RETRIES):
                 said = f"at {screen.path} the study's model gave no reply in {retries} attempts{cause and f': {cause}'}"
                 raise ModelUnreached(said) if unreached else UserFailed(said)
         values = dict(action.values)
         if action.by_chance and action.kind == "submit":
-            chance = uniform(f"{label}:{live.state.seq}", "knows")
-            values |= found_answers(live.study, live.state, Tendencies.of(label), chance)
+            chance = uniform(f"{label}:{session.state.seq}", "knows")
+            values |= found_answers(session.study, session.state, Tendencies.of(label), chance)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
-        await _does(service, live, action.kind, values)
-    raise StudyError(study.name, [ValidationIssue(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
+        await _does(service, session, action.kind, values)
+    raise StudyError(study.name, [ValidationIssue(session.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
 
 
 def _failure(state: State) -> tuple[str, bool]:
@@ -194,20 +194,22 @@ async def _start_or_resume(
     clock: VirtualClock,
     study: Study,
     label: str,
-    shut: tuple[Quota, ...],
+    closed_quotas: tuple[Quota, ...],
     *,
-    cast: SimulatedUserConfig,
+    config: SimulatedUserConfig,
 ) -> LoadedSession:
     """The session of a label, begun or found again; its time is that of its last fact."""
     stream = stream_of(label)
-    live = await service.get(stream)
-    if live is not None:
-        clock.set(live.state.events[-1].at_us)
-        return live
+    session = await service.get(stream)
+    if session is not None:
+        clock.set(session.state.events[-1].at_us)
+        return session
     offered = study.file.offered
     data = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
-    data = {**data, **cast.enrolled_data()}
-    return await service.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
+    data = {**data, **config.enrolled_data()}
+    return await service.enrol(
+        study, origin=Origin.BOT, seed=seed_of(label), stream=stream, closed_quotas=closed_quotas, data=data
+    )
 
 
 async def _does(service: SessionService, session: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:
@@ -226,7 +228,7 @@ def correct_answers(session: LoadedSession) -> Mapping[str, Any]:
     return place.node.passing(place) if place is not None and isinstance(place.node, Step) else {}
 
 
-def found_answers(study: Study, state: State, tends: Tendencies, chance: float) -> Mapping[str, Any]:
+def found_answers(study: Study, state: State, tendencies: Tendencies, chance: float) -> Mapping[str, Any]:
     """The right answers of the present screen, if a person with these tendencies finds them; otherwise nothing.
 
     They come from the study's problems and checks, which no screen shows: the simulator runs beside the server, and
@@ -236,10 +238,10 @@ def found_answers(study: Study, state: State, tends: Tendencies, chance: float) 
     if place is None or not isinstance(place.node, Step):
         return {}
     if passing := place.node.passing(place):
-        return passing if chance < tends.care else {}
+        return passing if chance < tendencies.care else {}
     problem, key = place.scope.problem, place.node.answer_key(place)
     if problem is None or "answer" not in key:
         return {}
     helped = "model" in place.node.requires()
-    likely = tends.care if problem.dataset == ATTENTION else tends.knows(problem.text, helped=helped)
+    likely = tendencies.care if problem.dataset == ATTENTION else tendencies.knows(problem.text, helped=helped)
     return {"answer": problem.answer} if chance < likely else {}

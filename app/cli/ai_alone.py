@@ -119,13 +119,13 @@ def run_(
         raise typer.Exit(1)
 
 
-def _describe(study: Study, request: AiAloneRequest, planned: Sequence[AloneCell]) -> dict[str, Any]:
+def _describe(study: Study, request: AiAloneRequest, cells: Sequence[AloneCell]) -> dict[str, Any]:
     return {
         "hash": study.hash,
-        "models": list(dict.fromkeys(cell.terms.asked.label for cell in planned)),
+        "models": list(dict.fromkeys(cell.terms.asked.label for cell in cells)),
         "methods": list(request.methods),
         "repeats": request.repeats,
-        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in planned}.items()},
+        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in cells}.items()},
     }
 
 

@@ -254,9 +254,9 @@ def _annotated(
     return pairs
 
 
-def _verified(one: AnswerPairs) -> Any:
-    if not one.field.compared:
+def _verified(pairs: AnswerPairs) -> Any:
+    if not pairs.field.compared:
         return None
-    options = tuple(one.field.options) if one.field.closed else ()
+    options = tuple(pairs.field.options) if pairs.field.closed else ()
     verify = needed("annotator_agreement", "analysis")
-    return verify(one.field.name, one.pairs, options)
+    return verify(pairs.field.name, pairs.pairs, options)

@@ -24,25 +24,25 @@ def run_batch(database: Database, settings: Settings, plan: RunPlan, limits: Run
     with progress_bar(transient=False) as bar:
         task = bar.add_task(plan.study, total=None)
 
-        def tell(now: RunProgress) -> None:
-            counts = {"refused": now.refused, "failed": now.failed, "were there": now.reused}
+        def tell(progress: RunProgress) -> None:
+            counts = {"refused": progress.refused, "failed": progress.failed, "were there": progress.reused}
             words = ", ".join([plan.study, *(f"{number:,} {what}" for what, number in counts.items() if number)])
-            bar.update(task, description=words, completed=now.done + now.failed, total=now.samples)
+            bar.update(task, description=words, completed=progress.done + progress.failed, total=progress.samples)
 
         return finish(run(database, settings, plan, limits, tell))
 
 
-def show_run(ended: RunResult) -> None:
+def show_run(result: RunResult) -> None:
     """Print what each model did, and why the run ended."""
-    show([{name: value for name, value in asdict(one).items() if name != "stopped"} for one in ended.models], False)
-    there = f", {ended.progress.reused:,} samples were there" if ended.progress.reused else ""
+    show([{name: value for name, value in asdict(one).items() if name != "stopped"} for one in result.models], False)
+    there = f", {result.progress.reused:,} samples were there" if result.progress.reused else ""
     failed = (
-        f", {ended.progress.failed:,} failed: the same command asks for them again" if ended.progress.failed else ""
+        f", {result.progress.failed:,} failed: the same command asks for them again" if result.progress.failed else ""
     )
-    rate = ended.asked / ended.seconds if ended.seconds else 0.0
-    echo(f"{ended.asked:,} replies in {timedelta(seconds=round(ended.seconds))} ({rate:,.1f}/s){there}{failed}.")
-    if ended.why in WHY:
-        echo(WHY[ended.why])
-    for one in ended.models:
+    rate = result.asked / result.seconds if result.seconds else 0.0
+    echo(f"{result.asked:,} replies in {timedelta(seconds=round(result.seconds))} ({rate:,.1f}/s){there}{failed}.")
+    if result.why in WHY:
+        echo(WHY[result.why])
+    for one in result.models:
         if one.stopped:
             warn(one.stopped)

@@ -105,16 +105,16 @@ def _load_checked(reference: str) -> Study:
     return study
 
 
-def estimate_costs(study: Study, trial: DryRunResult, participants: int) -> dict[str, Any]:
-    each = fmean(trial.costs)
+def estimate_costs(study: Study, dry_run: DryRunResult, participants: int) -> dict[str, Any]:
+    each = fmean(dry_run.costs)
     return {
-        "calls_per_participant": trial.calls,
+        "calls_per_participant": dry_run.calls,
         "cost_per_participant": each,
-        "most_per_participant": max(trial.costs),
+        "most_per_participant": max(dry_run.costs),
         "participants": participants,
         "cost": participants * each,
         "currency": study.file.currency,
-        "without_price": trial.unpriced,
+        "without_price": dry_run.unpriced,
     }
 
 

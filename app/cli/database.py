@@ -38,12 +38,12 @@ def _copying(what: str) -> Iterator[OnProgress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _summary(checked: BackupCheck) -> str:
-    held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'event')}"
-    if checked.last_us is None:
+def _summary(check: BackupCheck) -> str:
+    held = f"{how_many(check.sessions, 'session')} and {how_many(check.facts, 'event')}"
+    if check.last_us is None:
         return held
-    newest = datetime.fromtimestamp(checked.last_us / 1e6, UTC)
-    return f"{held} of {', '.join(checked.studies)}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
+    newest = datetime.fromtimestamp(check.last_us / 1e6, UTC)
+    return f"{held} of {', '.join(check.studies)}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
 @commands.command("backup")

@@ -229,9 +229,9 @@ def _write(
 ) -> None:
     if ids is not None:
         refuse_shared_folder(ids, folder)
-    exported, written = write_export(database, request, folder, zipped=zipped)
-    warn_of_rehearsal(exported.origin)
-    _say_exported(exported)
+    manifest, written = write_export(database, request, folder, zipped=zipped)
+    warn_of_rehearsal(manifest.origin)
+    _say_exported(manifest)
     if ids is not None:
         people = Participants(database, secret_for(settings, database))
         count = write_ids(database, people, request, ids, TERMINAL, SystemClock())

@@ -87,10 +87,10 @@ def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[
     return known, studies, faults
 
 
-def _published(register: Studies) -> Iterator[Study]:
+def _published(studies: Studies) -> Iterator[Study]:
     """The newest version of each study that this Parley can read."""
-    for name in register.names():
+    for name in studies.names():
         try:
-            yield register.newest(name)
+            yield studies.newest(name)
         except ParleyError:
             continue

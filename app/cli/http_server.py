@@ -82,9 +82,11 @@ def _files() -> int:
     return wanted
 
 
-def made(server: ASGIApp, settings: Settings, port: int, within: ConnectionLimits | None = None) -> uvicorn.Server:
-    """uvicorn as all servers of Parley use it, `within` these limits or as many as the system gives."""
-    found = within or limits(proxied=bool(settings.trusted_proxies))
+def made(
+    server: ASGIApp, settings: Settings, port: int, connection_limits: ConnectionLimits | None = None
+) -> uvicorn.Server:
+    """uvicorn as all servers of Parley use it, `connection_limits` these limits or as many as the system gives."""
+    found = connection_limits or limits(proxied=bool(settings.trusted_proxies))
     held: Counter[str] = Counter()
 
     def connection(**known: Any) -> Connection:

@@ -79,11 +79,11 @@ def payments(
         echo(f"{len(done.run.payments):,} new bonuses are recorded as paid; no later file will have them.")
 
 
-def _ask_about_excluded(planned: PaymentRun) -> bool:
+def _ask_about_excluded(run: PaymentRun) -> bool:
     """Whether excluded sessions are to be paid, as somebody says at the terminal; not asked if there are none."""
-    if not planned.lists.excluded:
+    if not run.lists.excluded:
         return False
-    echo(about_excluded(planned.lists.excluded))
+    echo(about_excluded(run.lists.excluded))
     return typer.confirm("Pay them as well?", default=False)
 
 

@@ -62,11 +62,11 @@ def delete_id(id_: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
     _warn_of_doubtful(found)
 
 
-def _warn_of_doubtful(found: PersonSessions) -> None:
-    if found.doubtful:
+def _warn_of_doubtful(sessions: PersonSessions) -> None:
+    if sessions.doubtful:
         warn(
-            f"Left out, as they may be another person's: {', '.join(found.doubtful)}. Nothing proves the ID of these "
-            "sessions. If you are sure of one, give its session's ID."
+            f"Left out, as they may be another person's: {', '.join(sessions.doubtful)}. Nothing proves the ID of "
+            "these sessions. If you are sure of one, give its session's ID."
         )
 
 

@@ -69,9 +69,9 @@ def close(study: StudyName, reason: Reason = "closed") -> None:
     _decide(study, "closed", reason)
 
 
-def _decide(study: str, kind: Decision, why: str = "") -> None:
+def _decide(study: str, decision: Decision, why: str = "") -> None:
     database, found = published_study(study)
-    now = decide(database, found.name, kind, TERMINAL, SystemClock(), why)
+    now = decide(database, found.name, decision, TERMINAL, SystemClock(), why)
     echo(f"{found.name}: {now.state}.")
     if now.published is None:
         warn(f"No version of {found.name} is published yet: parley publish FILE")

@@ -86,7 +86,7 @@ def load_all(settings: Settings, references: Sequence[str]) -> list[tuple[str, S
 
 def serve_studies(
     settings: Settings,
-    files: Sequence[tuple[str, Study]],
+    named_studies: Sequence[tuple[str, Study]],
     *,
     workers: int = 1,
     demo: bool = False,
@@ -97,7 +97,7 @@ def serve_studies(
     if workers > 1:
         require_settings_of_workers(settings, workers)
     require_free_port(settings, "port")
-    studies = [study for _, study in files]
+    studies = [study for _, study in named_studies]
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise SettingsError(
@@ -118,7 +118,7 @@ def serve_studies(
             listen(server, settings, settings.port)
         else:
             database.dispose()
-            supervise(settings, [file for file, _ in files], workers)
+            supervise(settings, [file for file, _ in named_studies], workers)
 
 
 def _print_links(studies: Sequence[Study], database: Database, settings: Settings) -> None:

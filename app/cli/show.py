@@ -109,14 +109,14 @@ def status(
         there = session_groups(connection, query_params(found.name, origin, now_us, hold_s))
     now, flags = tally(there), flag_counts(there).flags
     operations = operations_of(database, found.name)
-    caps = operations.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
+    quotas = operations.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
     data = {
         "study": found.name,
         "state": operations.state,
         "reason": operations.closed_reason,
-        "wanted": wanted_overall(caps),
+        "wanted": wanted_overall(quotas),
         "outcomes": now.outcomes,
-        "cells": _cells(found, now, caps),
+        "cells": _cells(found, now, quotas),
         SAME_ID: flags.get(SAME_ID, 0),
         UNREADABLE_ID: flags.get(UNREADABLE_ID, 0),
         "link_problems": [
@@ -134,8 +134,8 @@ def status(
     show(data, as_json)
 
 
-def _cells(study: Study, now: SessionCounts, caps: Any) -> dict[str, Any]:
-    found = cell_statuses(counted(study, now), caps) if study.factors else ()
+def _cells(study: Study, counts: SessionCounts, caps: Any) -> dict[str, Any]:
+    found = cell_statuses(counted(study, counts), caps) if study.factors else ()
     total = sum(one.complete + one.live for one in found)
     shares = [(one.complete + one.live) / total if total else None for one in found]
     return {
@@ -157,8 +157,8 @@ def _retention(study: Study, now_us: int) -> RetentionPlan:
 @shown("quotas")
 def quotas(study: StudyName, as_json: AsJson = False) -> None:
     database, found = published_study(study)
-    caps = operations_of(database, found.name).quotas_of(found.file.quotas)
-    show([{"where": held.where, "quota": held.max} for held in caps], as_json)
+    quotas = operations_of(database, found.name).quotas_of(found.file.quotas)
+    show([{"where": held.where, "quota": held.max} for held in quotas], as_json)
 
 
 @shown("costs")
@@ -190,11 +190,11 @@ def costs_(
     show(data, as_json)
 
 
-def budget_of(database: Database, study: Study, where: Cell = EVERYBODY) -> dict[str, Any]:
+def budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict[str, Any]:
     """The budget, the part spent, the part reserved for running sessions, and why the study is paused, if it is."""
     now = operations_of(database, study.name)
-    known = spending(database, study, where, SystemClock().now_us())
-    return {"budget": now.budgets.get(where), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
+    known = spending(database, study, cell, SystemClock().now_us())
+    return {"budget": now.budgets.get(cell), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
 
 
 @shown("calls")
@@ -243,9 +243,9 @@ def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, o
         show([{"path": one.path, "shown": one.shown, **one.medians, **one.sums} for one in typical(found)], as_json)
 
 
-def _screen_row(one: ScreenVisit) -> dict[str, Any]:
-    own = (one.session, one.origin, one.path, one.step, iso(one.shown_us), one.seconds)
-    return dict(zip(SCREEN_COLUMNS, own, strict=False)) | asdict(one.client)
+def _screen_row(visit: ScreenVisit) -> dict[str, Any]:
+    own = (visit.session, visit.origin, visit.path, visit.step, iso(visit.shown_us), visit.seconds)
+    return dict(zip(SCREEN_COLUMNS, own, strict=False)) | asdict(visit.client)
 
 
 @shown("versions")

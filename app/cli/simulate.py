@@ -100,33 +100,33 @@ class _Done:
     stopped: list[StoppedSession] = field(default_factory=list)
 
 
-async def _play(database: Database, settings: Settings, crowd: SimulationRun, done: _Done) -> None:
-    clocks = clock_for_each(crowd.study, crowd.cast)
-    runtime = SessionService(database, settings, clocks)
+async def _play(database: Database, settings: Settings, run: SimulationRun, done: _Done) -> None:
+    clocks = clock_for_each(run.study, run.cast)
+    service = SessionService(database, settings, clocks)
     try:
-        runtime.studies.register(crowd.study)
+        service.studies.register(run.study)
         now_us = SystemClock().now_us()
-        record_dataset_info(database, crowd.study.name, crowd.study.file.dataset, by="system", at_us=now_us, once=True)
-        for model in crowd.cast.called(crowd.study):
-            runtime.check_configured(model)
+        record_dataset_info(database, run.study.name, run.study.file.dataset, by="system", at_us=now_us, once=True)
+        for model in run.cast.called(run.study):
+            service.check_configured(model)
         with progress_bar(transient=False) as bar:
-            task = bar.add_task(f"{crowd.study.name}: simulated sessions", total=crowd.count)
-            async with aclosing(run_simulations(runtime, clocks, crowd)) as sessions:
+            task = bar.add_task(f"{run.study.name}: simulated sessions", total=run.count)
+            async with aclosing(run_simulations(service, clocks, run)) as sessions:
                 async for one in sessions:
                     if isinstance(one, StoppedSession):
                         done.stopped.append(one)
-                        bar.update(task, description=f"{crowd.study.name}: {len(done.stopped)} stopped")
+                        bar.update(task, description=f"{run.study.name}: {len(done.stopped)} stopped")
                     else:
                         done.clicks += one.clicks
                     bar.advance(task)
     finally:
-        await runtime.close()
+        await service.close()
 
 
-def _left(database: Database, crowd: SimulationRun) -> int:
+def _left(database: Database, run: SimulationRun) -> int:
     """The number of its sessions that have not ended yet."""
-    known = outcomes(database, crowd.study.name, Origin.BOT)
-    labels = (label for label, _ in arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast))
+    known = outcomes(database, run.study.name, Origin.BOT)
+    labels = (label for label, _ in arrivals(run.study, run.count, run.seed, run.cast))
     return sum(known.get(stream_of(label)) is None for label in labels)
 
 

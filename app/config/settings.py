@@ -313,15 +313,15 @@ class Settings(BaseSettings):
         """The path below which researchers find the console, such as `/console`; empty at the root of a host name."""
         return urlsplit(self.console_address).path
 
-    def with_lookup(self, more: ServerLookup) -> Self:
+    def with_lookup(self, lookup: ServerLookup) -> Self:
         """A copy with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
         copy = self.model_copy()
-        copy.look_up_in(more)
+        copy.look_up_in(lookup)
         return copy
 
-    def look_up_in(self, more: ServerLookup) -> None:
+    def look_up_in(self, lookup: ServerLookup) -> None:
         """Let a copy that nobody else has yet find more model servers; see `with_lookup`."""
-        self._more = more
+        self._more = lookup
 
     @property
     def server_names(self) -> tuple[str, ...]:

@@ -41,10 +41,10 @@ class RetentionTask:
     workers over one database the one with the claim does it."""
 
     def __init__(
-        self, sessions: Sessions, database: Database, participants: Participants, claims: AdvisoryLocks | None = None
+        self, sessions: Sessions, database: Database, participants: Participants, locks: AdvisoryLocks | None = None
     ) -> None:
-        self._sessions, self._database, self._people, self._claims = sessions, database, participants, claims
-        self._leads = claims is None
+        self._sessions, self._database, self._participants, self._locks = sessions, database, participants, locks
+        self._leads = locks is None
 
     async def run(self) -> None:
         while True:
@@ -55,8 +55,8 @@ class RetentionTask:
             await asyncio.sleep(DAY_S)
 
     async def once(self) -> tuple[RetentionPlan, ...]:
-        if not self._leads and self._claims is not None:
-            self._leads = await asyncio.wrap_future(self._claims.acquire(CLAIM))
+        if not self._leads and self._locks is not None:
+            self._leads = await asyncio.wrap_future(self._locks.acquire(CLAIM))
         if not self._leads:
             return ()
         plans = await asyncio.to_thread(self._plans)
@@ -65,7 +65,7 @@ class RetentionTask:
         return tuple(plans)
 
     def _plans(self) -> list[RetentionPlan]:
-        return [*retention_plans(self._database, self._people, self._sessions.now_us())]
+        return [*retention_plans(self._database, self._participants, self._sessions.now_us())]
 
     async def _one(self, plan: RetentionPlan) -> None:
         await carry_out(self._sessions, self._database, plan, SERVER)

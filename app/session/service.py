@@ -157,37 +157,37 @@ class Sessions:
             return False
         return True
 
-    async def annotate(self, study: str, by_stream: Mapping[str, Sequence[Annotation]]) -> AnnotationCount:
+    async def annotate(self, study: str, annotations: Mapping[str, Sequence[Annotation]]) -> AnnotationCount:
         """Write the annotations that do not exist yet; those of one session are written together."""
         free = asyncio.Semaphore(AT_ONCE)
 
-        async def one(stream: str, found: Sequence[Annotation]) -> AnnotationCount:
+        async def one(stream: str, annotations: Sequence[Annotation]) -> AnnotationCount:
             async with free:
-                if all(annotation.about.of for annotation in found):
-                    return await self._annotate_imported(study, stream, found)
+                if all(annotation.about.of for annotation in annotations):
+                    return await self._annotate_imported(study, stream, annotations)
                 try:
-                    return await self._retried(stream, lambda live: self._annotate(live, found))
+                    return await self._retried(stream, lambda live: self._annotate(live, annotations))
                 except Refused:
-                    return AnnotationCount(gone=len(found))
+                    return AnnotationCount(gone=len(annotations))
 
-        done = await asyncio.gather(*(one(stream, found) for stream, found in by_stream.items()))
+        done = await asyncio.gather(*(one(stream, found) for stream, found in annotations.items()))
         return AnnotationCount(*(sum(getattr(each, name) for each in done) for name in ("new", "known", "gone")))
 
     async def import_session(self, study: Study, stream: str, events: Sequence[Event]) -> None:
-        live = LoadedSession(stream, study, State())
-        after, begun_us = live.with_events(events), events[0].at_us
+        session = LoadedSession(stream, study, State())
+        after, begun_us = session.with_events(events), events[0].at_us
         action = Action("enrol", "", {}, begun_us, by="system")
-        await self._append(to_append(live, after, action, enrolment(study, after.state, begun_us)))
+        await self._append(to_append(session, after, action, enrolment(study, after.state, begun_us)))
 
     async def _retried(self, stream: str, write: Callable[[LoadedSession], Awaitable[Result]]) -> Result:
         """Load a session and write to it; repeat after a Conflict with another writer."""
         for attempt in attempts(stream):
             with attempt:
-                live = await self.get(stream)
-                if live is None:
+                session = await self.get(stream)
+                if session is None:
                     raise Refused("ended", UNKNOWN)
                 try:
-                    return await write(live)
+                    return await write(session)
                 except Conflict:
                     self._forget(stream)
                     raise
@@ -214,26 +214,28 @@ class Sessions:
         await self._append(to_append(session, after, action))
         return after
 
-    async def _append(self, work: Append) -> None:
-        await asyncio.wrap_future(self.log.append(work))
+    async def _append(self, append: Append) -> None:
+        await asyncio.wrap_future(self.log.append(append))
 
-    async def _annotate(self, session: LoadedSession, found: Sequence[Annotation]) -> AnnotationCount:
+    async def _annotate(self, session: LoadedSession, annotations: Sequence[Annotation]) -> AnnotationCount:
         state = session.state
-        for annotation in found:
+        for annotation in annotations:
             state = fold(decide(session.study, state, annotation.action(self.now_us())), state)
         new = state.events[len(session.state.events) :]
         if new:
-            await self._append(to_append(session, session.with_events(new, state), found[-1].action(self.now_us())))
-        return AnnotationCount(len(new), len(found) - len(new))
+            await self._append(
+                to_append(session, session.with_events(new, state), annotations[-1].action(self.now_us()))
+            )
+        return AnnotationCount(len(new), len(annotations) - len(new))
 
-    async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
+    async def _annotate_imported(self, study: str, stream: str, annotations: Sequence[Annotation]) -> AnnotationCount:
         """Annotate imported data. They are rows and not a session of a study, so the engine is not asked; the
         annotations fill empty columns."""
         for attempt in attempts(stream):
             with attempt:
                 events = await asyncio.to_thread(self.log.load, stream)
                 keys, at_us = {event.key for event in events}, self.now_us()
-                fresh = [one for one in found if one.key not in keys]
+                fresh = [one for one in annotations if one.key not in keys]
                 made = tuple(
                     Event(seq, at_us, "model", "", ANNOTATED, one.data, one.key)
                     for seq, one in enumerate(fresh, events[-1].seq + 1)
@@ -242,7 +244,7 @@ class Sessions:
                 rows = tuple(row for seq, row in after.items() if row != before[seq])
                 if made:
                     await self._append(Append(stream, study, made, origin=Origin.IMPORT, rows=rows))
-                return AnnotationCount(len(made), len(found) - len(made))
+                return AnnotationCount(len(made), len(annotations) - len(made))
         raise AssertionError  # as above
 
 
@@ -296,24 +298,24 @@ class SessionService(Sessions):
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] = NOTHING,
-        shut: tuple[Quota, ...] = (),
+        closed_quotas: tuple[Quota, ...] = (),
     ) -> LoadedSession:
         """Start a session; `seed` and `stream` are drawn at random unless given.
 
         `data` has further data for the `enrolled` event: the `language`, and the `attempt` if the person took part
-        before. `shut` are cells that must not be assigned; they are recorded in the event, because the assignment may
-        happen later. Raises Conflict if the stream is taken, and Refused if new participants cannot start.
+        before. `closed_quotas` are cells that must not be assigned; they are recorded in the event, because the
+        assignment may happen later. Raises Conflict if the stream is taken, Refused if new participants cannot start.
         """
         if (why := await self.closed(study)) is not None and (origin == Origin.PERSON or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
         known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
         known |= {"seed": seed or secrets.token_hex(16)}
-        if shut:
-            known |= {"shut": [cap.as_data() for cap in shut]}
-        live = LoadedSession(stream or str(uuid4()), study, State())
+        if closed_quotas:
+            known |= {"shut": [cap.as_data() for cap in closed_quotas]}
+        session = LoadedSession(stream or str(uuid4()), study, State())
         who = Arrival({**known, **data}, identity, self._budget_gate.closed_cells(study))
         with nullcontext() if study.admission else self._budget_gate.counting_newcomer(study):
-            return await self._count(live, partial(enrolment_append, live, who))
+            return await self._count(session, partial(enrolment_append, session, who))
 
     async def reload(self, stream: str) -> LoadedSession | None:
         """A session as it is in the log now, with events that another process has written since it was cached."""
@@ -330,8 +332,8 @@ class SessionService(Sessions):
         last, typed = await asyncio.to_thread(self.log.last_seq_and_draft, stream, known.screen.path)
         if last != known.state.seq:
             self._kept.drop(stream)
-        live = await self.get(stream)
-        return live, typed if live is not None and live.screen.path == known.screen.path else None
+        session = await self.get(stream)
+        return session, typed if session is not None and session.screen.path == known.screen.path else None
 
     async def get(self, stream: str) -> LoadedSession | None:
         """A session by its stream; None if there is none. Passed deadlines take effect first, and pending replies are
@@ -394,11 +396,11 @@ class SessionService(Sessions):
     ) -> LoadedSession:
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
-    async def ask_separately(self, session: LoadedSession, study: Study, job: PendingTask) -> Attempt:
+    async def ask_separately(self, session: LoadedSession, study: Study, task: PendingTask) -> Attempt:
         """Request a reply from a model of `study` that acts as the participant (a simulated user). Every attempt is
         recorded; the last is returned."""
-        means = self._means(session.stream, job, session.state, study)
-        return (await ask_with_retries(means, study, job.data, job.data["seed"], ReplyBuffer()))[-1]
+        means = self._means(session.stream, task, session.state, study)
+        return (await ask_with_retries(means, study, task.data, task.data["seed"], ReplyBuffer()))[-1]
 
     async def times_asked(self, session: LoadedSession, slot: str) -> int:
         return await asyncio.to_thread(times_asked, self._database, session.stream, session.state.seq, slot)
@@ -459,19 +461,19 @@ class SessionService(Sessions):
         )
         return await self._written(session.with_events(made.events))
 
-    async def _written(self, after: LoadedSession) -> LoadedSession:
+    async def _written(self, later_session: LoadedSession) -> LoadedSession:
         """Cache the session after a write, and request its pending replies."""
-        self._kept.put(after)
-        if self._answering.ensure_running(after.stream, after.study, after.state):
+        self._kept.put(later_session)
+        if self._answering.ensure_running(later_session.stream, later_session.study, later_session.state):
             for _ in range(TURNS):
                 await asyncio.sleep(0)
-        return after
+        return later_session
 
-    def _means(self, stream: str, job: PendingTask, state: State, study: Study) -> ReplyContext:
+    def _means(self, stream: str, task: PendingTask, state: State, study: Study) -> ReplyContext:
         """The context of a model call for a session. The model is one of `study`; each attempt is recorded."""
 
         def record(attempt: Attempt) -> None:
-            own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
+            own = {"stream": stream, "turn": state.seq, "slot": task.slot, "path": task.path}
             values = {
                 **row_of(attempt, study.name, study.model(attempt.label)),
                 "request": request_json(attempt.request, attempt.result.end.adapted),

@@ -81,15 +81,15 @@ def immediate_task(study: Study, state: State) -> PendingTask | None:
     return jobs[0] if jobs and jobs[0].kind != "reply" else None
 
 
-def depends_on_others(job: PendingTask) -> bool:
+def depends_on_others(task: PendingTask) -> bool:
     """Whether a task needs counts of other sessions: an assignment, or a draw with a target."""
-    return job.kind == "assign" or "target" in job.data
+    return task.kind == "assign" or "target" in task.data
 
 
 def to_append(
-    session: LoadedSession, after: LoadedSession, action: Action, enrolment: Enrolment | None = None
+    session: LoadedSession, later_session: LoadedSession, action: Action, enrolment: Enrolment | None = None
 ) -> Append:
-    events = tuple([event for event in after.state.events if event.seq > session.state.seq])
+    events = tuple([event for event in later_session.state.events if event.seq > session.state.seq])
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds
     spent = ClearedDraft(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
@@ -97,38 +97,40 @@ def to_append(
         stream=session.stream,
         study=session.study.name,
         events=events,
-        origin=after.state.enrolled["origin"],
-        rows=changed_rows(session.rows, after.rows),
+        origin=later_session.state.enrolled["origin"],
+        rows=changed_rows(session.rows, later_session.rows),
         enrolment=enrolment,
         spent=spent,
-        seat=seat_changes(session.study, session.state, after.state),
+        seat=seat_changes(session.study, session.state, later_session.state),
         erases="withdrew" in kinds,
     )
 
 
-def changes_quota(study: Study, before: State, after: State) -> bool:
+def changes_quota(study: Study, old_state: State, new_state: State) -> bool:
     """Whether the session counts against the quota after an action and did not before."""
-    return holds_place(study, after) and not (before.seq and holds_place(study, before))
+    return holds_place(study, new_state) and not (old_state.seq and holds_place(study, old_state))
 
 
-def counted_append(session: LoadedSession, action: Action, closed: tuple[Quota, ...], others: StudyCounts) -> Append:
+def counted_append(
+    session: LoadedSession, action: Action, closed_quotas: tuple[Quota, ...], counts: StudyCounts
+) -> Append:
     """The append for an action whose events depend on counts of other sessions. Raises Refused if it would count
     against the quota and no cell is open."""
     study, origin = session.study, session.state.enrolled["origin"]
-    caps = _caps(study, origin, others.operations(study), session.state.enrolled, closed)
-    events, state = apply_action(session, action, _lookup_in(study, origin, others, caps))
-    if caps and not study.factors and changes_quota(study, session.state, state):
-        open_cells_or_refuse(study, others.counts(study, origin), caps)
+    quotas = _caps(study, origin, counts.operations(study), session.state.enrolled, closed_quotas)
+    events, state = apply_action(session, action, _lookup_in(study, origin, counts, quotas))
+    if quotas and not study.factors and changes_quota(study, session.state, state):
+        open_cells_or_refuse(study, counts.counts(study, origin), quotas)
     return to_append(session, session.with_events(events, state), action)
 
 
 def _caps(
-    study: Study, origin: str, operations: StudyStatus, enrolled: Data, closed: tuple[Quota, ...]
+    study: Study, origin: str, status: StudyStatus, enrolled: Data, closed_quotas: tuple[Quota, ...]
 ) -> tuple[Quota, ...]:
     """All quotas that apply to a session. The study's own apply to participants and, apart, to a rehearsal; not to
     pilots and bots."""
-    own = operations.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
-    return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed)
+    own = status.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
+    return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed_quotas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +143,20 @@ class Arrival:
     closed: tuple[Quota, ...] = ()
 
 
-def enrolment_append(session: LoadedSession, who: Arrival, others: StudyCounts) -> Append:
+def enrolment_append(session: LoadedSession, arrival: Arrival, counts: StudyCounts) -> Append:
     """The append that starts a session; raises Refused if the study is closed or no cell is open."""
-    study, origin = session.study, who.data["origin"]
-    operations = others.operations(study)
+    study, origin = session.study, arrival.data["origin"]
+    operations = counts.operations(study)
     if origin == Origin.PERSON and operations.closed_reason is not None:
         raise Refused("closed", CLOSED.format(study=study.name, why=operations.closed_reason))
     origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot else origin
-    caps = _caps(study, origin, operations, who.data, who.closed)
-    if caps:  # counting takes a microsecond for each completed session
-        open_cells_or_refuse(study, others.counts(study, origin), caps)
-    action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
-    events, state = apply_action(session, action, _lookup_in(study, origin, others, caps))
+    quotas = _caps(study, origin, operations, arrival.data, arrival.closed)
+    if quotas:  # counting takes a microsecond for each completed session
+        open_cells_or_refuse(study, counts.counts(study, origin), quotas)
+    action = Action("enrol", "", {**arrival.data, "origin": origin}, counts.now_us, by="system")
+    events, state = apply_action(session, action, _lookup_in(study, origin, counts, quotas))
     return to_append(
-        session, session.with_events(events, state), action, enrolment(study, state, others.now_us, who.identity)
+        session, session.with_events(events, state), action, enrolment(study, state, counts.now_us, arrival.identity)
     )
 
 
@@ -171,13 +173,13 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
     )
 
 
-def _lookup_in(study: Study, origin: str, others: StudyCounts, quotas: Sequence[Quota]) -> Lookup:
-    def lookup(job: PendingTask, _: State) -> Mapping[str, Any]:
-        if job.kind == "assign":
+def _lookup_in(study: Study, origin: str, counts: StudyCounts, quotas: Sequence[Quota]) -> Lookup:
+    def lookup(task: PendingTask, _: State) -> Mapping[str, Any]:
+        if task.kind == "assign":
             return {
-                "counts": [[values, number] for values, number in others.counts(study, origin)],
+                "counts": [[values, number] for values, number in counts.counts(study, origin)],
                 "caps": [cap.as_data() for cap in quotas],
             }
-        return {"taken": others.item_counts(study, origin, job.path)}
+        return {"taken": counts.item_counts(study, origin, task.path)}
 
     return lookup

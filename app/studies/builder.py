@@ -578,12 +578,12 @@ class _Writer:
         }
         return {"each": LOOP, **{key: value for key, value in loop.items() if value is not None}}
 
-    def _confidence(self, chosen: Mapping[str, ProtocolChoice]) -> dict[str, Any]:
+    def _confidence(self, choices: Mapping[str, ProtocolChoice]) -> dict[str, Any]:
         """The changes to the protocols' steps so that confidence is asked for when it is wanted."""
         when = self._answers["confidence"]
         before, after = when in ("before", "both"), when in ("after", "both")
         changes: dict[str, Any] = {}
-        for name, one in chosen.items() if when else ():
+        for name, one in choices.items() if when else ():
             if (before and not one.before) or (after and not one.answers):
                 self._issue("confidence", f"{CONFIDENCE[when]!r} does not go with {name}, which has no step for it.")
             changes |= {} if before else dict.fromkeys(one.before, False)

@@ -204,18 +204,20 @@ def _untranslated(study: Study) -> Iterator[str]:
 
 
 def _faulty(
-    faults: Iterable[ValidationIssue],
-    page: YamlDocument | None = None,
+    issues: Iterable[ValidationIssue],
+    document: YamlDocument | None = None,
 ) -> CheckResult:
-    return CheckResult(None, tuple(_located(fault, page.span(fault.where) if page else None) for fault in faults))
+    return CheckResult(
+        None, tuple(_located(fault, document.span(fault.where) if document else None) for fault in issues)
+    )
 
 
-def _located(fault: ValidationIssue, span: Span | None) -> LocatedIssue:
-    if fault.place:  # in another file
-        return LocatedIssue(None, f"{fault.place}: {fault.where}", fault.what)
+def _located(issue: ValidationIssue, span: Span | None) -> LocatedIssue:
+    if issue.place:  # in another file
+        return LocatedIssue(None, f"{issue.place}: {issue.where}", issue.what)
     if span is None:
-        return LocatedIssue(None, fault.where, fault.what)
-    return LocatedIssue(span.line, fault.where, fault.what, span.column, span.end)
+        return LocatedIssue(None, issue.where, issue.what)
+    return LocatedIssue(span.line, issue.where, issue.what, span.column, span.end)
 
 
 def _too_large(written: bytes) -> ValidationIssue | None:

@@ -78,8 +78,8 @@ def _read(path: Path, sheet: str = "", question: str = "") -> Table:
         raise ProblemError(*(str(part).replace(f"{path.parent}{os.sep}", "") for part in error.args)) from None
 
 
-def _cells(found: Table | ProblemError) -> int:
-    return 1 if isinstance(found, ProblemError) else min(KEPT_CELLS, len(found.rows) * len(found.columns))
+def _cells(table: Table | ProblemError) -> int:
+    return 1 if isinstance(table, ProblemError) else min(KEPT_CELLS, len(table.rows) * len(table.columns))
 
 
 @cached(LRUCache[Any, Table | ProblemError](KEPT_CELLS, _cells), lock=Lock())

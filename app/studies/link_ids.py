@@ -110,10 +110,10 @@ def clean_id(text: str) -> str:
     return text if ID.fullmatch(text) and not _is_unfilled(text) else ""
 
 
-def read_ids(items: Iterable[tuple[str, str]], wanted: Recruitment) -> LinkIds:
+def read_ids(items: Iterable[tuple[str, str]], recruitment: Recruitment) -> LinkIds:
     """The ids in the parameters of a link, in their order, as a study wants them read."""
     given = [pair for name, value in items for pair in _split(name.removeprefix("amp;"), value)]
-    for names in _groups(wanted):
+    for names in _groups(recruitment):
         values = [(name, value) for name, value in given if _plain(name) in names]
         if values:
             read = _one_of(values)
@@ -140,13 +140,13 @@ def _with_submission(given: Sequence[tuple[str, str]], recruiter: str, id_: str)
     return LinkIds(ParticipantId(recruiter, id_, read))
 
 
-def _groups(wanted: Recruitment) -> Iterator[Mapping[str, str]]:
+def _groups(recruitment: Recruitment) -> Iterator[Mapping[str, str]]:
     """The names of ids in the order in which they are looked for, each with its recruiter."""
     names = {by: (_plain(parameters.id), *parameters.others) for by, parameters in RECRUITERS.items()}
-    names["panel"] = (_plain(wanted.id_parameter),)
-    own = [by for by in names if not wanted.channels or by in wanted.channels]
+    names["panel"] = (_plain(recruitment.id_parameter),)
+    own = [by for by in names if not recruitment.channels or by in recruitment.channels]
     yield _by_name(names, own)
-    if "sona" in wanted.channels:
+    if "sona" in recruitment.channels:
         yield {SONA_OWN: "sona"}
     if "panel" in own:
         yield dict.fromkeys(sorted(GENERAL), "panel")

@@ -130,26 +130,26 @@ def _page(path: Path) -> YamlDocument:
         raise StudyError(str(path), [ValidationIssue("", str(error).removeprefix(f"{path}: "))]) from None
 
 
-def _placed(issue: ValidationIssue, page: YamlDocument, path: Path) -> ValidationIssue:
+def _placed(issue: ValidationIssue, document: YamlDocument, path: Path) -> ValidationIssue:
     """The error with its line, in the study file or in the file of a translation."""
     if issue.place:
         return issue
     translation = _TRANSLATION.match(issue.where)
-    file = page.value.get("translations", {}).get(translation[1]) if translation else None
+    file = document.value.get("translations", {}).get(translation[1]) if translation else None
     if translation and isinstance(file, str):
         span, name = _page(path.parent / file).span(translation[2]), f"{file}, "
     else:
-        span, name = page.span(issue.where), ""
+        span, name = document.span(issue.where), ""
     return replace(issue, place=f"{name}line {span.line}") if span else issue
 
 
-def mapping_of(read: YamlDocument, name: str) -> dict[str, Any]:
+def mapping_of(document: YamlDocument, name: str) -> dict[str, Any]:
     """What a text says if it is a mapping; raises StudyError."""
-    if not isinstance(read.value, dict):
-        held = "is empty" if read.value is None else f"holds {NAMED.get(type(read.value), 'one value')}"
+    if not isinstance(document.value, dict):
+        held = "is empty" if document.value is None else f"holds {NAMED.get(type(document.value), 'one value')}"
         what = f"{held}: a mapping with `study`, `title` and `flow` is needed"
         raise StudyError(name, [ValidationIssue("", what)])
-    return read.value
+    return document.value
 
 
 def text_issue(error: NotText) -> ValidationIssue:
@@ -212,7 +212,7 @@ def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _pools(
-    raw: Mapping[str, Any], base: Path, load: Load, faults: list[ValidationIssue]
+    raw: Mapping[str, Any], base: Path, load: Load, issues: list[ValidationIssue]
 ) -> dict[str, tuple[Problem, ...]]:
     pools: dict[str, tuple[Problem, ...]] = {}
     sources = raw.get("problems")
@@ -221,7 +221,7 @@ def _pools(
             try:
                 pools[name] = load(source, str(name), base)
             except ProblemError as error:
-                faults.append(ValidationIssue(f"problems.{name}", str(error)))
+                issues.append(ValidationIssue(f"problems.{name}", str(error)))
     return pools
 
 

@@ -87,10 +87,10 @@ def _forms(study: Study) -> Iterator[tuple[Form, str]]:
         yield from ((_form(held, key), text) for held, key, text in placed_texts_in(ending))
 
 
-def _form(part: StrictModel, key: str) -> Form:
-    if isinstance(part, Field):
+def _form(model: StrictModel, key: str) -> Form:
+    if isinstance(model, Field):
         return "line"
-    if key in PLAIN or (isinstance(part, OnFailure) and key == "text"):
+    if key in PLAIN or (isinstance(model, OnFailure) and key == "text"):
         return "plain"
     return "blocks" if key in BLOCKS else "line"
 

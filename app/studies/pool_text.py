@@ -60,11 +60,11 @@ def _pools(raw: object) -> dict[str, dict[str, Any]]:
     return {name: pool for name, pool in pools.items() if isinstance(pool, dict)} if isinstance(pools, dict) else {}
 
 
-def _edited(text: str, page: YamlDocument, name: str, wanted: Mapping[str, Any]) -> str:
+def _edited(text: str, document: YamlDocument, name: str, wanted: Mapping[str, Any]) -> str:
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
-    top = _entries(page.root)
+    top = _entries(document.root)
     if PROBLEMS not in top:
         start = top[FLOW][0].start_mark.line if FLOW in top else len(lines)
         return _spliced(lines, start, start, yaml_text({PROBLEMS: wanted}))

@@ -31,31 +31,31 @@ class TextCheck:
     files: dict[str, bytes] = field(default_factory=dict)
     _found: dict[tuple[str, ...], list[tuple[PageText, str]]] = field(default_factory=dict)
 
-    def add(self, found: PageText, folders: Sequence[Path]) -> None:
+    def add(self, text: PageText, folders: Sequence[Path]) -> None:
         """Read the pictures of a text, and find what else it asks for that the page does not show."""
-        for loss in () if found.quoted else losses(found.text, found.form, dollars=self.dollars):
-            self._add(found, str(loss), loss.kind)
-        for fault in self._read(found, folders) if found.form != "plain" else ():
-            self._add(found, fault, "picture")
+        for loss in () if text.quoted else losses(text.text, text.form, dollars=self.dollars):
+            self._add(text, str(loss), loss.kind)
+        for fault in self._read(text, folders) if text.form != "plain" else ():
+            self._add(text, fault, "picture")
 
-    def _add(self, found: PageText, fault: str, kind: str) -> None:
-        key = (found.pool, kind) if found.pool else (found.where, found.name, fault)
-        self._found.setdefault(key, []).append((found, fault))
+    def _add(self, text: PageText, fault: str, kind: str) -> None:
+        key = (text.pool, kind) if text.pool else (text.where, text.name, fault)
+        self._found.setdefault(key, []).append((text, fault))
 
     @property
     def faults(self) -> list[ValidationIssue]:
         """What cannot be shown; of a pool one error of each kind, which says how many texts have it, and which."""
         return [_issue(found) for found in self._found.values()]
 
-    def _read(self, found: PageText, folders: Sequence[Path]) -> Iterator[str]:
-        for embed in embeds(found.text):
+    def _read(self, text: PageText, folders: Sequence[Path]) -> Iterator[str]:
+        for embed in embeds(text.text):
             try:
                 picture, content = read_picture(embed.source, folders)
             except ProblemError as error:
-                if not found.quoted:
+                if not text.quoted:
                     yield f"asks for a picture that cannot be shown: {error}"
                 continue
-            if not embed.alt.strip() and not found.quoted:
+            if not embed.alt.strip() and not text.quoted:
                 yield (
                     f"has a picture, {embed.source[:60]!r}, without alternative text. Write what it shows between the "
                     "brackets, for participants who cannot see it: ![what it shows](file.png)"
@@ -69,8 +69,8 @@ class TextCheck:
             self.files[picture.sha256] = content
 
 
-def _issue(found: Sequence[tuple[PageText, str]]) -> ValidationIssue:
-    (first, fault), *others = found
+def _issue(texts: Sequence[tuple[PageText, str]]) -> ValidationIssue:
+    (first, fault), *others = texts
     about = f"{first.name} " if first.name else ""
     more = list(dict.fromkeys(text.name.rstrip(",") for text, _ in others if text != first))
     if more:

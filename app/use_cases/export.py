@@ -31,9 +31,11 @@ PEEKED = (
 )
 
 
-def read_filter(chosen: SessionFilter, where: Iterable[str], since: str, until: str) -> SessionFilter:
+def read_filter(session_filter: SessionFilter, where: Iterable[str], since: str, until: str) -> SessionFilter:
     """A filter with these `FACTOR=VALUE` and times (UTC); raises StorageError and NoSuchCell for what is none."""
-    return replace(chosen, where=parse_values(where), since_us=moment_of(since), until_us=moment_of(until, end=True))
+    return replace(
+        session_filter, where=parse_values(where), since_us=moment_of(since), until_us=moment_of(until, end=True)
+    )
 
 
 def with_statuses(request: ExportRequest, participants: Participants, prolific_export: Path) -> ExportRequest:

@@ -40,10 +40,10 @@ class ReleasedPlaces:
     strangers: int
 
 
-def decide(database: Database, study: str, kind: Decision, who: str, clock: Clock, why: str = "") -> StudyStatus:
+def decide(database: Database, study: str, decision: Decision, who: str, clock: Clock, why: str = "") -> StudyStatus:
     """Pilot, open, pause, close or archive a study; its status then. Raises NotPossible if that does not fit it."""
-    data = {"why": why.strip() or kind} if kind in ("paused", "closed") else {}
-    _record(database, study, kind, data, (who, kind, study), clock)
+    data = {"why": why.strip() or decision} if decision in ("paused", "closed") else {}
+    _record(database, study, decision, data, (who, decision, study), clock)
     return operations_of(database, study)
 
 
@@ -69,14 +69,19 @@ def _whom(study: Study, cell: Cell) -> str:
 
 
 def _record(
-    database: Database, study: str, kind: Decision, data: Mapping[str, Any], said: tuple[str, str, str], clock: Clock
+    database: Database,
+    study: str,
+    decision: Decision,
+    data: Mapping[str, Any],
+    said: tuple[str, str, str],
+    clock: Clock,
 ) -> None:
     """Write a decision, and in the same transaction who decided what about whom into the audit log."""
     audit = AuditLog(database, clock.now_us)
 
-    def write(now: StatusTransaction) -> None:
-        now.add(kind, data, by="researcher", at_us=clock.now_us())
-        audit.forward(now.connection, *said)
+    def write(transaction: StatusTransaction) -> None:
+        transaction.add(decision, data, by="researcher", at_us=clock.now_us())
+        audit.forward(transaction.connection, *said)
 
     decided(database, study, write)
 

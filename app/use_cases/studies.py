@@ -48,9 +48,9 @@ def add_draft(drafts: Drafts, text: str) -> str:
     return name
 
 
-def others_of_number(published: Iterable[StudyVersion], study: Study) -> list[StudyVersion]:
+def others_of_number(versions: Iterable[StudyVersion], study: Study) -> list[StudyVersion]:
     """The published versions that have this study's number, and differ from it."""
-    return [one for one in published if one.version == study.file.version and one.hash != study.hash]
+    return [one for one in versions if one.version == study.file.version and one.hash != study.hash]
 
 
 def publish_study(database: Database, study: Study, at_us: int) -> Publication:

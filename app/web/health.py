@@ -55,7 +55,7 @@ def database_check(database: Database) -> Answer:
     return answer
 
 
-def readiness(facts: Log, now_us: Callable[[], int]) -> Answer:
+def readiness(log: Log, now_us: Callable[[], int]) -> Answer:
     """`/healthz/ready`: the last write succeeded, and a test write is accepted and read back within PATIENCE_S; else
     503."""
     latest: asyncio.Task[str] | None = None
@@ -65,19 +65,19 @@ def readiness(facts: Log, now_us: Callable[[], int]) -> Answer:
         nonlocal latest, checked_s
         now = asyncio.get_running_loop().time()
         if latest is None or (latest.done() and now - checked_s >= KEPT_S):
-            latest, checked_s = asyncio.create_task(_fault(facts, now_us())), now
-        fault = facts.fault or await asyncio.shield(latest)
-        return PlainTextResponse("not ready", 503) if fault or facts.fault else PlainTextResponse("ok")
+            latest, checked_s = asyncio.create_task(_fault(log, now_us())), now
+        fault = log.fault or await asyncio.shield(latest)
+        return PlainTextResponse("not ready", 503) if fault or log.fault else PlainTextResponse("ok")
 
     return answer
 
 
-async def _fault(facts: Log, at_us: int) -> str:
+async def _fault(event_log: Log, at_us: int) -> str:
     """The error in writing or reading; empty if there is none."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await asyncio.wrap_future(facts.save_draft(DraftRow(NOBODY, "", {"ready": True}, at_us)))
-            read = await asyncio.to_thread(facts.draft, NOBODY, "")
+            await asyncio.wrap_future(event_log.save_draft(DraftRow(NOBODY, "", {"ready": True}, at_us)))
+            read = await asyncio.to_thread(event_log.draft, NOBODY, "")
     except TimeoutError:
         fault = f"nothing was written and read for {PATIENCE_S:g} s"
     except ParleyError as error:

@@ -37,7 +37,7 @@ class OpenStudies:
     """The studies that are offered: those given, and all that are published in the database and not drafts."""
 
     def __init__(self, service: SessionService, database: Database, studies: Sequence[Study] = ()) -> None:
-        self._runtime = service
+        self._service = service
         self._database = database
         self._given = {study.name for study in studies}
         self._offers: Mapping[str, OpenStudy] = {study.name: OpenStudy(study) for study in studies}
@@ -52,13 +52,13 @@ class OpenStudies:
         return list(await self._now())
 
     async def _now(self) -> Mapping[str, OpenStudy]:
-        now_us = self._runtime.now_us()
+        now_us = self._service.now_us()
         if self._looked_us is not None and self._looked_us <= now_us < self._looked_us + FRESH_US:
             return self._offers
         return await self._looking.get(self._anew)
 
     async def _anew(self) -> Mapping[str, OpenStudy]:
-        now_us = self._runtime.now_us()
+        now_us = self._service.now_us()
         self._offers = await asyncio.to_thread(self._load_offers)
         self._looked_us = now_us
         return self._offers
@@ -68,20 +68,20 @@ class OpenStudies:
         found = {name: self._offer(name, now) for name, now in held.items() if name in self._given or now.offered}
         return {name: offer for name, offer in found.items() if offer is not None}
 
-    def _offer(self, name: str, now: StudyStatus) -> OpenStudy | None:
+    def _offer(self, name: str, status: StudyStatus) -> OpenStudy | None:
         """The study in its current version; None if it cannot be read here, which leaves the other studies open."""
         cached = self._offers.get(name)
-        if cached is not None and now.published in (None, cached.study.hash):
+        if cached is not None and status.published in (None, cached.study.hash):
             return cached
         try:
-            study = self._runtime.studies.get(now.published or "")
+            study = self._service.studies.get(status.published or "")
         except StudyError as error:
             log.error("%s is not offered: %s", name, error)
             return None
         for key, owner in missing_extensions(study).items():
             log.warning("%s has the key `%s`, and Parley's extension %r is not installed", name, key, owner)
         try:
-            self._runtime.prepare(study)
+            self._service.prepare(study)
         except (SettingsError, BackendError) as error:
             log.error("nobody can begin %s, version %d: %s", name, study.file.version, error)
             return OpenStudy(study, ready=False)

@@ -22,8 +22,8 @@ def participants_route(service: SessionService, cookies: SessionCookie) -> Route
 
     async def allowed(request: Request, sha256: str) -> bool:
         stream = cookies.read_any(request)
-        live = await service.get(stream) if stream else None
-        return live is not None and any(one.sha256 == sha256 for one in live.study.pictures.by_key.values())
+        session = await service.get(stream) if stream else None
+        return session is not None and any(one.sha256 == sha256 for one in session.study.pictures.by_key.values())
 
     return _route(service.studies, allowed)
 

@@ -107,16 +107,16 @@ class SecurityMiddleware:
             scripts = COMPILES if scope["path"] == "/" else ""
             await self._http(scope, receive, HeaderInjector(scope, send, headers_of, scripts))
 
-    async def _http(self, scope: Scope, receive: Receive, answer: HeaderInjector) -> None:
+    async def _http(self, scope: Scope, receive: Receive, injector: HeaderInjector) -> None:
         refusal = self._refusal(scope)
         if refusal is not None:
-            await refusal(scope, receive, answer)
+            await refusal(scope, receive, injector)
             return
         body = await whole_body(receive, MOST_BODY) if scope["method"] == "POST" else b""
         if body is None:
-            await PlainTextResponse("too large", 413)(scope, receive, answer)
+            await PlainTextResponse("too large", 413)(scope, receive, injector)
             return
-        await self._app(scope, replay_body(body, receive) if scope["method"] == "POST" else receive, answer)
+        await self._app(scope, replay_body(body, receive) if scope["method"] == "POST" else receive, injector)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]

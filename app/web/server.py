@@ -71,44 +71,44 @@ def build_app(
     """
     secret = secret_for(settings, database)
     clock = clock or SystemClock(last_us(database))
-    runtime = SessionService(database, settings, clock)
+    service = SessionService(database, settings, clock)
     for study in studies:
-        runtime.prepare(study)
-        now = publish_on_start(database, study, at_us=runtime.now_us())
+        service.prepare(study)
+        now = publish_on_start(database, study, at_us=service.now_us())
         if now.hash != study.hash:
             log.warning(NEWER, study.name, now.file.version, now.hash[:12])
     cookies = SessionCookie(secret, secure=settings.address.startswith("https://"), path=settings.sub_path or "/")
     # as registered: without the content of their pictures, which the database has
-    offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
-    watch = AlertWatch(settings, database, clock, lambda: runtime.log.fault)
+    offered = OpenStudies(service, database, [service.studies.get(study.hash) for study in studies])
+    watch = AlertWatch(settings, database, clock, lambda: service.log.fault)
     participants = Participants(database, secret)
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
     arrival = StartPage(
-        runtime, database, participants, links, cookies, offered, tickets, per_address=per_address, again=again
+        service, database, participants, links, cookies, offered, tickets, per_address=per_address, again=again
     )
 
-    retention = RetentionTask(runtime, database, participants, runtime.claims)
+    retention = RetentionTask(service, database, participants, service.claims)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(work) for work in (_sweep(runtime), watch.run(), retention.run())]
+        tasks = [asyncio.create_task(work) for work in (_sweep(service), watch.run(), retention.run())]
         for task in tasks:
             task.add_done_callback(_log_end)
         yield
         for task in tasks:
             task.cancel()
-        await runtime.close()
+        await service.close()
 
-    checks = {"": database_check(database), "/live": liveness, "/ready": readiness(runtime.log, runtime.now_us)}
+    checks = {"": database_check(database), "/live": liveness, "/ready": readiness(service.log, service.now_us)}
     app = Starlette(
         lifespan=life,
         routes=[
-            *ParticipantApi(runtime, cookies).routes(),
+            *ParticipantApi(service, cookies).routes(),
             *arrival.routes(),
-            _preview_route(PreviewLinks(secret), runtime, cookies),
-            pictures.participants_route(runtime, cookies),
+            _preview_route(PreviewLinks(secret), service, cookies),
+            pictures.participants_route(service, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
             # last, because they match every path
             *page.routes(settings.sub_path, lambda shown: RedirectWithoutSession(shown, cookies, arrival)),
@@ -147,10 +147,10 @@ class RedirectWithoutSession:
     """Before the page: redirects requests for `/` without a session to the start page, except in a frame, where the
     page itself has the session's token."""
 
-    def __init__(self, app: ASGIApp, cookies: SessionCookie, arrival: StartPage) -> None:
+    def __init__(self, app: ASGIApp, cookies: SessionCookie, start_page: StartPage) -> None:
         self._app = app
         self._cookies = cookies
-        self._arrival = arrival
+        self._start_page = start_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != "/":
@@ -158,11 +158,11 @@ class RedirectWithoutSession:
             return
         request = Request(scope)
         try:
-            embedded = await self._arrival.embedded(request)
+            embedded = await self._start_page.embedded(request)
             if embedded or self._cookies.read(request) is not None:
                 await self._app(scope, receive, send)
                 return
-            answer = await self._arrival.root(request)
+            answer = await self._start_page.root(request)
         except ParleyError as error:
             answer = await error_response(request, error)
         await answer(scope, receive, send)
@@ -188,11 +188,11 @@ def _preview_route(links: PreviewLinks, service: SessionService, cookies: Sessio
 
     async def go_on(request: Request) -> Response:
         stream = links.stream(request.path_params["token"])
-        live = await service.reload(stream) if stream else None
-        if live is None or live.state.enrolled.get("origin") != Origin.PILOT:
+        session = await service.reload(stream) if stream else None
+        if session is None or session.state.enrolled.get("origin") != Origin.PILOT:
             return not_found_page(request)
         response = RedirectResponse("/", status_code=303)
-        cookies.write(response, live.stream)
+        cookies.write(response, session.stream)
         return response
 
     return Route("/walk/{token}", go_on, methods=["GET", "HEAD"])

@@ -57,9 +57,9 @@ def conversation_ref(data: Data) -> ConversationRef:
     return ConversationRef(str(data.get("path", "")), str(data.get("slot", "")), int(data.get("of", 0)))
 
 
-def location_of(it: ConversationRef) -> dict[str, Any]:
+def location_of(ref: ConversationRef) -> dict[str, Any]:
     """A conversation as the data of an annotation name it; the inverse of `conversation_ref`."""
-    return {"of": it.of} if it.of else {"path": it.path, **({"slot": it.slot} if it.slot else {})}
+    return {"of": ref.of} if ref.of else {"path": ref.path, **({"slot": ref.slot} if ref.slot else {})}
 
 
 def latest_annotations(events: Iterable[Event], model: str | None = None) -> dict[tuple[str, ConversationRef], Event]:
@@ -75,5 +75,5 @@ def _is_of(data: Data, model: str) -> bool:
     return data["model"] in (model, "")
 
 
-def values(events: Iterable[Event], it: ConversationRef) -> dict[str, Mapping[str, Any]]:
-    return {name: event.data["values"] for (name, other), event in latest_annotations(events).items() if other == it}
+def values(events: Iterable[Event], ref: ConversationRef) -> dict[str, Mapping[str, Any]]:
+    return {name: event.data["values"] for (name, other), event in latest_annotations(events).items() if other == ref}

@@ -43,12 +43,12 @@ def assignment_fact(study: Study, seed: str, known: Data) -> dict[str, Any]:
     if "counts" not in known:
         return {"factors": drawn_factors(study.factors, study.pools, seed)}
     counts = [(dict(values), int(number)) for values, number in known["counts"]]
-    caps = [Quota.from_data(cap) for cap in known.get("caps", ())]
-    free = open_cells_or_refuse(study, counts, caps)
+    quotas = [Quota.from_data(cap) for cap in known.get("caps", ())]
+    free = open_cells_or_refuse(study, counts, quotas)
     return {
         "factors": dict(balanced(free, counts, seed).values),
         "counts": [[values, number] for values, number in counts if number],
-        "caps": [cap.as_data() for cap in caps],
+        "caps": [cap.as_data() for cap in quotas],
         "method": BALANCED,
     }
 
@@ -61,11 +61,11 @@ def open_cells_or_refuse(study: Study, counts: Counts, quotas: Sequence[Quota]) 
     return free
 
 
-def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
+def balanced(free_cells: Sequence[Cell], counts: Counts, seed: str) -> Cell:
     """The cell that the next participant is assigned to (see the module's docstring)."""
-    number = _numbers(free, counts)
-    total, whole = sum(number) + 1, sum(cell.weight for cell in free)
-    share = [cell.weight / whole for cell in free]
+    number = _numbers(free_cells, counts)
+    total, whole = sum(number) + 1, sum(cell.weight for cell in free_cells)
+    share = [cell.weight / whole for cell in free_cells]
     behind = [p * total - n for p, n in zip(share, number, strict=True)]
     first = max(behind)
     if first >= 1 - EPSILON:
@@ -74,8 +74,8 @@ def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
         due_by = {i: _deadline(share[i], number[i]) for i, due in enumerate(behind) if due > EPSILON}
         last = max(_last(share, number, total), min(due_by.values()))
         best = [i for i, deadline in due_by.items() if deadline <= last]
-    margins = _margins(free, behind)
-    return free[min(best, key=lambda i: (-round(margins[i], 6), _chance(free[i], seed)))]
+    margins = _margins(free_cells, behind)
+    return free_cells[min(best, key=lambda i: (-round(margins[i], 6), _chance(free_cells[i], seed)))]
 
 
 def _deadline(share: float, number: int) -> int:
@@ -101,22 +101,22 @@ def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
     return latest
 
 
-def _numbers(free: Sequence[Cell], counts: Counts) -> list[int]:
+def _numbers(free_cells: Sequence[Cell], counts: Counts) -> list[int]:
     """The number of participants in each cell. Counts from other versions of the study may have further factors, which
     are ignored."""
-    names = list(free[0].values)
+    names = list(free_cells[0].values)
     found: Counter[tuple[str | None, ...]] = Counter()
     for values, number in counts:
         found[tuple(values.get(name) for name in names)] += number
-    return [found[tuple(cell.values.values())] for cell in free]
+    return [found[tuple(cell.values.values())] for cell in free_cells]
 
 
-def _margins(free: Sequence[Cell], behind: Sequence[float]) -> list[float]:
+def _margins(free_cells: Sequence[Cell], behind: Sequence[float]) -> list[float]:
     """For each cell, how far its factor values and pairs of them are behind, summed over all cells that share them."""
-    names = list(free[0].values)
+    names = list(free_cells[0].values)
     groups = [(name,) for name in names] + list(combinations(names, 2))
     sums: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
-    keys = [[(group, tuple(cell.values[name] for name in group)) for group in groups] for cell in free]
+    keys = [[(group, tuple(cell.values[name] for name in group)) for group in groups] for cell in free_cells]
     for own, due in zip(keys, behind, strict=True):
         for key in own:
             sums[key] = sums.get(key, 0.0) + due

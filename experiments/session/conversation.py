@@ -61,19 +61,19 @@ def messages(events: Sequence[Event]) -> tuple[ChatMessage, ...]:
     return said + broken
 
 
-def broken_off(outcome: Event) -> str:
+def broken_off(event: Event) -> str:
     """What a participant could read of a reply that failed."""
-    return str(outcome.data.get("text", "")) if outcome.kind == "failed" else ""
+    return str(event.data.get("text", "")) if event.kind == "failed" else ""
 
 
-def ended(reply: Event) -> Ended:
+def ended(event: Event) -> Ended:
     """How a reply ended; empty if it is complete."""
-    return ENDED.get(str(reply.data.get("finish_reason")), "")
+    return ENDED.get(str(event.data.get("finish_reason")), "")
 
 
-def stopped_by_user(failed: Event) -> bool:
+def stopped_by_user(event: Event) -> bool:
     """Whether a reply failed because the participant stopped it before its first word."""
-    return failed.data.get("reason") == "stopped"
+    return event.data.get("reason") == "stopped"
 
 
 def ended_by_clock(data: Data) -> Data:
@@ -82,20 +82,20 @@ def ended_by_clock(data: Data) -> Data:
     return {**data, **reasons}
 
 
-def cut(outcome: Event) -> bool:
+def cut(event: Event) -> bool:
     """Whether the participant stopped a reply, before its first word or later."""
-    return ended(outcome) == "stopped" or stopped_by_user(outcome)
+    return ended(event) == "stopped" or stopped_by_user(event)
 
 
-def is_refusal(outcome: Event) -> bool:
+def is_refusal(event: Event) -> bool:
     """Whether a reply failed because of the message."""
-    return outcome.kind == "failed" and outcome.data.get("reason") in REFUSED
+    return event.kind == "failed" and event.data.get("reason") in REFUSED
 
 
-def gives_back(outcome: Event) -> bool:
+def gives_back(event: Event) -> bool:
     """Whether there is no reply, and the message can be changed: it was refused, or the participant stopped the reply
     before its first word."""
-    return is_refusal(outcome) or (outcome.kind == "failed" and stopped_by_user(outcome))
+    return is_refusal(event) or (event.kind == "failed" and stopped_by_user(event))
 
 
 def returned_messages(events: Sequence[Event]) -> frozenset[int]:
@@ -135,12 +135,12 @@ def turn_of(events: Sequence[Event], event: Event) -> int:
     return sum(fact.kind == "said" and fact.seq <= event.seq for fact in events)
 
 
-def rated_reply(scale: str, events: Sequence[Event], reply: Event) -> RatingSubject:
-    slot, model = str(reply.data.get("slot", "")), str(reply.data.get("model", ""))
-    return RatingSubject(scale, reply.path, turn_of(events, reply), slot, model)
+def rated_reply(scale: str, events: Sequence[Event], event: Event) -> RatingSubject:
+    slot, model = str(event.data.get("slot", "")), str(event.data.get("model", ""))
+    return RatingSubject(scale, event.path, turn_of(events, event), slot, model)
 
 
-def prompt(location: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
+def prompt(location: Location, model: str, events: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
     """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`; left out
     if empty), and the conversation so far. Of the study's pictures the model reads the alternative texts."""
     system = _system(location, model)
@@ -149,7 +149,7 @@ def prompt(location: Location, model: str, said: Sequence[Event], *, problem_in_
         about = f"The problem being worked on:\n\n{location.problem.text}\n\n{options}"
         system = f"{system}\n\n{described(about, location.study.pictures)}".strip()
     start = [{"role": "system", "text": system}] if system else []
-    return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in said]
+    return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in events]
 
 
 def _system(location: Location, model: str) -> str:

@@ -47,19 +47,21 @@ def outcome_of(finished: Data) -> str:
     return str(finished.get("outcome", "complete"))
 
 
-def end_page_of(study: Study, outcome: str, own: EndPage) -> EndPage:
-    """The last page of an outcome; `own` is the page of the step at which the session ended."""
+def end_page_of(study: Study, outcome: str, own_page: EndPage) -> EndPage:
+    """The last page of an outcome; `own_page` is the page of the step at which the session ended."""
     given = study.file.outcomes.get(outcome, EndPage())  # type: ignore[call-overload]
     title, text = COMMON[outcome]
-    code = given.code or own.code
-    url = given.url or own.url or (PROLIFIC if code and "prolific" in study.file.recruitment.channels else "")
-    return EndPage(title=given.title or own.title or title, text=given.text or own.text or text, code=code, url=url)
+    code = given.code or own_page.code
+    url = given.url or own_page.url or (PROLIFIC if code and "prolific" in study.file.recruitment.channels else "")
+    return EndPage(
+        title=given.title or own_page.title or title, text=given.text or own_page.text or text, code=code, url=url
+    )
 
 
-def redirect_url(last: EndPage, person: str, session: str) -> str:
+def redirect_url(page: EndPage, person: str, session: str) -> str:
     """The recruiter's address for the participant, with the code and the ids filled in and escaped."""
-    known = {"code": last.code, "id": person, "session": session}
-    return fill(last.url, lambda name: quote(known.get(name, ""), safe=""))
+    known = {"code": page.code, "id": person, "session": session}
+    return fill(page.url, lambda name: quote(known.get(name, ""), safe=""))
 
 
 def status_label(name: str) -> str:

@@ -72,10 +72,10 @@ def _beside(location: Location, loop: Loop) -> list[Loop]:
     return [other for other in flow if isinstance(other, Loop) and _look_alike(other, loop)]
 
 
-def _look_alike(one: Loop, other: Loop) -> bool:
+def _look_alike(loop: Loop, other_loop: Loop) -> bool:
     """Whether the turns of two loops are the same to a participant: of one name, or with the same kinds of steps, as a
     check after questions, which must not be told from them."""
-    return one.each == other.each or list(map(type, one.flow)) == list(map(type, other.flow))
+    return loop.each == other_loop.each or list(map(type, loop.flow)) == list(map(type, other_loop.flow))
 
 
 def _count(location: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) -> tuple[int, int]:

@@ -65,11 +65,11 @@ def models_by_slot(events: Sequence[Event]) -> Mapping[str, str]:
     return next((event.data["models"] for event in events if event.kind == "said"), {})
 
 
-def histories(found: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:
+def histories(rounds: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:
     """By slot, the conversation as that column's model has it; in the last round with its own reply."""
     past: dict[str, list[Pair]] = {slot: [] for slot in slots}
     onward = None
-    for one in found:
+    for one in rounds:
         if onward is not None:
             past = {slot: list(past[onward]) for slot in slots}
         for slot in slots:

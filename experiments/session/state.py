@@ -154,19 +154,19 @@ def visited_path(study: Study, state: State) -> VisitedPath:
     return known
 
 
-def _longer(study: Study, state: State, stops: tuple[VisitedNode, ...]) -> VisitedPath | None:
-    """The visited path that continues `stops`; None if its last location is no longer reached."""
-    *behind, last = stops
+def _longer(study: Study, state: State, nodes: tuple[VisitedNode, ...]) -> VisitedPath | None:
+    """The visited path that continues `nodes`; None if its last location is no longer reached."""
+    *behind, last = nodes
     if isinstance(last.node, Step):
         place = Location(last.path, last.node, last.scope, study, state)
         if not place.done() and place.holds(last.node.when):
-            return VisitedPath(state.seq, stops, over=False)
+            return VisitedPath(state.seq, nodes, over=False)
     found = _walk_on(study, state, tuple(behind), last.path)
     return found if len(found.stops) > len(behind) else None
 
 
-def _walk_on(study: Study, state: State, behind: tuple[VisitedNode, ...], start: str) -> VisitedPath:
-    stops, over = list(behind), True
+def _walk_on(study: Study, state: State, visited_nodes: tuple[VisitedNode, ...], start: str) -> VisitedPath:
+    stops, over = list(visited_nodes), True
     for place in walk(study, state, start):
         stops.append(VisitedNode(place.path, place.node, place.scope))
         over = place.done()

@@ -96,9 +96,9 @@ class StudyStatus:
     def budget(self) -> float | None:
         return self.budgets.get(EVERYBODY)
 
-    def quotas_of(self, written: Sequence[Quota]) -> tuple[Quota, ...]:
+    def quotas_of(self, quotas: Sequence[Quota]) -> tuple[Quota, ...]:
         """The quotas in force: those of the study file, replaced or removed by later decisions."""
-        held: dict[Where, int | None] = {**{where_of(cap.where): cap.max for cap in written}, **self.caps}
+        held: dict[Where, int | None] = {**{where_of(cap.where): cap.max for cap in quotas}, **self.caps}
         return tuple(Quota(where=dict(where), max=most) for where, most in held.items() if most is not None)
 
 
@@ -106,10 +106,12 @@ def where_of(values: Mapping[str, str]) -> Where:
     return tuple(sorted(values.items()))
 
 
-def refuse_unfit(study: str, now: StudyStatus, kind: Decision) -> None:
-    if kind not in now.allowed:
-        state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
-        raise NotPossible(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")
+def refuse_unfit(study: str, status: StudyStatus, decision: Decision) -> None:
+    if decision not in status.allowed:
+        state = f"a {status.state}" if status.state in ("draft", "pilot") else status.state
+        raise NotPossible(
+            f"{study} is {state}, and cannot be {decision}; it can be {' or '.join(CHANGES[status.state])}."
+        )
 
 
 def _budgets(known: Mapping[Where, float], data: Data) -> dict[Where, float]:

@@ -156,15 +156,15 @@ def has_agreed(study: Study, state: State) -> bool:
     return any(step.step == "consent" and path == without_indices(at) for at in agreed for path, step in study.steps)
 
 
-def storable_records(study: Study, state: State, sent: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
+def storable_records(study: Study, state: State, records: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
     """The records that may be kept: about screens that the session has reached, and boxes there."""
     if not records_telemetry(study, state):
         return ()
     present = current_location(study, state)
     places = {present.path: present} if present else {}
-    if any(record.path not in places for record in sent):
+    if any(record.path not in places for record in records):
         places |= {place.path: place for place in visited(study, state)}
-    return tuple(record for record in sent if _is_known(record, places.get(record.path)))
+    return tuple(record for record in records if _is_known(record, places.get(record.path)))
 
 
 def _is_known(record: TelemetryRecord, location: Location | None) -> bool:

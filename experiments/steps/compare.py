@@ -174,40 +174,40 @@ class CompareStep(Step):
         )
         return Panel(self.title, tuple(blocks), (), chat, self.button)
 
-    def _shown(self, location: Location, one: ComparisonRound) -> RoundView:
+    def _shown(self, location: Location, comparison: ComparisonRound) -> RoundView:
         replies = []
         for slot, called in self._slots.items():
-            outcome = one.outcomes.get(slot)
+            outcome = comparison.outcomes.get(slot)
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
             failed = "" if missing is None else self._no_reply(location, missing)
-            reply = one.reply(slot)
+            reply = comparison.reply(slot)
             text = reply.data["text"] if reply else broken_off(missing) if missing else ""
             how = ended(reply) if reply else "cut_off" if text else ""
             replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how))
-        return RoundView(one.said.data["text"], tuple(replies), self._voted(location, one))
+        return RoundView(comparison.said.data["text"], tuple(replies), self._voted(location, comparison))
 
-    def _no_reply(self, location: Location, failed: Event) -> str:
-        if is_refusal(failed):
+    def _no_reply(self, location: Location, event: Event) -> str:
+        if is_refusal(event):
             return UNANSWERED
-        return STOPPED if stopped_by_user(failed) else location.fill(self.no_reply_text)
+        return STOPPED if stopped_by_user(event) else location.fill(self.no_reply_text)
 
-    def _voted(self, location: Location, one: ComparisonRound) -> str:
-        if one.vote is None:
+    def _voted(self, location: Location, comparison: ComparisonRound) -> str:
+        if comparison.vote is None:
             return ""
         if self.vote == "choice":
-            return location.fill(self._choices(location.translate)[winner(one.vote.data)])
-        given = one.vote.data
+            return location.fill(self._choices(location.translate)[winner(comparison.vote.data)])
+        given = comparison.vote.data
         return ", ".join(f"{location.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
-    def _waiting(self, found: Sequence[ComparisonRound]) -> list[str]:
-        return [slot for slot in self._slots if found and slot not in found[-1].outcomes]
+    def _waiting(self, rounds: Sequence[ComparisonRound]) -> list[str]:
+        return [slot for slot in self._slots if rounds and slot not in rounds[-1].outcomes]
 
-    def _failed(self, found: Sequence[ComparisonRound]) -> list[str]:
-        return [slot for slot in self._slots if found and found[-1].reply(slot) is None]
+    def _failed(self, rounds: Sequence[ComparisonRound]) -> list[str]:
+        return [slot for slot in self._slots if rounds and rounds[-1].reply(slot) is None]
 
-    def _stopped(self, found: Sequence[ComparisonRound]) -> list[str]:
+    def _stopped(self, rounds: Sequence[ComparisonRound]) -> list[str]:
         """The columns with replies that the participant stopped, with or without text."""
-        outcomes = found[-1].outcomes if found else {}
+        outcomes = rounds[-1].outcomes if rounds else {}
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
 
     def offers(self, location: Location) -> tuple[str, ...]:
@@ -224,8 +224,8 @@ class CompareStep(Step):
         end = "vote" if self.vote_when == "at_end" and found else "submit"
         return (*say, *((end,) if enough else ()))
 
-    def _left(self, location: Location, found: Sequence[ComparisonRound]) -> int:
-        return messages_left(location, self.max_messages - _sent(found))
+    def _left(self, location: Location, rounds: Sequence[ComparisonRound]) -> int:
+        return messages_left(location, self.max_messages - _sent(rounds))
 
     def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
         found = rounds(location.facts)
@@ -237,9 +237,9 @@ class CompareStep(Step):
         return tuple(self._job(location, slot, who[slot], past[slot], stopped) for slot in waiting)
 
     def _job(
-        self, location: Location, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data
+        self, location: Location, slot: str, model: str, pairs: Sequence[reading.Pair], stopped: Data
     ) -> PendingTask:
-        said = [event for pair in past for event in pair if event is not None]
+        said = [event for pair in pairs for event in pair if event is not None]
         messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt)
         data = {"model": model, "messages": messages, "problem": location.scope.problem, **stopped}
         return PendingTask("reply", location.path, data, slot)
@@ -260,10 +260,10 @@ class CompareStep(Step):
             case _:
                 return (Fact("submitted"),)
 
-    def _retried(self, found: Sequence[ComparisonRound], slot: Any) -> tuple[Fact, ...]:
+    def _retried(self, rounds: Sequence[ComparisonRound], slot: Any) -> tuple[Fact, ...]:
         """Retry a failed column, or all failed ones if `slot` is not given, together with all stopped ones: a stopped
         reply must not be compared with a new one."""
-        failed, stopped = self._failed(found), self._stopped(found)
+        failed, stopped = self._failed(rounds), self._stopped(rounds)
         if slot is not None and slot not in (*failed, *stopped):
             raise Refused("invalid", "No reply in that column can be requested again.")
         asked = {slot} if slot is not None else set(failed)
@@ -283,12 +283,12 @@ class CompareStep(Step):
         rated = {"winner": given.get("winner", ""), **{f"score_{slot}": slot for slot in SLOTS}}
         return {name: self._rated(location, found[turn], name, slot) for name, slot in rated.items() if name in given}
 
-    def _rated(self, location: Location, one: ComparisonRound, name: str, slot: str) -> RatingSubject:
-        scale, reply = name.partition("_")[0], one.reply(slot)
+    def _rated(self, location: Location, comparison: ComparisonRound, name: str, slot: str) -> RatingSubject:
+        scale, reply = name.partition("_")[0], comparison.reply(slot)
         return (
             rated_reply(scale, location.facts, reply)
             if reply
-            else RatingSubject(scale, location.path, turn_of(location.facts, one.said))
+            else RatingSubject(scale, location.path, turn_of(location.facts, comparison.said))
         )
 
     def references(self) -> tuple[str, ...]:
@@ -317,9 +317,9 @@ class CompareStep(Step):
         ]
 
 
-def _sent(found: Sequence[ComparisonRound]) -> int:
+def _sent(rounds: Sequence[ComparisonRound]) -> int:
     """How many messages were sent; one that was given back does not count."""
-    return sum(not one.returned for one in found)
+    return sum(not one.returned for one in rounds)
 
 
 def _given_up(location: Location) -> bool:

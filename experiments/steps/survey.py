@@ -68,7 +68,7 @@ class SurveyStep(Step):
     def instruments(self) -> tuple[str, ...]:
         return tuple(one.instrument for one in self.questions if isinstance(one, InstrumentUse))
 
-    def with_instruments(self, known: Mapping[str, Instrument]) -> Self:
+    def with_instruments(self, instruments: Mapping[str, Instrument]) -> Self:
         """The survey with their items in place of the names; of unknown ones, nothing."""
         if not self.instruments():
             return self
@@ -76,8 +76,8 @@ class SurveyStep(Step):
         for one in self.questions:
             if not isinstance(one, InstrumentUse):
                 questions.append(one)
-            elif one.instrument in known:
-                questions += known[one.instrument].questions(one)
+            elif one.instrument in instruments:
+                questions += instruments[one.instrument].questions(one)
         return self.model_copy(update={"questions": tuple(questions)})
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:

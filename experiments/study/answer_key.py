@@ -62,67 +62,67 @@ Wanted = Annotated[
 ]
 
 
-def is_correct(question: Field, wanted: Any, given: Any) -> bool:
+def is_correct(field: Field, wanted: Any, given: Any) -> bool:
     if isinstance(wanted, Range):
         return wanted.holds(given)
-    return any(_same(given, one) for one in _read(question, wanted))
+    return any(_same(given, one) for one in _read(field, wanted))
 
 
-def example(question: Field, wanted: Any) -> Any:
+def example(field: Field, wanted: Any) -> Any:
     """An answer that passes, as a form would send it."""
     if isinstance(wanted, Range):
-        return next(number for number in _numbers(question, wanted) if wanted.holds(number))
-    return next(iter(_read(question, wanted)))
+        return next(number for number in _numbers(field, wanted) if wanted.holds(number))
+    return next(iter(_read(field, wanted)))
 
 
-def impossible(question: Field, wanted: Any) -> Iterator[str]:
+def impossible(field: Field, wanted: Any) -> Iterator[str]:
     """Errors for accepted answers that can never be given, a sentence each."""
     if isinstance(wanted, Range):
-        if not any(wanted.holds(number) for number in _numbers(question, wanted)):
+        if not any(wanted.holds(number) for number in _numbers(field, wanted)):
             yield "no answer to this question is a number in this range"
         return
-    answers = _listed(question, wanted)
+    answers = _listed(field, wanted)
     for one in answers:
-        yield from _never(question, one)
-    if not answers and not isinstance(question, MultipleChoiceField):
+        yield from _never(field, one)
+    if not answers and not isinstance(field, MultipleChoiceField):
         yield "needs at least one answer"
-    elif not answers and question.required:
+    elif not answers and field.required:
         yield "the question must be answered, so it is never left without a choice; give it `required: false`"
 
 
-def _never(question: Field, wanted: Any) -> Iterator[str]:
-    if isinstance(question, ChoiceField):
-        if _sent(question, wanted) not in question.options:
-            yield f"{wanted!r} is not an option of this question{suggestion(_sent(question, wanted), question.options)}"
+def _never(field: Field, wanted: Any) -> Iterator[str]:
+    if isinstance(field, ChoiceField):
+        if _sent(field, wanted) not in field.options:
+            yield f"{wanted!r} is not an option of this question{suggestion(_sent(field, wanted), field.options)}"
     elif isinstance(wanted, str) and list(names(wanted)):
         yield f"{wanted!r} is compared literally; names in it are not filled in"
-    elif isinstance(question, Checkbox):
+    elif isinstance(field, Checkbox):
         if not isinstance(wanted, bool):
             yield f"{wanted!r} is not an answer to a checkbox: write true (ticked) or false (not ticked)"
-        elif question.required and not wanted:
+        elif field.required and not wanted:
             yield "the box must be ticked, so it is never left empty; give the question `required: false`"
     else:
         try:
-            question.accept(_sent(question, wanted))
+            field.accept(_sent(field, wanted))
         except Invalid as fault:
             yield f"{wanted!r} is not a possible answer: {fault}"
 
 
-def _listed(question: Field, wanted: Any) -> Sequence[Any]:
+def _listed(field: Field, wanted: Any) -> Sequence[Any]:
     return wanted if isinstance(wanted, tuple | list) else (wanted,)
 
 
-def _read(question: Field, wanted: Any) -> list[Any]:
-    if isinstance(question, MultipleChoiceField):
-        return [question.accept([_sent(question, one) for one in _listed(question, wanted)]) or None]
-    if isinstance(question, Checkbox):
-        return [True if one is True else None for one in _listed(question, wanted)]
-    return [question.accept(_sent(question, one)) for one in _listed(question, wanted)]
+def _read(field: Field, wanted: Any) -> list[Any]:
+    if isinstance(field, MultipleChoiceField):
+        return [field.accept([_sent(field, one) for one in _listed(field, wanted)]) or None]
+    if isinstance(field, Checkbox):
+        return [True if one is True else None for one in _listed(field, wanted)]
+    return [field.accept(_sent(field, one)) for one in _listed(field, wanted)]
 
 
-def _sent(question: Field, value: Any) -> str:
+def _sent(field: Field, value: Any) -> str:
     """A value as the text that a browser sends. Options are as typed in the study file; 4.0 is sent as 4 otherwise."""
-    if isinstance(question, ChoiceField):
+    if isinstance(field, ChoiceField):
         return typed(value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -133,18 +133,18 @@ def _same(given: Any, wanted: Any) -> bool:
     return bool(given == wanted)
 
 
-def _numbers(question: Field, wanted: Range) -> Iterator[float]:
-    """Possible numeric answers to a question; for a continuous range those at its ends and at the ends of `wanted`."""
-    if isinstance(question, Slider):
-        yield from range(question.minimum, question.maximum + 1, question.step)
-    elif isinstance(question, ChoiceField) and not isinstance(question, MultipleChoiceField):
-        read = (question.accept(key) for key in question.options)
+def _numbers(field: Field, number_range: Range) -> Iterator[float]:
+    """Possible numeric answers to a question; for a continuous range its ends and those of `number_range`."""
+    if isinstance(field, Slider):
+        yield from range(field.minimum, field.maximum + 1, field.step)
+    elif isinstance(field, ChoiceField) and not isinstance(field, MultipleChoiceField):
+        read = (field.accept(key) for key in field.options)
         yield from (value for value in read if isinstance(value, int | float))
-    elif isinstance(question, Number):
-        ends = (wanted.minimum, wanted.maximum, question.minimum, question.maximum, 0)
+    elif isinstance(field, Number):
+        ends = (number_range.minimum, number_range.maximum, field.minimum, field.maximum, 0)
         for end in (float(end) for end in ends if end is not None):
             for number in (end, -(-end // 1), end // 1):
                 try:
-                    yield question.accept(_sent(question, number))
+                    yield field.accept(_sent(field, number))
                 except Invalid:
                     continue

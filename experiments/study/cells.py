@@ -95,10 +95,10 @@ class CellStatus:
     shut: Literal["", "off", "full"] = ""
 
 
-def cell_statuses(counted: Sequence[tuple[Cell, int, int]], quotas: Sequence[Quota]) -> tuple[CellStatus, ...]:
-    """The cells against what is wanted; `counted` has each cell with its numbers of completed and running sessions."""
-    counts = [(cell.values, done + live) for cell, done, live in counted]
-    every = [cell for cell, _, _ in counted]
+def cell_statuses(cell_counts: Sequence[tuple[Cell, int, int]], quotas: Sequence[Quota]) -> tuple[CellStatus, ...]:
+    """The cells against what is wanted; `cell_counts` has each with its numbers of completed and running sessions."""
+    counts = [(cell.values, done + live) for cell, done, live in cell_counts]
+    every = [cell for cell, _, _ in cell_counts]
     free = open_cells(every, counts, quotas)
     whole = sum(cell.weight for cell in free) or 1.0
     opened = {id(cell) for cell in free}
@@ -106,7 +106,7 @@ def cell_statuses(counted: Sequence[tuple[Cell, int, int]], quotas: Sequence[Quo
         CellStatus(cell.values, done, live, cell.weight / whole, wanted)
         if id(cell) in opened
         else CellStatus(cell.values, done, live, None, wanted, _shut(cell, quotas))
-        for (cell, done, live), wanted in zip(counted, wanted_in(every, quotas), strict=True)
+        for (cell, done, live), wanted in zip(cell_counts, wanted_in(every, quotas), strict=True)
     )
 
 
@@ -115,28 +115,28 @@ def wanted_overall(quotas: Iterable[Quota]) -> int | None:
     return min((cap.max for cap in quotas if not cap.where), default=None)
 
 
-def wanted_in(every: Sequence[Cell], quotas: Sequence[Quota]) -> tuple[float | None, ...]:
+def wanted_in(cells: Sequence[Cell], quotas: Sequence[Quota]) -> tuple[float | None, ...]:
     """How many participants are wanted in each cell, in the order of the cells; None where no quota says so.
 
     A quota is shared out among its cells by their weights. What a cell cannot take of the quota for all participants,
     because a quota of its own is smaller, goes to the other cells.
     """
-    parts = [(cap, sum(cell.weight for cell in every if cell.within(cap.where))) for cap in quotas if cap.where]
+    parts = [(cap, sum(cell.weight for cell in cells if cell.within(cap.where))) for cap in quotas if cap.where]
     own = [
         min((cap.max * cell.weight / whole for cap, whole in parts if whole and cell.within(cap.where)), default=inf)
-        for cell in every
+        for cell in cells
     ]
     overall = wanted_overall(quotas)
     shares: dict[int, float] = dict(enumerate(own)) if overall is None else {}
     rest = float(overall or 0)
-    while len(shares) < len(every):
-        left = [n for n in range(len(every)) if n not in shares]
-        whole = sum(every[n].weight for n in left)
-        fair = {n: rest * every[n].weight / whole if whole else 0.0 for n in left}
+    while len(shares) < len(cells):
+        left = [n for n in range(len(cells)) if n not in shares]
+        whole = sum(cells[n].weight for n in left)
+        fair = {n: rest * cells[n].weight / whole if whole else 0.0 for n in left}
         full = {n: own[n] for n in left if own[n] < fair[n]}
         shares |= full or fair
         rest -= sum(full.values())
-    return tuple(None if shares[n] == inf else shares[n] for n in range(len(every)))
+    return tuple(None if shares[n] == inf else shares[n] for n in range(len(cells)))
 
 
 def _shut(cell: Cell, quotas: Sequence[Quota]) -> Literal["off", "full"]:

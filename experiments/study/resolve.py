@@ -281,14 +281,14 @@ def assign_groups(problems: Sequence[Problem], groups: ProblemGroups | None) -> 
     return tuple(replace(p, tags={**p.tags, groups.tag: tags[p.id]}) if p.id in tags else p for p in problems)
 
 
-def _dealt(members: Sequence[Problem], groups: ProblemGroups) -> tuple[dict[str, int], int]:
+def _dealt(problems: Sequence[Problem], groups: ProblemGroups) -> tuple[dict[str, int], int]:
     size = groups.size
-    kinds = Counter(item.dataset for item in members) if isinstance(size, dict) else {"": len(members)}
+    kinds = Counter(item.dataset for item in problems) if isinstance(size, dict) else {"": len(problems)}
     need = {kind: size.get(kind, 0) if isinstance(size, dict) else size for kind in kinds}
     count = min((kinds[kind] // n for kind, n in need.items() if n), default=0)
     seen: Counter[str] = Counter()
     numbers: dict[str, int] = {}
-    for item in members:
+    for item in problems:
         kind = item.dataset if isinstance(size, dict) else ""
         if need[kind] and seen[kind] < count * need[kind]:
             numbers[item.id] = seen[kind] // need[kind]

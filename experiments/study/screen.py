@@ -197,10 +197,12 @@ class Screen:
     """Whether there is anything of the participant's to delete; nothing after a withdrawal or without consent."""
 
 
-def dialogue(said: Sequence[problem.DialogueMessage], person: str, called: str, **more: Any) -> TranscriptBlock:
+def dialogue(
+    dialogue_messages: Sequence[problem.DialogueMessage], person: str, called: str, **more: Any
+) -> TranscriptBlock:
     """A conversation between other people, labelled as `person` and `called`; the names in its source are not shown."""
     roles: dict[str, Literal["You", "Bot"]] = {"user": "You", "bot": "Bot"}
-    messages = tuple(ChatMessage(roles[message.role], message.text) for message in said)
+    messages = tuple(ChatMessage(roles[message.role], message.text) for message in dialogue_messages)
     return TranscriptBlock("The conversation", messages, you=person, bot=called, own=True, **more)
 
 

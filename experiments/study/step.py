@@ -91,7 +91,7 @@ class Step(StrictModel):
         """The instruments that the step names, whose items are not among its questions yet."""
         return ()
 
-    def with_instruments(self, known: Mapping[str, Instrument]) -> Self:
+    def with_instruments(self, instruments: Mapping[str, Instrument]) -> Self:
         """The step with the items of the instruments that it names among its questions."""
         return self
 
@@ -195,13 +195,13 @@ def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[
 KINDS: Registry[type[Step]] = Registry("step", "experiments.steps", "parley.steps")
 
 
-def step(kind: type[Step]) -> type[Step]:
+def step(step_kind: type[Step]) -> type[Step]:
     """Class decorator that registers a kind of step, under the one value that its `step` field allows."""
-    names = get_args(kind.model_fields["step"].annotation)
+    names = get_args(step_kind.model_fields["step"].annotation)
     if len(names) != 1:
-        raise TypeError(f'{kind.__name__} needs `step: Literal["its-name"]`')
-    KINDS.add(names[0], kind)
-    return kind
+        raise TypeError(f'{step_kind.__name__} needs `step: Literal["its-name"]`')
+    KINDS.add(names[0], step_kind)
+    return step_kind
 
 
 def kinds() -> Mapping[str, type[Step]]:

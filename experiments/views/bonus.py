@@ -58,12 +58,12 @@ def questions(study: Study, state: State) -> tuple[GradedProblem, ...]:
     return tuple(found.values())
 
 
-def _right(unit: ProblemTurn) -> Iterator[bool]:
-    for step in unit.steps:
+def _right(turn: ProblemTurn) -> Iterator[bool]:
+    for step in turn.steps:
         given = step.submitted.data.get("answer") if step.kind in ASKING and step.submitted else None
         if given is not None:
             judge = step.node.accepts if isinstance(step.node, AnsweringStep) else _chosen
-            yield judge(unit.problem, given)
+            yield judge(turn.problem, given)
 
 
 def _chosen(problem: Problem, given: Any) -> bool:
@@ -78,18 +78,18 @@ def earned(study: Study, state: State) -> tuple[BonusEarned, ...]:
     return tuple(_earned(rule, asked) for rule in study.file.bonus)
 
 
-def _earned(rule: Bonus, asked: tuple[GradedProblem, ...]) -> BonusEarned:
-    count = _count(rule, [question for question in asked if not rule.pools or question.pool in rule.pools])
-    amount = rule.amount * count
-    return BonusEarned(rule, count, amount if rule.max is None else min(amount, rule.max))
+def _earned(bonus: Bonus, problems: tuple[GradedProblem, ...]) -> BonusEarned:
+    count = _count(bonus, [question for question in problems if not bonus.pools or question.pool in bonus.pools])
+    amount = bonus.amount * count
+    return BonusEarned(bonus, count, amount if bonus.max is None else min(amount, bonus.max))
 
 
-def _count(rule: Bonus, asked: list[GradedProblem]) -> int:
-    if rule.per == "completion":
+def _count(bonus: Bonus, problems: list[GradedProblem]) -> int:
+    if bonus.per == "completion":
         return 1
-    if rule.per == "answer":
-        return sum(bool(question.right) for question in asked)
-    return sum(question.correct(rule.correct_if) for question in asked)
+    if bonus.per == "answer":
+        return sum(bool(question.right) for question in problems)
+    return sum(question.correct(bonus.correct_if) for question in problems)
 
 
 def bonus_of(study: Study, state: State) -> Decimal:

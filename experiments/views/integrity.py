@@ -155,9 +155,9 @@ def _has_hidden_word(study: Study, sent: Sequence[str]) -> bool | None:
     return any(word in words(text) for text in sent) if word is not None and sent else None
 
 
-def _forms(location: Location, kind: type[TextField] = TextField) -> dict[str, str]:
+def _forms(location: Location, field_kind: type[TextField] = TextField) -> dict[str, str]:
     sent = next((fact.data for fact in reversed(location.facts) if fact.kind == "submitted"), {})
-    boxes = (field.name for field in location.node.questions_asked() if isinstance(field, kind))  # type: ignore[union-attr]
+    boxes = (field.name for field in location.node.questions_asked() if isinstance(field, field_kind))  # type: ignore[union-attr]
     return {name: str(sent[name]) for name in boxes if sent.get(name)}
 
 
@@ -169,25 +169,25 @@ def _text(location: Location, name: str, text: str) -> WrittenText:
 
 
 def dossiers(
-    sessions: Sequence[WrittenSession], replies: Mapping[Question, Sequence[Runs]]
+    sessions: Sequence[WrittenSession], question_replies: Mapping[Question, Sequence[Runs]]
 ) -> Iterator[tuple[WrittenSession, Dossier]]:
-    """The evidence of each session; `replies` are those of models that were asked each question alone."""
+    """The evidence of each session; `question_replies` are those of models that were asked each question alone."""
     by_run = _by_run(sessions)
     for one in sessions:
-        yield one, _evidence(one, replies, by_run, several=len(sessions) > 1)
+        yield one, _evidence(one, question_replies, by_run, several=len(sessions) > 1)
 
 
 def _evidence(
-    one: WrittenSession, replies: Mapping[Question, Sequence[Runs]], by_run: ByRun, *, several: bool
+    session: WrittenSession, question_replies: Mapping[Question, Sequence[Runs]], by_run: ByRun, *, several: bool
 ) -> Dossier:
     return {
-        "paste_share": _paste_share(one.screens),
-        "typing_speed": _worst(map(_typing_speed, one.screens)),
-        "writing_speed": _worst(map(_writing_speed, one.screens)),
-        "ai_likeness": _ai_likeness(one.texts, replies),
-        "hidden_word": _hidden_word(one),
-        "honeypot": _honeypot(one),
-        "duplicate": _duplicate(one, by_run, several=several),
+        "paste_share": _paste_share(session.screens),
+        "typing_speed": _worst(map(_typing_speed, session.screens)),
+        "writing_speed": _worst(map(_writing_speed, session.screens)),
+        "ai_likeness": _ai_likeness(session.texts, question_replies),
+        "hidden_word": _hidden_word(session),
+        "honeypot": _honeypot(session),
+        "duplicate": _duplicate(session, by_run, several=several),
     }
 
 
@@ -211,8 +211,8 @@ def written_value(name: str, value: float) -> str:
     return f"{100 * value:.0f} %" if name in SHARES else f"{value:.1f}"
 
 
-def _worst(found: Iterable[Evidence | None]) -> Evidence | None:
-    return max((one for one in found if one is not None), key=lambda one: one.value, default=None)
+def _worst(evidence: Iterable[Evidence | None]) -> Evidence | None:
+    return max((one for one in evidence if one is not None), key=lambda one: one.value, default=None)
 
 
 def _paste_share(screens: Sequence[WrittenScreen]) -> Evidence | None:
@@ -241,17 +241,19 @@ def _speed(chars: int, seconds: float, how: str) -> Evidence | None:
     return Evidence(chars / max(1.0, seconds), f"{chars:,} characters in {seconds:,.1f} s {how}")
 
 
-def _hidden_word(one: WrittenSession) -> Evidence | None:
-    return None if one.hidden_word is None else Evidence(float(one.hidden_word), "all long texts of forms")
+def _hidden_word(session: WrittenSession) -> Evidence | None:
+    return None if session.hidden_word is None else Evidence(float(session.hidden_word), "all long texts of forms")
 
 
-def _honeypot(one: WrittenSession) -> Evidence | None:
-    return None if one.honeypot is None else Evidence(float(one.honeypot), "screens with the hidden box filled in")
+def _honeypot(session: WrittenSession) -> Evidence | None:
+    return (
+        None if session.honeypot is None else Evidence(float(session.honeypot), "screens with the hidden box filled in")
+    )
 
 
-def _ai_likeness(texts: Sequence[WrittenText], replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:
+def _ai_likeness(texts: Sequence[WrittenText], question_replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:
     def likest(text: WrittenText) -> Evidence | None:
-        against = replies.get(text.question, ()) if text.question is not None else ()
+        against = question_replies.get(text.question, ()) if text.question is not None else ()
         found = max((containment(text.runs, reply) for reply in against), default=None)
         return None if found is None else Evidence(found, f"{len(against):,} replies of models alone compared")
 
@@ -271,12 +273,14 @@ def _by_run(sessions: Iterable[WrittenSession]) -> ByRun:
     return found
 
 
-def _duplicate(one: WrittenSession, by_run: ByRun, *, several: bool) -> Evidence | None:
-    if not one.texts or not several:
+def _duplicate(session: WrittenSession, by_run: ByRun, *, several: bool) -> Evidence | None:
+    if not session.texts or not several:
         return None
     best = Evidence(0.0, "no other session wrote such a text")
-    for text in one.texts:
-        for number, runs_ in {other for run in text.runs for other in by_run[text.box, run] if other[0] != one.number}:
+    for text in session.texts:
+        for number, runs_ in {
+            other for run in text.runs for other in by_run[text.box, run] if other[0] != session.number
+        }:
             if (value := resemblance(text.runs, runs_)) > best.value:
                 best = Evidence(value, "a text in the same box of another session", number)
     return best

@@ -154,16 +154,16 @@ def each_problem_turn(*until: str) -> Callable[[Callable[[State, ProblemTurn], T
     return of_each
 
 
-def _turn(stop: VisitedNode) -> str | None:
+def _turn(node: VisitedNode) -> str | None:
     """The prefix of the problem's turn: the innermost loop over problems, if that is the innermost loop."""
-    turns = stop.scope.turns
+    turns = node.scope.turns
     return turns[-1].prefix if turns and turns[-1].node.over_problems else None
 
 
-def _unit(state: State, prefix: str, stops: Sequence[VisitedNode], position: int, phases: list[str]) -> ProblemTurn:
-    scope = stops[0].scope
+def _unit(state: State, prefix: str, nodes: Sequence[VisitedNode], position: int, phases: list[str]) -> ProblemTurn:
+    scope = nodes[0].scope
     done = tuple(
-        StepRecord(stop.node, state.facts.get(stop.path, NO_EVENTS)) for stop in stops if isinstance(stop.node, Step)
+        StepRecord(stop.node, state.facts.get(stop.path, NO_EVENTS)) for stop in nodes if isinstance(stop.node, Step)
     )
     phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
     turn = scope.turns[-1]

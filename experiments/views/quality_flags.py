@@ -131,11 +131,11 @@ def _words(text: str) -> int:
     return len(text.split())
 
 
-def _texts(location: Location, asked: Sequence[Field]) -> Iterator[str]:
+def _texts(location: Location, fields: Sequence[Field]) -> Iterator[str]:
     """The texts on a screen, except those that models and participants wrote in this session."""
     assert isinstance(location.node, Step)  # noqa: S101
     yield location.translate(location.node.instructions())
-    for field in asked:
+    for field in fields:
         yield location.translate(field.text)
     problem = location.scope.problem
     if problem is not None:
@@ -160,9 +160,9 @@ def _straight(met: Met) -> Flag | None:
     return Flag("straight_lined", f"All {len(values)} ratings, in {len(sets)} sets, are {values[0]}.", sets[0][0])
 
 
-def _ratings(location: Location, asked: Sequence[Field]) -> list[str]:
+def _ratings(location: Location, fields: Sequence[Field]) -> list[str]:
     """The ratings given at a step: on scales and sliders, and in tables."""
-    names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, MatrixField) and f.matrix)}
+    names = {f.name for f in fields if isinstance(f, Scale | Slider) or (isinstance(f, MatrixField) and f.matrix)}
     if not names:
         return []
     given: list[Mapping[str, Any]] = [event.data for event in location.facts if event.kind in RATED]

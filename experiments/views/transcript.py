@@ -259,27 +259,27 @@ def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
     return replace(known, visits=visits, remarks=tuple(said[remarks:]))
 
 
-def _stays(study: Study, final: State) -> dict[str, _Stay]:
+def _stays(study: Study, final_state: State) -> dict[str, _Stay]:
     """The steps that were shown, by path, in order."""
-    places = {place.path: place for place in visited(study, final)}
+    places = {place.path: place for place in visited(study, final_state)}
     found: dict[str, _Stay] = {}
     state = State()
-    for event in final.events:
+    for event in final_state.events:
         if event.kind in PAGES and event.path in places:
             _add_page(study, found, replace(places[event.path], state=state), event)
         state = apply(state, event)
-    now = current_location(study, final)
-    assigned = final.seq > 0 and not any(job.kind == "assign" for job in pending_tasks(study, final))
-    if now is not None and assigned and not final.outcome:
+    now = current_location(study, final_state)
+    assigned = final_state.seq > 0 and not any(job.kind == "assign" for job in pending_tasks(study, final_state))
+    if now is not None and assigned and not final_state.outcome:
         _add_page(study, found, now, None)
     return {path: stay for path, stay in found.items() if stay.pages}
 
 
-def _add_page(study: Study, found: dict[str, _Stay], location: Location, event: Event | None) -> None:
+def _add_page(study: Study, stays: dict[str, _Stay], location: Location, event: Event | None) -> None:
     """Add the page that an event left, or the current page. A step that is over at once was never shown."""
     if not isinstance(location.node, Step):
         return
-    stay = found.setdefault(location.path, _Stay(location.node.step, shown_us(location)))
+    stay = stays.setdefault(location.path, _Stay(location.node.step, shown_us(location)))
     new = location.facts[stay.told :]
     if new or not any(job.kind == "finish" for job in location.node.pending_tasks(location)):
         stay.pages.append(_page(study, location, event))
@@ -303,13 +303,17 @@ def _page(study: Study, location: Location, event: Event | None) -> VisitedPage:
     return VisitedPage(shown, kind, at_us, answers, conversations_of(location, panel, given))
 
 
-def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:
+def _visits(stays: Mapping[str, _Stay], transcript_remarks: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:
     before_us, first = None, 0
     for path, stay in stays.items():
-        until = len(said) if stay.left is None else bisect_left(said, stay.left.seq, key=lambda one: one.seq)
+        until = (
+            len(transcript_remarks)
+            if stay.left is None
+            else bisect_left(transcript_remarks, stay.left.seq, key=lambda one: one.seq)
+        )
         since_us = 0 if before_us is None else stay.shown_us - before_us
         left_us = stay.left.at_us if stay.left else None
-        remarks = tuple(said[first : max(first, until)])
+        remarks = tuple(transcript_remarks[first : max(first, until)])
         yield StepVisit(path, stay.step, tuple(stay.pages), stay.shown_us, left_us, since_us, remarks)
         before_us, first = stay.shown_us, max(first, until)
 

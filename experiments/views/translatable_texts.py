@@ -64,23 +64,23 @@ def _all(study: Study) -> Iterator[str]:
         yield from texts_in(ending)
 
 
-def texts_in(part: StrictModel) -> Iterator[str]:
-    yield from (text for _, _, text in placed_texts_in(part))
+def texts_in(model: StrictModel) -> Iterator[str]:
+    yield from (text for _, _, text in placed_texts_in(model))
 
 
-def placed_texts_in(part: StrictModel) -> Iterator[tuple[StrictModel, str, str]]:
+def placed_texts_in(model: StrictModel) -> Iterator[tuple[StrictModel, str, str]]:
     """Each of these texts with the part that holds it (such as a question of a step) and the key there."""
-    for name, value in vars(part).items():
+    for name, value in vars(model).items():
         if name not in NOT_READ:
-            yield from _placed(part, name, value)
+            yield from _placed(model, name, value)
 
 
-def _placed(part: StrictModel, name: str, value: Any) -> Iterator[tuple[StrictModel, str, str]]:
+def _placed(model: StrictModel, name: str, value: Any) -> Iterator[tuple[StrictModel, str, str]]:
     if isinstance(value, str):
-        yield part, name, value
+        yield model, name, value
     elif isinstance(value, StrictModel):
         yield from placed_texts_in(value)
     elif isinstance(value, Mapping):
-        yield from (found for item in value.values() for found in _placed(part, name, item))
+        yield from (found for item in value.values() for found in _placed(model, name, item))
     elif isinstance(value, list | tuple):
-        yield from (found for item in value for found in _placed(part, name, item))
+        yield from (found for item in value for found in _placed(model, name, item))

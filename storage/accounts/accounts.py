@@ -35,17 +35,17 @@ _HONOURED = or_(_invited.by == TERMINAL, and_(_invited.by == FIRST, ~ANYBODY), _
 
 
 class Invitations:
-    def __init__(self, database: Database, clock_us: Callable[[], int], deeds: AuditLog) -> None:
+    def __init__(self, database: Database, clock_us: Callable[[], int], audit_log: AuditLog) -> None:
         self._database = database
         self._clock_us = clock_us
-        self._deeds = deeds
+        self._audit_log = audit_log
 
     def make(self, role: str, by: str) -> str:
         token, known = secrets.token_urlsafe(TOKEN_BYTES), role_for(role)
         row = {"digest": digest(token), "role": known, "by": by, "expires_us": self._clock_us() + LASTS_US}
         with writer(self._database) as connection, connection.begin():
             connection.execute(insert(tables.invitations), [row])
-            self._deeds.forward(connection, by, "created an invitation", known)
+            self._audit_log.forward(connection, by, "created an invitation", known)
         return token
 
     def first(self) -> str | None:

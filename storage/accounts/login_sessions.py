@@ -51,7 +51,7 @@ class LoginSessions:
     def __init__(
         self, database: Database, clock_us: Callable[[], int], passwords: Passwords, audit_log: AuditLog
     ) -> None:
-        self._database, self._clock_us, self._passwords, self._deeds = database, clock_us, passwords, audit_log
+        self._database, self._clock_us, self._passwords, self._audit_log = database, clock_us, passwords, audit_log
         self._tries = LoginThrottle(self._clock_us)
         self._told_us: dict[str, int] = {}
 
@@ -66,7 +66,7 @@ class LoginSessions:
         kept = self._kept(name)
         if not self._passwords.fits(kept, password) or kept is None:
             # A name that nobody has is not kept: it may be a password, typed into the wrong box.
-            self._deeds.record(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
+            self._audit_log.record(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
             raise LoginRefused(WRONG)
         self._tries.undo(*counted)
         return self._begin(name, near, kept, self._passwords.anew(kept, password))
@@ -98,7 +98,7 @@ class LoginSessions:
             name = connection.execute(select(_login.researcher).where(known)).scalar()
             if name is not None:
                 connection.execute(update(tables.logins).where(known).values(ended_us=self._clock_us()))
-                self._deeds.forward(connection, name, "logged out")
+                self._audit_log.forward(connection, name, "logged out")
 
     def end(self, connection: Connection, name: str, *, but: str = "") -> None:
         other_logins = and_(_login.researcher == name, _login.ended_us.is_(None), _login.digest != but)
@@ -130,7 +130,7 @@ class LoginSessions:
             if not connection.execute(update(tables.researchers).where(there).values(password=anew)).rowcount:
                 raise LoginRefused(WRONG)  # changed or removed while it was checked
             connection.execute(insert(tables.logins), [row])
-            self._deeds.forward(connection, name, "logged in", f"from {near}")
+            self._audit_log.forward(connection, name, "logged in", f"from {near}")
         return token
 
     def _saw(self, login: str, now_us: int) -> None:

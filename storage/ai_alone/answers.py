@@ -52,7 +52,7 @@ class MethodProgress:
     """None where no reply's cost is known."""
 
 
-def save_answers(database: Database, study: str, whole: Sequence[str], found: Iterable[ModelAnswer]) -> int:
+def save_answers(database: Database, study: str, whole: Sequence[str], model_answers: Iterable[ModelAnswer]) -> int:
     """Put what was read of these cells in the place of what was there; the number of samples."""
     rows = [
         {
@@ -63,7 +63,7 @@ def save_answers(database: Database, study: str, whole: Sequence[str], found: It
             "answer": one.answer,
             "right": None if one.right is None else int(one.right),
         }
-        for one in found
+        for one in model_answers
     ]
     with writer(database) as connection, connection.begin():
         connection.execute(delete(answers).where(_answer.study == study, _answer.cell.in_(whole)))
@@ -149,15 +149,15 @@ def longer_than_a_letter(database: Database, study: str) -> Mapping[tuple[str, s
         }
 
 
-def sum_of(parts: Sequence[MethodProgress]) -> MethodProgress:
+def sum_of(progress: Sequence[MethodProgress]) -> MethodProgress:
     """Several standings of a model and a method as one, of no dataset."""
     outcomes: Counter[str] = Counter()
-    for one in parts:
+    for one in progress:
         outcomes.update(one.outcomes)
-    costs = [one.cost for one in parts if one.cost is not None]
-    wanted, counted, right = (sum(getattr(one, name) for one in parts) for name in ("wanted", "counted", "right"))
+    costs = [one.cost for one in progress if one.cost is not None]
+    wanted, counted, right = (sum(getattr(one, name) for one in progress) for name in ("wanted", "counted", "right"))
     return MethodProgress(
-        parts[0].model, parts[0].name, "", wanted, outcomes, counted, right, sum(costs) if costs else None
+        progress[0].model, progress[0].name, "", wanted, outcomes, counted, right, sum(costs) if costs else None
     )
 
 

@@ -45,9 +45,9 @@ class StoredCell:
 FIELDS = tuple(StoredCell.__slots__)
 
 
-def save_cells(database: Database, study: str, found: Iterable[StoredCell]) -> None:
+def save_cells(database: Database, study: str, cells: Iterable[StoredCell]) -> None:
     """Write a study's cells; one that is there is described anew, and keeps the most samples that were ever wanted."""
-    rest = iter(found)
+    rest = iter(cells)
     with writer(database) as connection, connection.begin():
         while some := list(islice(rest, CELLS_AT_ONCE)):
             rows = [{"study": study} | {name: getattr(one, name) for name in FIELDS} for one in some]

@@ -57,12 +57,12 @@ def session_evidence(
 
 
 def evidence_among(
-    writings: Iterable[SessionWriting], alone: Mapping[Question, Sequence[Runs]], thresholds: Thresholds
+    writings: Iterable[SessionWriting], runs_by_question: Mapping[Question, Sequence[Runs]], thresholds: Thresholds
 ) -> dict[int, SessionEvidence]:
     """The evidence of each session by number; copies are looked for among them all."""
     by_number = {one.session.number: one for one in writings}
     found = {}
-    for session, dossier in dossiers([one.session for one in by_number.values()], alone):
+    for session, dossier in dossiers([one.session for one in by_number.values()], runs_by_question):
         copy = dossier["duplicate"]
         alike = by_number[copy.number].seed if copy is not None and copy.number is not None else None
         found[session.number] = SessionEvidence(dossier, flagged(dossier, thresholds), thresholds, alike)

@@ -40,19 +40,19 @@ REDACTED: Mapping[str, Any] = MappingProxyType(
 """The values that replace the content of attempts after a withdrawal."""
 
 
-def erase(connection: Connection, stream: str, withdrew: Event) -> None:
-    """Delete the data of a session, in the transaction that has written the event `withdrew`, which remains."""
+def erase(connection: Connection, stream: str, event: Event) -> None:
+    """Delete the data of a session, in the transaction that has written the event `event`, which remains."""
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(), {"stream": stream})
     entry = {
         "stream": stream,
-        "at_us": withdrew.at_us,
-        "by": withdrew.by,
-        "reason": REASONS.get(withdrew.by, "withdrew"),
+        "at_us": event.at_us,
+        "by": event.by,
+        "reason": REASONS.get(event.by, "withdrew"),
     }
     connection.execute(insert(tables.erasures), [entry])
     before = tables.events.c
-    connection.execute(delete(tables.events).where(before.stream == stream, before.seq < withdrew.seq))
+    connection.execute(delete(tables.events).where(before.stream == stream, before.seq < event.seq))
     for table in (tables.drafts, tables.telemetry):
         connection.execute(delete(table).where(table.c.stream == stream))
     for schema in schemas().values():
@@ -61,7 +61,7 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
             connection.execute(delete(own).where(own.c["_session"] == stream))
     connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(REDACTED))
     forget_annotations(connection, stream)
-    seat, at_us = tables.seats, withdrew.at_us
+    seat, at_us = tables.seats, event.at_us
     nothing = {"begun_us": at_us, "until_us": at_us, "language": "", "pasted": 0}
     connection.execute(update(seat).where(seat.c.stream == stream).values(nothing))
     person = tables.identities
@@ -134,10 +134,10 @@ def is_erased(connection: Connection, stream: str) -> bool:
     return connection.execute(_ERASED, {"stream": stream}).first() is not None
 
 
-def forget_erased(database: Database, study: str, asked: Sequence[StoredCell]) -> None:
+def forget_erased(database: Database, study: str, cells: Sequence[StoredCell]) -> None:
     """Delete the cells and replies of a plan that are about erased sessions."""
-    erased = _erased(database, {one.stream for one in asked if one.stream})
-    mine = [one for one in asked if one.stream in erased]
+    erased = _erased(database, {one.stream for one in cells if one.stream})
+    mine = [one for one in cells if one.stream in erased]
     if not mine:
         return
     save_cells(database, study, mine)  # replies are found by their cells, which have the session

@@ -108,26 +108,26 @@ class Log:
     def load(self, stream: str) -> tuple[Event, ...]:
         return load(self._engine, stream)
 
-    def append(self, work: Append) -> Future[None]:
+    def append(self, append: Append) -> Future[None]:
         """Append events. The future is done after the commit, or fails with Conflict if another writer was first."""
-        return self._put(work)
+        return self._put(append)
 
-    def append_counted(self, work: AppendWithCounts) -> Future[Append]:
+    def append_counted(self, append: AppendWithCounts) -> Future[Append]:
         """Append events that depend on other sessions. The future returns the data written, or raises as `make` did."""
-        return self._put(work)
+        return self._put(append)
 
-    def save_draft(self, work: DraftRow) -> Future[None]:
-        self._drafting[work.stream] = future = self._put(work)
+    def save_draft(self, row: DraftRow) -> Future[None]:
+        self._drafting[row.stream] = future = self._put(row)
         return future
 
-    def record_attempt(self, work: AttemptRow) -> Future[None]:
+    def record_attempt(self, row: AttemptRow) -> Future[None]:
         """Record the result of an attempt to get a reply. Because it has cost money, an attempt that cannot be written
         (the future fails) is written once writing works again."""
-        return self._put(work)
+        return self._put(row)
 
-    def record_telemetry(self, work: TelemetryBatch) -> Future[None]:
+    def record_telemetry(self, batch: TelemetryBatch) -> Future[None]:
         """Record telemetry of a page; Conflict if the batch was recorded before."""
-        return self._put(work)
+        return self._put(batch)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
         """The unsent draft at a path; empty if there is none. Waits a limited time for a draft that is being written: a
@@ -183,17 +183,17 @@ class Log:
             if self._unkept and self._commit(connection, [_Queued(work) for work in self._unkept]):
                 self.fault = ""
 
-    def _commit(self, connection: Connection, items: Sequence[_Queued]) -> bool:
+    def _commit(self, connection: Connection, queued: Sequence[_Queued]) -> bool:
         """Write a batch in one transaction and complete the futures of its requests; cancelled requests are left out.
 
         False if it cannot be written. Before anybody is told so, `fault` is set, until `_try_again` succeeds.
         """
-        batch = [item for item in items if item.future.set_running_or_notify_cancel()]
+        batch = [item for item in queued if item.future.set_running_or_notify_cancel()]
         outcomes, error = _written(connection, batch)
         if error is not None:
             self.fault, self._again_s = f"the database could not be written: {cause(error)}", time.monotonic() + AGAIN_S
         if isinstance(error, AWAY):
-            self._unkept += [item.work for item in items if isinstance(item.work, AttemptRow)]
+            self._unkept += [item.work for item in queued if isinstance(item.work, AttemptRow)]
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, BaseException):
                 item.future.set_exception(outcome)
@@ -256,26 +256,26 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
 
 
 def _written(
-    connection: Connection, batch: Sequence[_Queued]
+    connection: Connection, queued: Sequence[_Queued]
 ) -> tuple[Sequence[Append | BaseException | None], Exception | None]:
     """Write a batch; the outcome of each request, and the exception if the whole batch could not be written."""
     try:
-        return _outcomes(connection, batch), None
+        return _outcomes(connection, queued), None
     except Exception as error:  # whatever it was, the thread must go on to write for others
-        log.exception("a batch of %d could not be written", len(batch))
+        log.exception("a batch of %d could not be written", len(queued))
         if connection.in_transaction():
             connection.rollback()
         kind = Unwritable if isinstance(error, AWAY) else StorageError
-        return [kind(f"the database could not be written: {cause(error)}") for _ in batch], error
+        return [kind(f"the database could not be written: {cause(error)}") for _ in queued], error
 
 
-def _outcomes(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
+def _outcomes(connection: Connection, queued: Sequence[_Queued]) -> list[Append | BaseException | None]:
     """Write a batch in one transaction; retry if another process was in the way, as nothing is written then."""
     for left in reversed(range(TRIES)):
         try:
-            if len(batch) == 1:
-                return [_write(connection, batch[0].work, connection.begin)]
-            return _write_batch(connection, batch) or _write_with_savepoints(connection, batch)
+            if len(queued) == 1:
+                return [_write(connection, queued[0].work, connection.begin)]
+            return _write_batch(connection, queued) or _write_with_savepoints(connection, queued)
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
                 raise
@@ -283,13 +283,13 @@ def _outcomes(connection: Connection, batch: Sequence[_Queued]) -> list[Append |
     raise AssertionError  # the last try returns or raises
 
 
-def _write_batch(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
+def _write_batch(connection: Connection, queued: Sequence[_Queued]) -> list[Append | BaseException | None]:
     """Write a batch in one transaction without savepoints, which is a third of the work. If a request fails, nothing
     is written and the result is empty."""
     with connection.begin() as transaction:
-        _lock(connection, batch)
+        _lock(connection, queued)
         outcomes: list[Append | BaseException | None] = []
-        for item in batch:
+        for item in queued:
             outcomes.append(_write(connection, item.work, nullcontext))
             if isinstance(outcomes[-1], BaseException):
                 transaction.rollback()
@@ -297,17 +297,17 @@ def _write_batch(connection: Connection, batch: Sequence[_Queued]) -> list[Appen
     return outcomes
 
 
-def _write_with_savepoints(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
+def _write_with_savepoints(connection: Connection, queued: Sequence[_Queued]) -> list[Append | BaseException | None]:
     """Write a batch in one transaction, with a savepoint per request."""
     with connection.begin():
-        _lock(connection, batch)
-        return [_write(connection, item.work, connection.begin_nested) for item in batch]
+        _lock(connection, queued)
+        return [_write(connection, item.work, connection.begin_nested) for item in queued]
 
 
-def _lock(connection: Connection, batch: Sequence[_Queued]) -> None:
-    if any(isinstance(item.work, AppendWithCounts) for item in batch):
+def _lock(connection: Connection, queued: Sequence[_Queued]) -> None:
+    if any(isinstance(item.work, AppendWithCounts) for item in queued):
         lock(connection)  # before any row lock, or two batches could deadlock
-    if any(isinstance(item.work, AttemptRow) and item.work.of_session for item in batch):
+    if any(isinstance(item.work, AttemptRow) and item.work.of_session for item in queued):
         usage.lock(connection)
 
 

@@ -151,10 +151,14 @@ def seat_of(study: Study, state: State) -> SessionSummary:
     )
 
 
-def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
+def seat_changes(study: Study, old_state: State, new_state: State) -> dict[str, Any]:
     """The changes to a session's seat between two states, by column; a new session starts from an empty seat."""
-    found = changes(seat_of(study, before) if before.seq else SessionSummary(), seat_of(study, after))
-    return {**found, "cell": stored_cell(after.factors)} if after.factors != before.factors and after.factors else found
+    found = changes(seat_of(study, old_state) if old_state.seq else SessionSummary(), seat_of(study, new_state))
+    return (
+        {**found, "cell": stored_cell(new_state.factors)}
+        if new_state.factors != old_state.factors and new_state.factors
+        else found
+    )
 
 
 def _flags(study: Study, state: State, events: list[Event]) -> str:

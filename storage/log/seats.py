@@ -92,8 +92,8 @@ def stored_cell(cell: Mapping[str, str]) -> str:
     return orjson.dumps(dict(cell)).decode()
 
 
-def changes(before: SessionSummary, after: SessionSummary) -> dict[str, Any]:
-    columns = zip(CHANGING, _changing(before), _changing(after), strict=True)
+def changes(old_summary: SessionSummary, new_summary: SessionSummary) -> dict[str, Any]:
+    columns = zip(CHANGING, _changing(old_summary), _changing(new_summary), strict=True)
     return {name: now for name, was, now in columns if now != was}
 
 
@@ -157,10 +157,10 @@ class SessionCounts:
     cells: Sequence[tuple[Mapping[str, str], int, int]]
 
 
-def counted(study: Study, now: SessionCounts) -> list[tuple[Cell, int, int]]:
+def counted(study: Study, counts: SessionCounts) -> list[tuple[Cell, int, int]]:
     """The completed and running sessions in each cell of a study, over all versions."""
     done, live = Counter[tuple[str | None, ...]](), Counter[tuple[str | None, ...]]()
-    for values, complete, present in now.cells:
+    for values, complete, present in counts.cells:
         key = tuple(map(values.get, study.factors))
         done[key] += complete
         live[key] += present

@@ -33,19 +33,19 @@ class TelemetryBatch:
     records: tuple[Mapping[str, Any], ...]
 
 
-def write_telemetry(connection: Connection, work: TelemetryBatch) -> None:
+def write_telemetry(connection: Connection, batch: TelemetryBatch) -> None:
     """Number and store a batch; records beyond the limit are dropped."""
-    last = connection.execute(select(func.max(_own.number)).where(_own.stream == work.stream)).scalar() or 0
+    last = connection.execute(select(func.max(_own.number)).where(_own.stream == batch.stream)).scalar() or 0
     rows = [
-        {"stream": work.stream, "number": number, "batch": None if number - last > 1 else work.batch, **record}
-        for number, record in enumerate(work.records, last + 1)
+        {"stream": batch.stream, "number": number, "batch": None if number - last > 1 else batch.batch, **record}
+        for number, record in enumerate(batch.records, last + 1)
         if number <= MOST_RECORDS
     ]
     if rows:
         connection.execute(insert(tables.telemetry), rows)
     if more := sum(row["kind"] == PASTED for row in rows):
         seat = tables.seats
-        connection.execute(update(seat).where(seat.c.stream == work.stream).values(pasted=seat.c.pasted + more))
+        connection.execute(update(seat).where(seat.c.stream == batch.stream).values(pasted=seat.c.pasted + more))
 
 
 def last_activity_us(connection: Connection, stream: str) -> int:

@@ -165,17 +165,17 @@ def write(connection: Connection, work: Work) -> Append | None:
     return None
 
 
-def _write_draft(connection: Connection, work: DraftRow) -> None:
-    if not _is_done(connection, work) and not is_erased(connection, work.stream):
-        draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
+def _write_draft(connection: Connection, row: DraftRow) -> None:
+    if not _is_done(connection, row) and not is_erased(connection, row.stream):
+        draft = {"stream": row.stream, "path": row.path, "data": dict(row.data), "at_us": row.at_us}
         upsert(connection, tables.drafts, [draft], ("stream", "path"))
 
 
-def _write_attempt(connection: Connection, work: AttemptRow) -> None:
+def _write_attempt(connection: Connection, row: AttemptRow) -> None:
     """Write an attempt. Those for one reply of a session are numbered from 1, across restarts of the server. The first
     attempt stored for a sample is kept."""
-    values = work.values
-    if not work.of_session:
+    values = row.values
+    if not row.of_session:
         connection.execute(_ADD_SAMPLE[connection.dialect.name], dict(values))
         return
     usage.lock(connection)  # two processes may request one reply at once
@@ -186,47 +186,53 @@ def _write_attempt(connection: Connection, work: AttemptRow) -> None:
     usage.add_usage(connection, values)
 
 
-def _is_done(connection: Connection, work: DraftRow) -> bool:
+def _is_done(connection: Connection, row: DraftRow) -> bool:
     """Whether the participant has left the step before its draft arrived, so there is no draft to store."""
-    return connection.execute(_LEFT, {"at_stream": work.stream, "at_path": work.path}).first() is not None
+    return connection.execute(_LEFT, {"at_stream": row.stream, "at_path": row.path}).first() is not None
 
 
-def _write_append(connection: Connection, work: Append) -> None:
-    if work.enrolment:
-        _enrol(connection, work.stream, work.enrolment)
-    append_events(connection, ((work.stream, event) for event in work.events))
+def _write_append(connection: Connection, append: Append) -> None:
+    if append.enrolment:
+        _enrol(connection, append.stream, append.enrolment)
+    append_events(connection, ((append.stream, event) for event in append.events))
     # Only after the insert, which holds the lock: a writer that missed an erasure could reuse the erased numbers.
-    if work.erases:
-        erase(connection, work.stream, work.events[0])
-    elif is_erased(connection, work.stream):
-        raise Conflict(f"{work.stream}: the session was erased")
-    elif work.origin == Origin.REHEARSAL and is_removed(connection, work.stream):
-        raise Conflict(f"{work.stream}: the rehearsal was removed")
-    if work.rows:
-        upsert_rows(connection, RowOwner(work.study, work.stream, work.origin), work.rows)
-    if work.spent is not None:
-        _spend(connection, work.stream, work.spent)
-    update_seat(connection, work.stream, work.seat)
+    if append.erases:
+        erase(connection, append.stream, append.events[0])
+    elif is_erased(connection, append.stream):
+        raise Conflict(f"{append.stream}: the session was erased")
+    elif append.origin == Origin.REHEARSAL and is_removed(connection, append.stream):
+        raise Conflict(f"{append.stream}: the rehearsal was removed")
+    if append.rows:
+        upsert_rows(connection, RowOwner(append.study, append.stream, append.origin), append.rows)
+    if append.spent is not None:
+        _spend(connection, append.stream, append.spent)
+    update_seat(connection, append.stream, append.seat)
 
 
-def _spend(connection: Connection, stream: str, spent: ClearedDraft) -> None:
-    there = {"at_stream": stream, "at_path": spent.path}
-    if spent.names is None:
+def _spend(connection: Connection, stream: str, cleared: ClearedDraft) -> None:
+    there = {"at_stream": stream, "at_path": cleared.path}
+    if cleared.names is None:
         connection.execute(_FORGET, there)
         return
     for typed in connection.execute(TYPED, there).scalars().all():
-        left = {name: value for name, value in typed.items() if name not in spent.names}
+        left = {name: value for name, value in typed.items() if name not in cleared.names}
         connection.execute(_KEEP, {**there, "data": left})
 
 
-def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
+def _enrol(connection: Connection, stream: str, enrolment: Enrolment) -> None:
     session = tables.sessions
-    ordinal = _next(session.c.ordinal, session.c.study == new.study)
-    entry = {"stream": stream, "study": new.study, "hash": new.hash, "origin": new.origin, "ordinal": ordinal}
+    ordinal = _next(session.c.ordinal, session.c.study == enrolment.study)
+    entry = {
+        "stream": stream,
+        "study": enrolment.study,
+        "hash": enrolment.hash,
+        "origin": enrolment.origin,
+        "ordinal": ordinal,
+    }
     connection.execute(insert(session).inline().values(entry))
-    if new.until_us:
+    if enrolment.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")
-        insert_seat(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
-    if new.identity:
-        known = {"stream": stream, "study": new.study, **new.identity}
+        insert_seat(connection, stream, {name: getattr(enrolment, name) for name in own}, enrolment.cell)
+    if enrolment.identity:
+        known = {"stream": stream, "study": enrolment.study, **enrolment.identity}
         connection.execute(insert(tables.identities), known)

@@ -190,14 +190,14 @@ def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows:
     return TableContent(count, {each: digest.hexdigest() for each, digest in digests.items()}, key)
 
 
-def _compare(connection: Connection, before: Mapping[str, TableContent], merged: Mapping[str, str]) -> None:
+def _compare(connection: Connection, old_tables: Mapping[str, TableContent], merged: Mapping[str, str]) -> None:
     """Raise StorageError unless every row is there, every fact is as it was, and what is referred to is there."""
     there = _tables(connection)
     rows = Counter[str]()
-    for name, was in before.items():
+    for name, was in old_tables.items():
         rows[merged.get(name, name)] += was.rows
     for name, count in rows.items():
-        was = before.get(name, TableContent(0, {}, ()))
+        was = old_tables.get(name, TableContent(0, {}, ()))
         now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None
         if now is None or now.rows != count:
             raise StorageError(f"nothing was migrated: {name} has {count:,} rows, and would have {now and now.rows}")

@@ -129,11 +129,11 @@ class BonusFile:
     deleted_total: Decimal
 
 
-def recorded_files(found: Iterable[Payee]) -> tuple[BonusFile, ...]:
+def recorded_files(payees: Iterable[Payee]) -> tuple[BonusFile, ...]:
     """The bonus files whose payments are recorded, the newest first."""
     amounts: dict[str, dict[str, Decimal]] = {}
     deleted: dict[str, list[Decimal]] = {}
-    for payee in found:
+    for payee in payees:
         for file, amount in payee.paid.items():
             ids = amounts.setdefault(file, {})
             if payee.id:
@@ -157,8 +157,8 @@ def _order(file: str) -> list[str]:
     return [word.zfill(8) for word in re.findall(r"\d+", file)]
 
 
-def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> PaymentRun:
-    sorted_ = lists(found, request.known, pay_excluded=request.pay_excluded)
+def _planned(payees: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> PaymentRun:
+    sorted_ = lists(payees, request.known, pay_excluded=request.pay_excluded)
     ids = list(sorted_.bonus)
     parts = [ids[start : start + MOST_LINES] for start in range(0, len(ids), MOST_LINES)]
     files: dict[str, str] = {}
@@ -170,11 +170,11 @@ def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> P
         payments += [Payment(payee, name) for id_ in part for payee in sorted_.bonus[id_]]
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
-    files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, found)])
+    files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, payees)])
     if request.origin == Origin.REHEARSAL:
         files = {f"{REHEARSED}{name}": text for name, text in files.items()}
         payments = [replace(payment, file=f"{REHEARSED}{payment.file}") for payment in payments]
-    return PaymentRun(stamp, found, sorted_, files, tuple(payments))
+    return PaymentRun(stamp, payees, sorted_, files, tuple(payments))
 
 
 def _row(payee: Payee) -> Sequence[object]:
@@ -202,11 +202,11 @@ def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
     return f"{day}-{max((int(match[1]) for match in found if match), default=0) + 1}"
 
 
-def _finish(database: Database, request: PaymentRequest, before: EarlierRuns) -> EarlierRuns:
+def _finish(database: Database, request: PaymentRequest, earlier: EarlierRuns) -> EarlierRuns:
     """Move the files of runs that were killed once they were recorded, and delete what those left that were not."""
     pattern = re.compile(rf"\.{re.escape(request.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
     there = sorted(request.folder.iterdir()) if request.folder.is_dir() and request.writes else []
-    moved, swept, busy = list(before.moved), list(before.swept), []
+    moved, swept, busy = list(earlier.moved), list(earlier.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
         lock = hold_lock(hidden / LOCK)
         if lock is None:

@@ -48,13 +48,13 @@ def statuses(rows: Iterable[tuple[str, str]]) -> Statuses:
     return found
 
 
-def lists(payees: Sequence[Payee], known: Statuses | None, *, pay_excluded: bool = False) -> ProlificLists:
-    """Sort Prolific's participants; `known` are the statuses of its export, if there is one.
+def lists(payees: Sequence[Payee], statuses: Statuses | None, *, pay_excluded: bool = False) -> ProlificLists:
+    """Sort Prolific's participants; `statuses` are the statuses of its export, if there is one.
 
     Who is complete but excluded is in the lists only with `pay_excluded`.
     """
     on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
-    reasons = {payee.id: _why_not(payee.id, known) for payee in on_prolific}
+    reasons = {payee.id: _why_not(payee.id, statuses) for payee in on_prolific}
     complete = [payee for payee in on_prolific if payee.outcome == "complete"]
     done = [payee for payee in complete if payee.excluded is None or pay_excluded]
     finished = {payee.id for payee in complete}
@@ -70,7 +70,7 @@ def lists(payees: Sequence[Payee], known: Statuses | None, *, pay_excluded: bool
     fit = (payee.id for payee in done if not reasons[payee.id])
     return ProlificLists(
         bonus=bonus,
-        approve=_once(id_ for id_ in fit if (known or {}).get(id_) != APPROVED),
+        approve=_once(id_ for id_ in fit if (statuses or {}).get(id_) != APPROVED),
         no_consent=ended("no_consent"),
         screened_out=ended("screened_out"),
         left_out={payee.id: reasons[payee.id] for payee in done if reasons[payee.id]},
@@ -83,11 +83,11 @@ def _once(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _why_not(id_: str, known: Statuses | None) -> str:
+def _why_not(id_: str, statuses: Statuses | None) -> str:
     """Why somebody is in no list; empty if they may be."""
     if not SIGNS.fullmatch(id_):
         return NO_ID
-    if known is None:
+    if statuses is None:
         return ""
-    status = known.get(id_, UNKNOWN)
+    status = statuses.get(id_, UNKNOWN)
     return status if status in (UNKNOWN, *OVER) else ""

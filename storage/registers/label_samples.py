@@ -37,13 +37,13 @@ class LabelSample:
     sample: tuple[str, ...]
 
 
-def record_label_sample(database: Database, study: str, drawn: LabelSample, *, by: Actor, at_us: int) -> bool:
+def record_label_sample(database: Database, study: str, sample: LabelSample, *, by: Actor, at_us: int) -> bool:
     """Record a draw; returns False if the same one was recorded before."""
 
-    def add(now: StatusTransaction) -> bool:
-        if drawn in _recorded(now.connection, study):
+    def add(transaction: StatusTransaction) -> bool:
+        if sample in _recorded(transaction.connection, study):
             return False
-        now.add("sampled", asdict(drawn), by=by, at_us=at_us)
+        transaction.add("sampled", asdict(sample), by=by, at_us=at_us)
         return True
 
     return decided(database, study, add)

@@ -34,17 +34,19 @@ def record_dataset_info(
     return decided(database, study, lambda now: describe_in(now, info, by=by, at_us=at_us, once=once))
 
 
-def describe_in(now: StatusTransaction, info: DatasetInfo | None, *, by: Actor, at_us: int, once: bool = False) -> bool:
+def describe_in(
+    transaction: StatusTransaction, info: DatasetInfo | None, *, by: Actor, at_us: int, once: bool = False
+) -> bool:
     """Make these the current metadata; returns False if nothing was recorded, because they were or are None.
 
     With `once`, metadata that were recorded at any time before are not recorded again, so that an old study file with
     which a server is restarted does not replace later metadata.
     """
-    before = _recorded(now.connection, now.study)
+    before = _recorded(transaction.connection, transaction.study)
     if info is None or info in (before if once else before[-1:]):
         return False
     data = info.model_dump(mode="json", exclude_defaults=True)
-    now.add("described", {"dataset": data}, by=by, at_us=at_us)
+    transaction.add("described", {"dataset": data}, by=by, at_us=at_us)
     return True
 
 

@@ -54,10 +54,10 @@ def every_operations_in(connection: Connection, studies: Collection[str]) -> dic
 
 
 def set_status(
-    database: Database, study: str, kind: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int
+    database: Database, study: str, decision: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int
 ) -> None:
     """Add a decision; raises NotPossible if the study's status does not allow it."""
-    decided(database, study, lambda now: now.add(kind, data, by=by, at_us=at_us))
+    decided(database, study, lambda now: now.add(decision, data, by=by, at_us=at_us))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class StatusTransaction:
     study: str
     numbers: Iterator[int]
 
-    def add(self, kind: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int) -> None:
+    def add(self, decision: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int) -> None:
         """Add a decision; raises NotPossible where the study's state does not allow it."""
-        refuse_unfit(self.study, operations_in(self.connection, self.study), kind)
-        event = Event(next(self.numbers), at_us, by, "", kind, data)
+        refuse_unfit(self.study, operations_in(self.connection, self.study), decision)
+        event = Event(next(self.numbers), at_us, by, "", decision, data)
         append_events(self.connection, [(study_stream(self.study), event)])
 
 

@@ -91,10 +91,10 @@ def status_of_all(database: Database, names: Collection[str] | None = None) -> M
         return every_operations_in(connection, sorted(known))
 
 
-def difference(before: Study, after: Study) -> str:
+def difference(old_study: Study, new_study: Study) -> str:
     """The changes of a version, as a unified diff of readable YAML; empty if there are none."""
-    old, new = json.loads(before.document), json.loads(after.document)
-    one, other = (f"version {study.file.version} ({study.hash[:12]})" for study in (before, after))
+    old, new = json.loads(old_study.document), json.loads(new_study.document)
+    one, other = (f"version {study.file.version} ({study.hash[:12]})" for study in (old_study, new_study))
     lines = unified_diff(_readable(old), _readable(new), one, other, lineterm="")
     return "\n".join([*lines, *_problems(old["problems"], new["problems"])])
 
@@ -117,26 +117,26 @@ def _publications(connection: Connection, name: str) -> list[_Publication]:
     return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
 
 
-def _publish(now: StatusTransaction, study: Study, by: Actor, at_us: int) -> PublishResult:
-    described = describe_in(now, study.file.dataset, by=by, at_us=at_us, once=by == "system")
-    held = operations_in(now.connection, study.name)
+def _publish(transaction: StatusTransaction, study: Study, by: Actor, at_us: int) -> PublishResult:
+    described = describe_in(transaction, study.file.dataset, by=by, at_us=at_us, once=by == "system")
+    held = operations_in(transaction.connection, study.name)
     if held.published == study.hash:
         return PublishResult(study.hash, new=False, described=described)
-    if not held.decided and held.published is None and _has_people(now.connection, study.name):
-        now.add("opened", {}, by=by, at_us=at_us)
-    now.add("published", {"hash": study.hash, "version": study.file.version}, by=by, at_us=at_us)
+    if not held.decided and held.published is None and _has_people(transaction.connection, study.name):
+        transaction.add("opened", {}, by=by, at_us=at_us)
+    transaction.add("published", {"hash": study.hash, "version": study.file.version}, by=by, at_us=at_us)
     return PublishResult(study.hash, new=True, described=described)
 
 
-def _bring(now: StatusTransaction, study: Study, at_us: int) -> None:
-    facts = _publications(now.connection, study.name)
+def _bring(transaction: StatusTransaction, study: Study, at_us: int) -> None:
+    facts = _publications(transaction.connection, study.name)
     known = any(fact.hash == study.hash for fact in facts)
     if known and facts[-1].by == "researcher":
-        describe_in(now, study.file.dataset, by="system", at_us=at_us, once=True)
+        describe_in(transaction, study.file.dataset, by="system", at_us=at_us, once=True)
     else:
-        _publish(now, study, "system", at_us)
-    if operations_in(now.connection, study.name).state == "draft":
-        now.add("opened", {}, by="system", at_us=at_us)
+        _publish(transaction, study, "system", at_us)
+    if operations_in(transaction.connection, study.name).state == "draft":
+        transaction.add("opened", {}, by="system", at_us=at_us)
 
 
 def _has_people(connection: Connection, name: str) -> bool:

@@ -208,9 +208,9 @@ class BlindingCounter:
             row = self._guesses.setdefault((path, by, value), GuessCount(path, by, value))
             row.add(data["guess"], found, len(true_options(step.truth, models)) / len(step.options))
 
-    def sorted(self, versions: Sequence[Study]) -> tuple[tuple[LeakCount, ...], tuple[GuessCount, ...]]:
+    def sorted(self, studies: Sequence[Study]) -> tuple[tuple[LeakCount, ...], tuple[GuessCount, ...]]:
         """The rows: models, steps and factors in the order of the study, conditions after all, values by name."""
-        models = list(dict.fromkeys(name for version in versions for name in version.file.models))
+        models = list(dict.fromkeys(name for version in studies for name in version.file.models))
         steps = list(dict.fromkeys(path for found in self._asked.values() for path in found))
         order = [ALL, *self._factors, REPLIED]
         leaks = sorted(self._leaks.values(), key=lambda x: (models.index(x.model), order.index(x.by), x.value))

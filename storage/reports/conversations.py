@@ -143,11 +143,13 @@ def _problem_of(location: Location) -> ConversationProblem:
     return ConversationProblem(read(problem.text), options, problem.answer, None if chosen is None else str(chosen))
 
 
-def _imported(stream: str, events: Sequence[Event], known: Mapping[str, ConversationProblem]) -> Iterator[Conversation]:
+def _imported(
+    stream: str, events: Sequence[Event], problems: Mapping[str, ConversationProblem]
+) -> Iterator[Conversation]:
     for seq, row in rows_of_events(events).items():
         talk = _released(row)
         if talk:
-            question = known.get(str(row.values.get("question_id")), ConversationProblem())
+            question = problems.get(str(row.values.get("question_id")), ConversationProblem())
             chosen = row.values.get("selected_answer")
             yield Conversation(stream, ConversationRef(of=seq), (talk,), replace(question, chosen=chosen))
 
@@ -206,6 +208,6 @@ def annotated_in(database: Database, study: str, annotator: str, model: str | No
     }
 
 
-def among(held: Iterable[Conversation], annotated: Found) -> Iterator[tuple[Conversation, Event]]:
+def among(conversations: Iterable[Conversation], annotated: Found) -> Iterator[tuple[Conversation, Event]]:
     """Those conversations about which something was found, each with it."""
-    return ((one, annotated[one.stream, one.about]) for one in held if (one.stream, one.about) in annotated)
+    return ((one, annotated[one.stream, one.about]) for one in conversations if (one.stream, one.about) in annotated)

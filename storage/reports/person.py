@@ -95,14 +95,14 @@ def person_of_session(database: Database, participants: Participants, stream: st
     return PersonSessions((stream,), tuple(one for one in (*found.streams, *found.doubtful) if one != stream))
 
 
-def _certain(found: Sequence[_SessionOwner]) -> PersonSessions:
+def _certain(owners: Sequence[_SessionOwner]) -> PersonSessions:
     """In each study, those sessions under the id that were proven, or else those of the browser that had it first."""
     sure: dict[str, str] = {}
-    for one in found:
+    for one in owners:
         if one.whose in ("", FIRST):
             sure[one.study] = "" if one.whose == "" else sure.get(one.study, FIRST)
-    streams = tuple(one.stream for one in found if sure.get(one.study) == one.whose)
-    return PersonSessions(streams, tuple(one.stream for one in found if one.stream not in streams))
+    streams = tuple(one.stream for one in owners if sure.get(one.study) == one.whose)
+    return PersonSessions(streams, tuple(one.stream for one in owners if one.stream not in streams))
 
 
 def _owners(database: Database, streams: Sequence[str]) -> list[_SessionOwner]:
@@ -127,11 +127,13 @@ def _owner_of(connection: Connection, stream: str) -> str:
     return stream if state.enrolled.get(SAME_ID) else FIRST
 
 
-def person_data(database: Database, participants: Participants, found: PersonSessions, at_us: int) -> dict[str, Any]:
+def person_data(
+    database: Database, participants: Participants, person_sessions: PersonSessions, at_us: int
+) -> dict[str, Any]:
     """All that is stored of a person, as JSON. Raises StorageError if the recruiter's id cannot be read."""
     studies = Studies(database)
     with database.connect() as connection:
-        sessions = [_session_data(connection, studies, participants, stream) for stream in found.streams]
+        sessions = [_session_data(connection, studies, participants, stream) for stream in person_sessions.streams]
     return {"made": time(at_us), "sessions": sessions}
 
 

@@ -96,22 +96,22 @@ def screens(database: Database, study: str, origin: str | None = None) -> Iterat
                 yield ScreenVisit(stream, its, place.path, step, shown_us(place), seconds_shown(place), client)
 
 
-def typical(found: Iterable[ScreenVisit]) -> tuple[ScreenSummary, ...]:
+def typical(visits: Iterable[ScreenVisit]) -> tuple[ScreenSummary, ...]:
     """The screens of all sessions, with the turns of loops as one, in the order in which they are met."""
     alike: dict[tuple[str, str], list[ScreenVisit]] = {}
-    for one in found:
+    for one in visits:
         alike.setdefault((without_indices(one.path), one.step), []).append(one)
     return tuple(_typical(path, step, those) for (path, step), those in alike.items())
 
 
-def _typical(path: str, step: str, those: list[ScreenVisit]) -> ScreenSummary:
-    times = {"seconds": _known(one.seconds for one in those)}
-    times |= {name: _known(getattr(one.client, name) for one in those) for name in TIMES}
-    counts = {name: _known(getattr(one.client, name) for one in those) for name in COUNTS}
+def _typical(path: str, step: str, visits: list[ScreenVisit]) -> ScreenSummary:
+    times = {"seconds": _known(one.seconds for one in visits)}
+    times |= {name: _known(getattr(one.client, name) for one in visits) for name in TIMES}
+    counts = {name: _known(getattr(one.client, name) for one in visits) for name in COUNTS}
     return ScreenSummary(
         path,
         step,
-        len(those),
+        len(visits),
         medians={name: median(values) if values else None for name, values in times.items()},
         sums={name: sum(values) if values else None for name, values in counts.items()},
     )

@@ -124,29 +124,29 @@ def _conversation(state: State, path: str, events: Sequence[Event]) -> Iterator[
             yield ReleasedRow(PAIRS.name, one.vote.seq, _pair(state, f"{path}:{number}", values, talks))
 
 
-def _vote(state: State, path: str, turn: int, one: ComparisonRound, vote: Event) -> dict[str, Any]:
-    best = winner(vote.data)
-    replies = {slot: one.reply(slot) for slot in SLOTS}
+def _vote(state: State, path: str, turn: int, comparison: ComparisonRound, event: Event) -> dict[str, Any]:
+    best = winner(event.data)
+    replies = {slot: comparison.reply(slot) for slot in SLOTS}
     return {
         "participant": participant(state.seed),
         "conversation": public_id(state.seed, f"conversation:{path}"),
         "turn": turn,
         **{f"model_{slot}": reply.data["model"] if reply else None for slot, reply in replies.items()},
         "winner": TIES.get(best, f"model_{best}"),
-        **{f"score_{slot}": vote.data.get(f"score_{slot}") for slot in SLOTS},
+        **{f"score_{slot}": event.data.get(f"score_{slot}") for slot in SLOTS},
         "language": None,
-        "asked_tstamp": one.said.at_us / 1e6,
-        "tstamp": vote.at_us / 1e6,
+        "asked_tstamp": comparison.said.at_us / 1e6,
+        "tstamp": event.at_us / 1e6,
     }
 
 
-def _pair(state: State, label: str, vote: Mapping[str, Any], talks: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
+def _pair(state: State, label: str, vote: Mapping[str, Any], pairs: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
     same = ("model_a", "model_b", "winner", "turn", "language", "tstamp")
     return {
         "question_id": public_id(state.seed, f"question:{label}", 32),
         "judge": vote["participant"],
         **{name: vote[name] for name in same},
-        **{f"conversation_{slot}": _talk(talks[slot]) for slot in ("a", "b")},
+        **{f"conversation_{slot}": _talk(pairs[slot]) for slot in ("a", "b")},
         "anony": "true",
     }
 

@@ -144,10 +144,10 @@ def _conversation(state: State, path: str, events: Sequence[Event]) -> Iterator[
         yield ReleasedRow(VOTES.name, vote.seq, values)
 
 
-def _result(one: ComparisonRound, vote: Event) -> Mapping[str, Any]:
-    replies = {side: one.reply(side) for side in SIDES}
-    best = winner(vote.data)
-    at = datetime.fromtimestamp(vote.at_us // 1_000_000, UTC).replace(microsecond=vote.at_us % 1_000_000, tzinfo=None)
+def _result(comparison: ComparisonRound, event: Event) -> Mapping[str, Any]:
+    replies = {side: comparison.reply(side) for side in SIDES}
+    best = winner(event.data)
+    at = datetime.fromtimestamp(event.at_us // 1_000_000, UTC).replace(microsecond=event.at_us % 1_000_000, tzinfo=None)
     return {
         **{f"model_{side}": reply.data["model"] if reply else None for side, reply in replies.items()},
         "winner": TIES.get(best, f"model_{best}"),
@@ -155,15 +155,15 @@ def _result(one: ComparisonRound, vote: Event) -> Mapping[str, Any]:
     }
 
 
-def _talk(found: Sequence[ComparisonRound], side: str) -> str:
-    said = [event for one in found for event in (one.said, one.reply(side)) if event is not None]
+def _talk(rounds: Sequence[ComparisonRound], side: str) -> str:
+    said = [event for one in rounds for event in (one.said, one.reply(side)) if event is not None]
     return orjson.dumps([_message(event) for event in said]).decode()
 
 
-def _round(one: ComparisonRound) -> Mapping[str, Any]:
-    replies = {side: one.reply(side) for side in SIDES}
+def _round(comparison: ComparisonRound) -> Mapping[str, Any]:
+    replies = {side: comparison.reply(side) for side in SIDES}
     return {
-        "user": _message(one.said),
+        "user": _message(comparison.said),
         **{f"model_side_{side}": _message(reply) if reply else None for side, reply in replies.items()},
     }
 

@@ -340,23 +340,23 @@ def _unit_rows(state: State, unit: ProblemTurn) -> list[ReleasedRow]:
     return found
 
 
-def _answer(state: State, unit: ProblemTurn, kind: str, chosen: Any) -> dict[str, Any]:
-    tags = unit.problem.tags
-    batch = unit.values.get("batch", tags.get("batch"))
+def _answer(state: State, turn: ProblemTurn, kind: str, chosen: Any) -> dict[str, Any]:
+    tags = turn.problem.tags
+    batch = turn.values.get("batch", tags.get("batch"))
     return {
         "worker_id": participant(state.seed),
-        "model": unit.values.get("model"),
-        "condition": unit.values.get("condition"),
-        "subject": unit.values.get("subject", tags.get("subject")),
+        "model": turn.values.get("model"),
+        "condition": turn.values.get("condition"),
+        "subject": turn.values.get("subject", tags.get("subject")),
         "batch": int(batch) if batch is not None and batch.isdigit() else None,
-        "phase": unit.phase,
-        "position": unit.position,
+        "phase": turn.phase,
+        "position": turn.position,
         "answer_type": ANSWER_TYPES[kind],
-        "dataset": unit.problem.dataset,
-        "question_id": unit.problem.id,
-        "confidence": unit.answered("confidence"),
+        "dataset": turn.problem.dataset,
+        "question_id": turn.problem.id,
+        "confidence": turn.answered("confidence"),
         "selected_answer": chosen,
-        "acc": None if chosen is None or unit.problem.answer is None else int(chosen == unit.problem.answer),
+        "acc": None if chosen is None or turn.problem.answer is None else int(chosen == turn.problem.answer),
     }
 
 

@@ -186,9 +186,9 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
     ]
 
 
-def _completed(unit: ProblemTurn) -> Event | None:
+def _completed(turn: ProblemTurn) -> Event | None:
     """The event that completes a rated conversation; None if it is incomplete or not a rated conversation."""
-    chat, rating = unit.step("chat"), unit.step("rate_turns")
+    chat, rating = turn.step("chat"), turn.step("rate_turns")
     if chat is None or chat.ended is None or chat.asks_answer:
         return None
     if chat.submitted is None and not messages(chat.events):
@@ -196,32 +196,32 @@ def _completed(unit: ProblemTurn) -> Event | None:
     return rating.ended if rating else chat.ended
 
 
-def _row(study: Study, state: State, unit: ProblemTurn, last: Event, known: dict[str, Any]) -> ReleasedRow:
-    turns = unit.spoken()
-    given = ranks(state, unit.loop)
-    preference = _by_model(study, state, unit.loop, given) if given else None
+def _row(study: Study, state: State, turn: ProblemTurn, event: Event, known: dict[str, Any]) -> ReleasedRow:
+    turns = turn.spoken()
+    given = ranks(state, turn.loop)
+    preference = _by_model(study, state, turn.loop, given) if given else None
     values = {
-        "model": unit.values.get("model"),
+        "model": turn.values.get("model"),
         "human_interactions": repr([f"User: {turn.message.data['text']}" for turn in turns]),
         "model_responses": repr([f"AI: {turn.reply.data['text']}" for turn in turns]),
-        "time_taken": (last.at_us - _shown_us(state, unit)) / 1e6,
+        "time_taken": (event.at_us - _shown_us(state, turn)) / 1e6,
         "helpfulness_ratings": repr([turn.ratings.get("helpfulness") for turn in turns]),
         "correctness_ratings": repr([turn.ratings.get("correctness") for turn in turns]),
-        "solo_solve": _or_missing(unit.answered("solo_solve")),
-        "problem_name": unit.problem.id,
+        "solo_solve": _or_missing(turn.answered("solo_solve")),
+        "problem_name": turn.problem.id,
         "final_prefs": MISSING if preference is None else repr(preference),
         **known,
     }
-    return ReleasedRow(INTERACTIONS.name, last.seq, values)
+    return ReleasedRow(INTERACTIONS.name, event.seq, values)
 
 
 def _or_missing(value: Any) -> str:
     return MISSING if value is None else str(value)
 
 
-def _shown_us(state: State, unit: ProblemTurn) -> int:
+def _shown_us(state: State, turn: ProblemTurn) -> int:
     """When the problem was displayed: the time of the event before its first one."""
-    first = unit.events()[0]
+    first = turn.events()[0]
     return state.events[first.seq - 2].at_us
 
 

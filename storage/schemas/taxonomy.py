@@ -103,18 +103,18 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
     ]
 
 
-def _labelled(problem: Problem, fact: Event) -> Iterator[tuple[int, dict[str, Any]]]:
+def _labelled(problem: Problem, event: Event) -> Iterator[tuple[int, dict[str, Any]]]:
     asked = [place for place, said in enumerate(problem.dialogue) if said.role == "user"]
     for turn, place in enumerate(asked):
-        fitting = fact.data.get(f"labels_{turn}") or ()
+        fitting = event.data.get(f"labels_{turn}") or ()
         values = {
             "problem_declaration": _declared(problem),
             "previous_interactions": "\n".join(map(_line, problem.dialogue[:place])) or FIRST,
             "user_query": _line(problem.dialogue[place]),
             **{_short(name): FITS if name in fitting else NOT for name in HEADERS},
-            "other": fact.data.get(f"other_{turn}") or NOT,
+            "other": event.data.get(f"other_{turn}") or NOT,
         }
-        yield fact.seq, values
+        yield event.seq, values
 
 
 def _declared(problem: Problem) -> str | None:
@@ -122,8 +122,8 @@ def _declared(problem: Problem) -> str | None:
     return None if problem.text == problem.dialogue[-1].text else problem.text
 
 
-def _line(said: DialogueMessage) -> str:
-    return f"{NAMES[said.role]}: {said.text}"
+def _line(message: DialogueMessage) -> str:
+    return f"{NAMES[message.role]}: {message.text}"
 
 
 SCHEMA = Schema(

@@ -20,14 +20,14 @@ ANSWERS: Sequence[dict[str, Any]] = (
 )
 
 
-def annotation(about: ConversationRef, chance: random.Random) -> Annotation:
+def annotation(ref: ConversationRef, chance: random.Random) -> Annotation:
     name = chance.choice(["user_effort", "answer", "corrected"])
     values: dict[str, Any] = {
         "user_effort": {"user_effort": chance.choice(EFFORTS)},
         "answer": dict(chance.choice(ANSWERS)),
         "corrected": {"corrected": False, "corrections": []},
     }[name]
-    return Annotation(about, name, chance.choice(["judge", "other"]), values, "run", f"{chance.random()}")
+    return Annotation(ref, name, chance.choice(["judge", "other"]), values, "run", f"{chance.random()}")
 
 
 def annotating(one: Annotation, at_us: int) -> Action:

@@ -40,10 +40,10 @@ def command_without_a_writer(*words: str) -> None:
 def _die(called: Any, *words: str) -> None:
     write, died = event_log._outcomes, Path(DIED).absolute()
 
-    def outcomes(connection: Connection, batch: Sequence[event_log._Queued]) -> list[Any]:
-        found = write(connection, batch)
+    def outcomes(connection: Connection, queued: Sequence[event_log._Queued]) -> list[Any]:
+        found = write(connection, queued)
         known = died.read_text(encoding="utf-8").split() if died.exists() else []
-        for item, outcome in zip(batch, found, strict=True):
+        for item, outcome in zip(queued, found, strict=True):
             for act in _acts(outcome or item.work):
                 if (name := called(*act)) not in known:
                     with died.open("a", encoding="utf-8") as file:

@@ -65,7 +65,7 @@ def hostile() -> Finding:
     return finding("arena.win_rate", [figure("arena.win_rate.x", NASTY, Interval(1 / 3, 0.25, 0.5), model=NASTY)])
 
 
-def report(*findings: Finding, origin: str = "person", against: PublishedPaper | None = None) -> Report:
+def report(*findings: Finding, origin: str = "person", paper: PublishedPaper | None = None) -> Report:
     """A report of these findings, with something of everything else; whoever named the study had bad intentions."""
     return Report(
         "mine", NASTY, origin, (VersionUsed(2, "ab" * 32),),
@@ -73,5 +73,5 @@ def report(*findings: Finding, origin: str = "person", against: PublishedPaper |
         (FactorArm("condition", NASTY, 5, 4, 0.8, 0.5), FactorArm("condition", "b", 4, 2, 0.2, 0.5)),
         Results("mine", origin, ("chatbench",), 5, findings), 1_800_000_000_000_000, "9.9",
         DataQuality({"too_fast": 2}, 2, 1, 40, 3, 6, 1),
-        ModelCosts("USD", {NASTY: Cost(40, 2, 1000, 500, 0.25, 3)}), against,
+        ModelCosts("USD", {NASTY: Cost(40, 2, 1000, 500, 0.25, 3)}), paper,
     )  # fmt: skip

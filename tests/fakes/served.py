@@ -74,20 +74,20 @@ async def serving(
     *studies: Path | str,
     again: bool = False,
     clock: Clock | None = None,
-    within: ConnectionLimits | None = None,
+    limits: ConnectionLimits | None = None,
 ) -> AsyncIterator[Served]:
     database = open_database(settings.database_url)
     app = build_app(settings, database, [load_study(str(study)) for study in studies], clock, again=again)
     try:
-        async with answering(app, settings, within) as url:
+        async with answering(app, settings, limits) as url:
             yield Served(url, app, database, settings)
     finally:
         let_go(database)
 
 
 @asynccontextmanager
-async def answering(app: ASGIApp, settings: Settings, within: ConnectionLimits | None = None) -> AsyncIterator[str]:
-    server = made(app, settings, 0, within)
+async def answering(app: ASGIApp, settings: Settings, limits: ConnectionLimits | None = None) -> AsyncIterator[str]:
+    server = made(app, settings, 0, limits)
     server.config.timeout_graceful_shutdown = 1
     task = asyncio.create_task(server.serve())
     try:

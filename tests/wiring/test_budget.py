@@ -117,10 +117,10 @@ class Held(Log):
         self.held: list[tuple[AppendWithCounts, Future[Append]]] = []
         self.holds = False
 
-    def append_counted(self, work: AppendWithCounts) -> Future[Append]:
+    def append_counted(self, append: AppendWithCounts) -> Future[Append]:
         if not self.holds:
-            return super().append_counted(work)
-        self.held.append((work, Future()))
+            return super().append_counted(append)
+        self.held.append((append, Future()))
         return self.held[-1][1]
 
     def go_on(self) -> None:

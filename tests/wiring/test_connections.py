@@ -37,7 +37,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
     folder = tmp_path_factory.mktemp("connections")
     slow = studies.chat(folder, options={"first_ms": 2500, "pace_ms": 1})
     async with serving(
-        settings_for(folder), slow, within=ConnectionLimits(most=60, address=OF_ONE, whole_s=WHOLE_S)
+        settings_for(folder), slow, limits=ConnectionLimits(most=60, address=OF_ONE, whole_s=WHOLE_S)
     ) as served:
         yield served
 
@@ -167,7 +167,7 @@ async def test_a_large_body_is_not_kept(tmp_path: Path, command: str) -> None:
 
 async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
     within = ConnectionLimits(most=10, address=None)
-    async with serving(settings_for(tmp_path), studies.chat(tmp_path), within=within) as served:
+    async with serving(settings_for(tmp_path), studies.chat(tmp_path), limits=within) as served:
         held = [await connect(served) for _ in range(10)]
         response = await look(served)
         assert (response.status_code, response.text) == (503, "Service Unavailable")

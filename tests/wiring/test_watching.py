@@ -53,34 +53,36 @@ def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database)
         check_calls(each_database, seen, origin)
 
 
-def check_calls(database: Database, seen: StudyMonitor, origin: str) -> None:
+def check_calls(database: Database, monitor: StudyMonitor, origin: str) -> None:
     """Only the calls in the sessions of the origin are shown; and not those of simulated sessions as spent."""
     origins = {row["stream"]: row["origin"] for row in rows(database, tables.sessions)}
     tried = rows(database, tables.attempts)
     mine = [attempt for attempt in tried if origins[attempt["stream"]] == origin]
-    assert sum(model.calls for model in seen.models) == len(mine)
-    assert sum(late.replies for late in seen.latency.values()) == len(mine)
+    assert sum(model.calls for model in monitor.models) == len(mine)
+    assert sum(late.replies for late in monitor.latency.values()) == len(mine)
     spent = sum(attempt["cost"] or 0 for attempt in tried if origins[attempt["stream"]] != "bot")
-    assert seen.spent == pytest.approx(spent)
+    assert monitor.spent == pytest.approx(spent)
 
 
-def check_people(own: Study, seen: StudyMonitor, states: dict[int, State]) -> None:
-    live = {number: state for number, state in states.items() if number in {one.ordinal for one in seen.waiting}}
-    assert len(live) == min(MOST_WAITING, seen.tally.outcomes["live"])
-    for one in seen.waiting:
+def check_people(own: Study, monitor: StudyMonitor, states: dict[int, State]) -> None:
+    live = {number: state for number, state in states.items() if number in {one.ordinal for one in monitor.waiting}}
+    assert len(live) == min(MOST_WAITING, monitor.tally.outcomes["live"])
+    for one in monitor.waiting:
         place = current_location(own, live[one.ordinal])
         assert place is not None
         assert one.place == without_indices(place.path)
-        assert one.since_us <= seen.now_us
-    assert [one.since_us for one in seen.waiting] == sorted(one.since_us for one in seen.waiting)
+        assert one.since_us <= monitor.now_us
+    assert [one.since_us for one in monitor.waiting] == sorted(one.since_us for one in monitor.waiting)
     ended = [state for state in states.values() if state.outcome]
     told = Counter(flag.what for state in ended for flag in flags(own, state))
-    assert {name: count for name, count in seen.odd.flags.items() if name != "leak"} == {
+    assert {name: count for name, count in monitor.odd.flags.items() if name != "leak"} == {
         name: count for name, count in told.items() if name != "leak"
     }
-    assert sum(bucket.arrived for bucket in seen.over_time) == len(states)
-    assert sum(bucket.completed for bucket in seen.over_time) == sum(s.outcome == "complete" for s in states.values())
-    assert sum(met.now for met in seen.funnel.steps) == seen.tally.outcomes["live"]
+    assert sum(bucket.arrived for bucket in monitor.over_time) == len(states)
+    assert sum(bucket.completed for bucket in monitor.over_time) == sum(
+        s.outcome == "complete" for s in states.values()
+    )
+    assert sum(met.now for met in monitor.funnel.steps) == monitor.tally.outcomes["live"]
 
 
 def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:

@@ -92,8 +92,8 @@ class Method(Protocol):
     """The first `own` calls go to the model itself, the others to the extractor. (A method may also have `prompts`: the
     names of the study's prompts that it uses, which exports then state.)"""
 
-    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The next prompt, given the replies so far (`texts`); raises AloneError if `terms` lack an extractor or
+    def ask(self, context: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
+        """The next prompt, given the replies so far (`texts`); raises AloneError if `context` lack an extractor or
         examples that it needs."""
         ...
 

@@ -28,11 +28,11 @@ class FreeText:
     steps, own = 2, 1
     prompts = ("free_text", "extraction")
 
-    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        prompts = terms.alone.prompts
+    def ask(self, context: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
+        prompts = context.alone.prompts
         if not texts:
-            return terms.question(filled(prompts.free_text, question=lettered(problem)))
-        return terms.extraction(filled(prompts.extraction, reply=texts[0], **slots(problem)))
+            return context.question(filled(prompts.free_text, question=lettered(problem)))
+        return context.extraction(filled(prompts.extraction, reply=texts[0], **slots(problem)))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         if len(texts) < self.steps:

@@ -26,9 +26,9 @@ class LetterOnlyZeroShot:
     steps, own = 1, 1
     prompts: tuple[str, ...] = ("letter_only_zero_shot",)
 
-    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        template, subject = terms.alone.prompts.letter_only_zero_shot, subject_of(terms.alone, problem.dataset)
-        return terms.question(filled(template, subject=subject, **slots(problem)), max_tokens=LETTER_TOKENS)
+    def ask(self, context: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
+        template, subject = context.alone.prompts.letter_only_zero_shot, subject_of(context.alone, problem.dataset)
+        return context.question(filled(template, subject=subject, **slots(problem)), max_tokens=LETTER_TOKENS)
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         return read_letter(problem, texts[0]) if texts else None
@@ -45,12 +45,12 @@ class LetterOnlyFewShot(LetterOnlyZeroShot):
 
     prompts = ("letter_only_few_shot",)
 
-    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        shown = terms.shown(problem.dataset, SHOTS)
+    def ask(self, context: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
+        shown = context.shown(problem.dataset, SHOTS)
         text = filled(
-            terms.alone.prompts.letter_only_few_shot,
+            context.alone.prompts.letter_only_few_shot,
             examples="\n\n".join(f"Question: {lettered(one)}\nAnswer: {letter_of(one)}" for one in shown),
-            subject=subject_of(terms.alone, problem.dataset),
+            subject=subject_of(context.alone, problem.dataset),
             **slots(problem),
         )
-        return terms.question(text, max_tokens=LETTER_TOKENS)
+        return context.question(text, max_tokens=LETTER_TOKENS)

@@ -144,12 +144,12 @@ def parts(schema: Schema) -> Mapping[str, Schema]:
     return found
 
 
-def allowed(part: Schema) -> str:
-    if "enum" in part:
-        return " or ".join("null" if value is None else f'"{value}"' for value in part["enum"])
-    kinds = part.get("type", "any value")
+def allowed(schema: Schema) -> str:
+    if "enum" in schema:
+        return " or ".join("null" if value is None else f'"{value}"' for value in schema["enum"])
+    kinds = schema.get("type", "any value")
     words = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
-    return f"{words} of {allowed(part['items'])}" if "items" in part else words
+    return f"{words} of {allowed(schema['items'])}" if "items" in schema else words
 
 
 def of_object(**properties: Schema) -> Schema:

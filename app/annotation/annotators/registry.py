@@ -34,10 +34,10 @@ def annotator(name: str) -> Callable[[A], A]:
     return register
 
 
-def annotators(names: Iterable[str], own: Mapping[str, AnnotatorSpec]) -> list[Annotator]:
-    """The annotators with these names; `own` are those of a study or file. Raises AnnotatorUnknown."""
+def annotators(names: Iterable[str], own_specs: Mapping[str, AnnotatorSpec]) -> list[Annotator]:
+    """The annotators with these names; `own_specs` are those of a study or file. Raises AnnotatorUnknown."""
     known = ANNOTATORS.all()
-    for name, spec in own.items():
+    for name, spec in own_specs.items():
         if name in known and spec.answer_schema is not None:
             raise AnnotatorUnknown(
                 f"{name!r} is an annotator that comes with Parley; rename your own, or leave out its `answer_schema` "
@@ -50,8 +50,8 @@ def annotators(names: Iterable[str], own: Mapping[str, AnnotatorSpec]) -> list[A
             )
     found: list[Annotator] = []
     for name in names:
-        if name not in {**known, **own}:
-            raise AnnotatorUnknown(f"there is no annotator {name!r}{suggestion(name, [*known, *own])}")
+        if name not in {**known, **own_specs}:
+            raise AnnotatorUnknown(f"there is no annotator {name!r}{suggestion(name, [*known, *own_specs])}")
         like = known[name]() if name in known else None
-        found.append(CustomAnnotator(name, own[name], like) if name in own else known[name]())
+        found.append(CustomAnnotator(name, own_specs[name], like) if name in own_specs else known[name]())
     return found

@@ -266,36 +266,36 @@ def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def _strengths(
-    found: FittedModel, sizes: pd.DataFrame, name: str, title: str, method: str, scale: tuple[float, float, float],
+    fitted: FittedModel, sizes: pd.DataFrame, name: str, title: str, method: str, scale: tuple[float, float, float],
     said: str,
 ) -> Finding:  # fmt: skip
     """`sizes` has, by model, the votes that compare it with another and their participants; `scale` is the mean
     strength, the size of a log-odd, and how far the axis reaches in log-odds."""
     anchor, size, far = scale
     everybody, estimates = int(sizes["participant"].max()), []
-    for place in np.argsort(-found.values, kind="stable"):
-        if not np.isnan(found.values[place]):
-            model = found.models[place]
+    for place in np.argsort(-fitted.values, kind="stable"):
+        if not np.isnan(fitted.values[place]):
+            model = fitted.models[place]
             n, people = map(int, sizes.loc[model])
-            one = middle(float(found.values[place]), found.samples[:, place], everybody)
+            one = middle(float(fitted.values[place]), fitted.samples[:, place], everybody)
             low, high = (None if end is None else anchor + size * end for end in (one.low, one.high))
             known = (f"arena.{name}.{slug(model)}", model, {"model": model}, (n, people))
             interval = Interval(anchor + size * one.value, low, high, one.why)
             estimates.append(estimate(*known, interval, said.replace("{model}", model), NUMBER, "votes"))
     axis = (anchor - size * far, anchor + size * far)
-    note = _left(found)
+    note = _left(fitted)
     return Finding(f"arena.{name}", title, "votes", NUMBER, axis, tuple(estimates), method, reference=anchor, note=note)
 
 
-def _left(found: FittedModel) -> str:
-    out = np.isnan(found.values)
+def _left(model: FittedModel) -> str:
+    out = np.isnan(model.values)
     if out.all():
         return NONE
-    won, lost = found.wins.sum(axis=1), found.wins.sum(axis=0)
+    won, lost = model.wins.sum(axis=1), model.wins.sum(axis=0)
     why = np.where(
         lost == 0, "never lost", np.where(won == 0, "never won", "not connected to the others by wins and losses")
     )
-    left_out = "; ".join(f"{found.models[place]} ({why[place]})" for place in np.flatnonzero(out))
+    left_out = "; ".join(f"{model.models[place]} ({why[place]})" for place in np.flatnonzero(out))
     return f"Left out because their strengths are unbounded: {left_out}." if left_out else ""
 
 

@@ -74,12 +74,12 @@ class StaleWhileRevalidate(Generic[Key, Value]):
                 kept.future = self._workers.submit(self._compute, key)
             return CachedResult(kept.value, kept.as_of_us, kept.future is not None)
 
-    def _collect(self, kept: _CacheEntry[Value]) -> None:
-        if kept.future is None or not kept.future.done():
+    def _collect(self, entry: _CacheEntry[Value]) -> None:
+        if entry.future is None or not entry.future.done():
             return
-        done, kept.future = kept.future, None
-        kept.value = done.result()
-        kept.mark, kept.as_of_us = kept.next_mark, kept.begun_us
+        done, entry.future = entry.future, None
+        entry.value = done.result()
+        entry.mark, entry.as_of_us = entry.next_mark, entry.begun_us
 
     def _forget(self) -> None:
         others = list(self._entries.items())[:-1]  # the last one is in use

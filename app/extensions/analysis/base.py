@@ -44,10 +44,10 @@ def call(function: Callable[..., Any], *arguments: TableCall | str | tuple[str, 
     return TableCall(tables, value, f"{function.__name__}({', '.join(map(_code, arguments))})")
 
 
-def _code(argument: TableCall | str | tuple[str, ...]) -> str:
-    if isinstance(argument, TableCall):
-        return argument.code
-    return f'"{argument}"' if isinstance(argument, str) else repr(argument)
+def _code(table_argument: TableCall | str | tuple[str, ...]) -> str:
+    if isinstance(table_argument, TableCall):
+        return table_argument.code
+    return f'"{table_argument}"' if isinstance(table_argument, str) else repr(table_argument)
 
 
 @dataclass(frozen=True, slots=True)

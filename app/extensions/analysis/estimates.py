@@ -151,7 +151,7 @@ def mean_estimate(
 
 
 def estimate(
-    name: str, label: str, groups: Mapping[str, str], size: tuple[int, int], found: Interval, said: str, unit: Unit,
+    name: str, label: str, groups: Mapping[str, str], size: tuple[int, int], interval: Interval, said: str, unit: Unit,
     counts: str, *, further: Mapping[str, float] | None = None,
 ) -> Estimate:  # fmt: skip
     """An estimate with its sentence; `said` is the sentence without its full stop, with `{}` for the value.
@@ -160,8 +160,8 @@ def estimate(
     """
     n, participants = size
     sure = ""
-    if found.low is not None:
-        sure = f"{format_level(found.level)} interval {format_interval(found.low, found.high, unit)}; "
+    if interval.low is not None:
+        sure = f"{format_level(interval.level)} interval {format_interval(interval.low, interval.high, unit)}; "
     of = f" of {participants:,} {'participant' if participants == 1 else 'participants'}" if participants else ""
     first, *rest = counts.split(" ")
     what = " ".join([first.removesuffix("s"), *rest]) if n == 1 else counts
@@ -169,9 +169,9 @@ def estimate(
     tested = f"; {format_p(further, words=True)}" if further and "p" in further else ""
     if further and RANDOM in further:
         tested += f", against {format_value(further[RANDOM], unit)} in random groups"
-    sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{sized}{tested})."
-    values = (found.value, found.low, found.high, n, participants)
-    return Estimate(name, label, *values, groups, sentence, found.why, further or {}, found.level)
+    sentence = f"{said.replace('{}', format_value(interval.value, unit))} ({sure}{sized}{tested})."
+    values = (interval.value, interval.low, interval.high, n, participants)
+    return Estimate(name, label, *values, groups, sentence, interval.why, further or {}, interval.level)
 
 
 def count_estimate(

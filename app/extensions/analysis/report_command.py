@@ -107,7 +107,7 @@ def report_(
     try:
         with _stepping() as steps:
             about = (database, name, shown_origin, SystemClock().now_us())
-            made = build_report(*about, steps=steps, against=papers, part=part, unfinished=unfinished)
+            made = build_report(*about, steps=steps, paper=papers, part=part, unfinished=unfinished)
         content = FORMATS[chosen](made).encode()
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:
@@ -136,9 +136,9 @@ def _stepping() -> Iterator[Steps]:
     with progress_bar() as bar:
         task = bar.add_task("Reading", total=None)
 
-        def steps(parts: list[AnalysisStep]) -> Iterable[AnalysisStep]:
-            bar.update(task, total=len(parts))
-            for part in parts:
+        def steps(steps: list[AnalysisStep]) -> Iterable[AnalysisStep]:
+            bar.update(task, total=len(steps))
+            for part in steps:
                 bar.update(task, description=part.title)
                 yield part
                 bar.advance(task)
@@ -146,13 +146,13 @@ def _stepping() -> Iterator[Steps]:
         yield steps
 
 
-def _print_summary(path: Path, made: Report) -> None:
-    number = sum(len(finding.estimates) for finding in made.results.findings)
-    people = how_many(made.results.analysed, "participant")
-    if made.origin == Origin.IMPORT and not made.flow.arrived:
+def _print_summary(path: Path, report: Report) -> None:
+    number = sum(len(finding.estimates) for finding in report.results.findings)
+    people = how_many(report.results.analysed, "participant")
+    if report.origin == Origin.IMPORT and not report.flow.arrived:
         people = "rows that belong to no participant"
-    echo(f"{path}: {how_many(number, 'figure')} of {people} ({made.whose})")
-    if made.warning:
-        warn(made.warning)
-    if made.against is not None:
-        echo(made.comparison_summary, "dim")
+    echo(f"{path}: {how_many(number, 'figure')} of {people} ({report.whose})")
+    if report.warning:
+        warn(report.warning)
+    if report.against is not None:
+        echo(report.comparison_summary, "dim")

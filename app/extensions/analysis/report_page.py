@@ -43,8 +43,8 @@ def route(context: ConsoleContext, workers: Executor | None = None) -> Route:
         try:
             with context.database.connect() as connection:
                 origins(connection, study, origin)
-            visitor = request.scope[VISITOR]
-            if why := locked_for(context.database, study, origin, visitor.name, context.clock.now_us()):
+            user = request.scope[VISITOR]
+            if why := locked_for(context.database, study, origin, user.name, context.clock.now_us()):
                 return PlainTextResponse(f"{why}\n", LOCKED)
             seen = latest.get((study, origin))
         except ParleyError as error:
@@ -52,8 +52,8 @@ def route(context: ConsoleContext, workers: Executor | None = None) -> Route:
         old = seen.busy and context.clock.now_us() - (seen.as_of_us or 0) > OLD_US
         if seen.value is None or old:
             return HTMLResponse(context.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
-        open_again(context.database, study, origin, visitor.name, "report", context.clock.now_us())
-        context.audit(visitor, f"read the report ({origin})", study)
+        open_again(context.database, study, origin, user.name, "report", context.clock.now_us())
+        context.audit(user, f"read the report ({origin})", study)
         return HTMLResponse(seen.value)
 
     return Route("/report/{study}", report, methods=["GET"])

@@ -241,10 +241,10 @@ def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[Analys
     return [name for name, _ in found], [part for _, part in found]
 
 
-def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
-    titles = unique_names([(owner, finding.name) for owner, finding in found])
-    names = unique_names([(owner, one.name) for owner, finding in found for one in finding.estimates])
-    for (_, finding), title in zip(found, titles, strict=True):
+def _told_apart(findings: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
+    titles = unique_names([(owner, finding.name) for owner, finding in findings])
+    names = unique_names([(owner, one.name) for owner, finding in findings for one in finding.estimates])
+    for (_, finding), title in zip(findings, titles, strict=True):
         estimates = tuple(replace(one, name=next(names)) for one in finding.estimates)
         yield replace(finding, name=title, estimates=estimates)
 
@@ -265,7 +265,7 @@ class _Source:
             return BY_EVENT[table](*about, complete=self.complete)
         if table == advice.TABLE:
             selection = SessionFilter(complete=self.complete)
-            answers = load(self.study, self.origin, selection=selection, database=self.database).answers
+            answers = load(self.study, self.origin, session_filter=selection, database=self.database).answers
             return answers[[*columns]].assign(**{SESSION: answers["session"]})
         rows = partial(frame, self.database, self.study, table, self.origin)
         return rows(columns=columns, part=self.part, complete=self.complete)
@@ -283,9 +283,9 @@ def _of_study(table: str) -> bool:
     return table in (SCREENS, advice.TABLE) or (table not in BY_EVENT and released(table).of_study)
 
 
-def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:
+def _needed(steps: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:
     needed: dict[str, tuple[str, ...]] = {}
-    for part in parts:
+    for part in steps:
         for table, columns in part.tables.items():
             needed[table] = tuple(dict.fromkeys((*needed.get(table, ()), *columns)))
     return needed

@@ -40,8 +40,8 @@ class ResultsTab:
     label = "Results"
 
     def __init__(self, context: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
-        self._desk = context
-        self._place = location
+        self._context = context
+        self._location = location
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
         self._latest: StaleWhileRevalidate[Key, Results] = StaleWhileRevalidate(
@@ -89,36 +89,36 @@ class ResultsTab:
         return heading, plot, table
 
     def _wire(self) -> None:
-        inputs = [self._place.study, self._place.tab, self._origin, self._shown]
-        chosen = [self._place.study, self._origin]
-        self._desk.bind(self._origin.input, self._choose, chosen, self.outputs)
-        self._desk.bind(self._take.click, self._take_look, chosen, self.outputs, owner=True)
-        self._desk.bind(self._unlock.click, self._peek, [*chosen, self._why], self.outputs)
-        self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
+        inputs = [self._location.study, self._location.tab, self._origin, self._shown]
+        chosen = [self._location.study, self._origin]
+        self._context.bind(self._origin.input, self._choose, chosen, self.outputs)
+        self._context.bind(self._take.click, self._take_look, chosen, self.outputs, owner=True)
+        self._context.bind(self._unlock.click, self._peek, [*chosen, self._why], self.outputs)
+        self._context.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
         """The results of the participants' sessions, or of the first origin that the study has."""
-        found = origins_of(self._desk.database, location.study) or ORIGINS[:1]
+        found = origins_of(self._context.database, location.study) or ORIGINS[:1]
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
-        open_again(self._desk.database, location.study, found[0], user.name, "console", self._desk.clock.now_us())
+        open_again(self._context.database, location.study, found[0], user.name, "console", self._context.clock.now_us())
         return {self._origin: picker, **self._results_page(user, location.study, found[0])}
 
     def _choose(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         origin = _valid_origin(origin)
-        open_again(self._desk.database, study or "", origin, user.name, "console", self._desk.clock.now_us())
+        open_again(self._context.database, study or "", origin, user.name, "console", self._context.clock.now_us())
         return self._results_page(user, study or "", origin)
 
     def _take_look(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Take the next planned look; what it shows is in the history of the plan."""
         look = needed("take_look", "trials")
-        look(self._desk.database, study, user.name, self._desk.clock.now_us(), secret=self._desk.secret)
-        self._desk.audit(user, "took a planned look at outcomes", study)
+        look(self._context.database, study, user.name, self._context.clock.now_us(), secret=self._context.secret)
+        self._context.audit(user, "took a planned look at outcomes", study)
         return self._results_page(user, study, _valid_origin(origin))
 
     def _peek(self, user: CurrentUser, study: str, origin: str, why: str) -> Mapping[Component, Any]:
         origin = _valid_origin(origin)
-        look_now(self._desk.database, study, origin, user.name, "console", text(why), self._desk.clock)
+        look_now(self._context.database, study, origin, user.name, "console", text(why), self._context.clock)
         return self._results_page(user, study, origin)
 
     def _again(self, user: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
@@ -131,15 +131,15 @@ class ResultsTab:
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _valid_origin(origin), seen)
 
     def _results_page(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        history = "".join(shown(self._desk, study) for shown in hooked("plan_history"))
+        history = "".join(shown(self._context, study) for shown in hooked("plan_history"))
         if why := self._locked(user, study, origin):
             return {
                 **{part: gr.update(visible=False) for figure in self._figures for part in figure},
                 self._head: "",
-                self._said: self._desk.html("outcomes_locked.html.j2", why=why),
+                self._said: self._context.html("outcomes_locked.html.j2", why=why),
                 self._history: history,
                 self._survey: "",
-                self._take: gr.update(visible=user.owner and look_is_due(self._desk.database, study)),
+                self._take: gr.update(visible=user.owner and look_is_due(self._context.database, study)),
                 self._why: gr.update(visible=True, value=""),
                 self._unlock: gr.update(visible=True),
                 self._shown: "",
@@ -148,21 +148,21 @@ class ResultsTab:
         return {**self._painted(study, origin, self._latest.get((study, origin))), self._history: history}
 
     def _locked(self, user: CurrentUser, study: str, origin: str) -> str:
-        return locked_for(self._desk.database, study, origin, user.name, self._desk.clock.now_us())
+        return locked_for(self._context.database, study, origin, user.name, self._context.clock.now_us())
 
-    def _painted(self, study: str, origin: str, seen: CachedResult[Results]) -> Mapping[Component, Any]:
-        every = seen.value.findings if seen.value else ()
+    def _painted(self, study: str, origin: str, cached: CachedResult[Results]) -> Mapping[Component, Any]:
+        every = cached.value.findings if cached.value else ()
         survey = [one for one in every if one.name.startswith(f"{SURVEY}.")]
         findings = [one for one in every if not one.name.startswith(f"{SURVEY}.")][:MOST]
         painted: dict[Component, Any] = {
-            self._head: self._desk.html("results_head.html.j2", study=study, origin=origin, seen=seen),
-            self._said: self._desk.html(
-                "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=WHOSE[origin].lower()
+            self._head: self._context.html("results_head.html.j2", study=study, origin=origin, seen=cached),
+            self._said: self._context.html(
+                "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=cached, label=WHOSE[origin].lower()
             ),
             self._take: gr.update(visible=False),
             self._why: gr.update(visible=False),
             self._unlock: gr.update(visible=False),
-            self._shown: _mark_of(study, origin, seen),
+            self._shown: _mark_of(study, origin, cached),
             self._timer: gr.update(active=True),
             self._survey: self._table("results_survey.html.j2", survey=survey),
         }
@@ -171,7 +171,9 @@ class ResultsTab:
                 painted |= {part: gr.update(visible=False) for part in (heading, plot, table)}
                 continue
             finding = findings[number]
-            painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
+            painted[heading] = gr.update(
+                visible=True, value=self._context.html("results_title.html.j2", finding=finding)
+            )
             there = bool(finding.estimates)
             painted[plot] = gr.update(visible=there, value=chart_or_note(forest_chart(finding)) if there else None)
             painted[table] = gr.update(
@@ -180,18 +182,18 @@ class ResultsTab:
         return painted
 
     def _table(self, template: str, **values: Any) -> str:
-        return self._desk.html(template, written=format_value, between=format_interval, **values)
+        return self._context.html(template, written=format_value, between=format_interval, **values)
 
     def _compute(self, key: Key) -> Results:
-        return results(self._desk.database, *key)
+        return results(self._context.database, *key)
 
     def _mark(self, key: Key) -> Any:
-        return data_version(self._desk.database, *key)
+        return data_version(self._context.database, *key)
 
 
 def _valid_origin(origin: str | None) -> str:
     return origin if origin and origin in WHOSE else ORIGINS[0]
 
 
-def _mark_of(study: str, origin: str, seen: CachedResult[Results]) -> str:
-    return f"{study} {origin} {seen.as_of_us} {seen.busy}"
+def _mark_of(study: str, origin: str, cached: CachedResult[Results]) -> str:
+    return f"{study} {origin} {cached.as_of_us} {cached.busy}"

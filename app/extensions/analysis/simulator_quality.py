@@ -148,7 +148,7 @@ def text_scores() -> tuple[Score, Score]:
 
 
 def quality(
-    people: SimulationData, simulated: SimulationData, who: Mapping[str, str], least: int = LEAST
+    human_data: SimulationData, simulation: SimulationData, who: Mapping[str, str], least: int = LEAST
 ) -> Iterator[SimulatorQuality]:
     """The quality of each simulated user, by each model that people had too, and over all models.
 
@@ -156,9 +156,9 @@ def quality(
     """
     scores = text_scores()
     for name in sorted(set(who.values())):
-        own = simulated.by([session for session, played in who.items() if played == name])
-        for model in _models(people.answers, own.answers):
-            human, its = people.of(model), own.of(model)
+        own = simulation.by([session for session, played in who.items() if played == name])
+        for model in _models(human_data.answers, own.answers):
+            human, its = human_data.of(model), own.of(model)
             wanted = targets(human.answers, least)
             found = accuracies(its.answers)
             said = {id_: some for id_, some in first_prompts(human.talks).items() if id_ in wanted.index}

@@ -147,15 +147,15 @@ def _figure(question: Question) -> tuple[Any, ...]:
     return (question.path, question.axis, heading) if question.axis else (question.name,)
 
 
-def _finding(some: Sequence[Question]) -> Finding:
-    first, kind = some[0], some[0].kind
-    labels = _distinct({one.name: one.title for one in some})
-    estimates = tuple(one for question in some for one in _estimates(question, labels[question.name]))
+def _finding(questions: Sequence[Question]) -> Finding:
+    first, kind = questions[0], questions[0].kind
+    labels = _distinct({one.name: one.title for one in questions})
+    estimates = tuple(one for question in questions for one in _estimates(question, labels[question.name]))
     name = f"survey.{kind}" if kind in (PASSED_CHECK, COUNTED) else f"survey.{kind}.{first.name}"
-    arms = dict.fromkeys(factor for one in some for factor in compared_factors(one.answered))
+    arms = dict.fromkeys(factor for one in questions for factor in compared_factors(one.answered))
     return Finding(
-        name, _title(some), "answers", UNITS[kind], _axis(first, estimates), estimates, METHOD, note=_note(some),
-        columns=tuple(arms),
+        name, _title(questions), "answers", UNITS[kind], _axis(first, estimates), estimates, METHOD,
+        note=_note(questions), columns=tuple(arms),
     )  # fmt: skip
 
 
@@ -164,35 +164,35 @@ def _distinct(labels: Mapping[str, str]) -> dict[str, str]:
     return {name: label if often[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
 
 
-def _title(some: Sequence[Question]) -> str:
-    first = some[0]
+def _title(questions: Sequence[Question]) -> str:
+    first = questions[0]
     if first.kind in (PASSED_CHECK, COUNTED):
         return "Checks passed" if first.kind == PASSED_CHECK else "Free texts"
     heading = _short(getattr(first.field, "matrix", ""))
-    if len(some) == 1:
+    if len(questions) == 1:
         return f"{heading} {first.title}".strip()
     return heading or f"Means of the questions at {first.path}"
 
 
-def _axis(first: Question, estimates: Sequence[Estimate]) -> tuple[float, float]:
+def _axis(question: Question, estimates: Sequence[Estimate]) -> tuple[float, float]:
     """The scale of the question; of numbers without one, what the estimates reach."""
-    if first.kind in (PASSED_CHECK, CHOICE):
+    if question.kind in (PASSED_CHECK, CHOICE):
         return 0, 1
-    if first.axis:
-        return first.axis
+    if question.axis:
+        return question.axis
     reach = [value for one in estimates for value in (one.low, one.value, one.high) if value is not None]
     low, high = (min(reach), max(reach)) if reach else (0, 1)
-    low = 0 if first.kind == COUNTED else low
+    low = 0 if question.kind == COUNTED else low
     return (low, high) if low < high else (low - 1, high + 1)
 
 
-def _note(some: Sequence[Question]) -> str:
+def _note(questions: Sequence[Question]) -> str:
     silent = [
         f"{one.name} {len(one.rows) - n:,} of {len(one.rows):,}"
-        for one in some
+        for one in questions
         if (n := len(one.answered)) < len(one.rows)
     ]
-    others = [f"{one.name} {one.others:,}" for one in some if one.others]
+    others = [f"{one.name} {one.others:,}" for one in questions if one.others]
     notes = [f"Left unanswered: {'; '.join(silent)}."] if silent else []
     notes += [f"Answers to another form of the question, in another version: {'; '.join(others)}."] if others else []
     return " ".join(notes)

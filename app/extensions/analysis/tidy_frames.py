@@ -52,14 +52,14 @@ class TidyData:
 
 
 def load(
-    study: str, origin: str | None = None, *, selection: SessionFilter = ALL, database: Database | None = None
+    study: str, origin: str | None = None, *, session_filter: SessionFilter = ALL, database: Database | None = None
 ) -> TidyData:
     """A study's own data as data frames: people's sessions unless there are none, or of the given `origin` (person,
-    pilot or bot). `selection` restricts the sessions; those that a researcher excluded are left out by default.
+    pilot or bot). `session_filter` restricts the sessions; those that a researcher excluded are left out by default.
 
     The database is that of the settings, unless another one is given. Raises StorageError if it has no such study.
     """
-    found = TidyData(database or open_settings_database(), ExportRequest(study, NAME, origin, selection=selection))
+    found = TidyData(database or open_settings_database(), ExportRequest(study, NAME, origin, selection=session_filter))
     with found.database.connect() as connection:
         plan_export(connection, found.request)
     return found

@@ -195,11 +195,11 @@ def deposit(
     return _save(export, made.model_copy(update={"published": True}))
 
 
-def _save(export: ExportFolder, made: Deposit) -> Deposit:
+def _save(export: ExportFolder, deposit: Deposit) -> Deposit:
     record = read_record(export.path)
-    others = (one for one in record.deposits if (one.to, one.server) != (made.to, made.server))
-    write_record(export.path, record.model_copy(update={"deposits": (*others, made)}))
-    return made
+    others = (one for one in record.deposits if (one.to, one.server) != (deposit.to, deposit.server))
+    write_record(export.path, record.model_copy(update={"deposits": (*others, deposit)}))
+    return deposit
 
 
 def _refused(repository: Repository, status: int, said: str, token: str) -> DepositError:

@@ -129,12 +129,12 @@ def _advice(export: ExportFolder, report: GateReport) -> str:
   Name the columns that describe participants: --demographics age,gender; or --demographics {NONE}"""
 
 
-def _print_deposit(export: ExportFolder, made: Deposit) -> None:
-    if not made.published:
-        echo(f"Deposited as a draft that only you see: {made.url}")
-        echo(f"Look at it there, then publish it: parley deposit {quote(str(export.path))} --to {made.to} --publish")
+def _print_deposit(export: ExportFolder, deposit: Deposit) -> None:
+    if not deposit.published:
+        echo(f"Deposited as a draft that only you see: {deposit.url}")
+        echo(f"Look at it there, then publish it: parley deposit {quote(str(export.path))} --to {deposit.to} --publish")
     else:
-        echo(f"Published: {made.url}")
-        doi = made.doi or f"the DOI that {made.url}/settings generates"
+        echo(f"Published: {deposit.url}")
+        doi = deposit.doi or f"the DOI that {deposit.url}/settings generates"
         echo(f"Write below `dataset:` in the study file: `doi: {doi}`, and run `parley metadata {export.study} FILE`")
     echo(f"Recorded in {record_file(export.path)}")

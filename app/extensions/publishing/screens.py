@@ -86,11 +86,11 @@ async def walk_every_arm(study: Study, language: str) -> tuple[Arm, ...]:
     for number, (label, values) in enumerate(_arms(study).items(), 1):
         with TemporaryDirectory() as folder:
             database, clock = open_database(f"sqlite:///{folder}/screens.db"), VirtualClock(START_US)
-            runtime = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
+            service = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
             try:
-                found.append(await _walk_arm(runtime, clock, study, language, f"arm-{number}", label, values))
+                found.append(await _walk_arm(service, clock, study, language, f"arm-{number}", label, values))
             finally:
-                await runtime.close()
+                await service.close()
                 database.dispose()
     return tuple(found)
 
@@ -118,21 +118,21 @@ async def _walk_arm(
     data = {"language": language} if len(study.file.offered) > 1 else {}
     seen: dict[Key, tuple[Screen, tuple[Event, ...]]] = {}
     for tried in range(MOST_TRIES):
-        live = await service.enrol(
-            study, origin=Origin.PERSON, seed=f"{slug}:{tried}", shut=without_factor(study, values), data=data
+        session = await service.enrol(
+            study, origin=Origin.PERSON, seed=f"{slug}:{tried}", closed_quotas=without_factor(study, values), data=data
         )
-        bot = RandomBot(live.state.seed)
+        bot = RandomBot(session.state.seed)
         for _ in range(MOST_CLICKS):
-            await service.settled(live.stream)
-            live = await service.get(live.stream) or live
-            screen = live.screen
-            seen.setdefault(_key(live), (screen, service.log.load(live.stream)))
+            await service.settled(session.stream)
+            session = await service.get(session.stream) or session
+            screen = session.screen
+            seen.setdefault(_key(session), (screen, service.log.load(session.stream)))
             if screen.ended:
                 break
             if tried == DECLINES and "decline" in screen.actions:
-                await service.participant(live.stream, "decline", screen.path, {}, seen=screen.seen)
+                await service.participant(session.stream, "decline", screen.path, {}, seen=screen.seen)
             else:
-                await click(service, clock, live, bot, careful=tried % 2 == 0)
+                await click(service, clock, session, bot, careful=tried % 2 == 0)
         if tried >= DECLINES and wanted <= {str(key[0]) for key in seen}:
             break
     first = {path: number for number, path in reversed([*enumerate(str(key[0]) for key in seen)])}
@@ -257,10 +257,10 @@ def _serving(study: Study, screens: Sequence[SeenScreen]) -> Iterator[tuple[str,
             database.dispose()
 
 
-async def _import(database: Database, study: Study, by_stream: Mapping[str, tuple[Event, ...]]) -> None:
+async def _import(database: Database, study: Study, session_events: Mapping[str, tuple[Event, ...]]) -> None:
     sessions = Sessions(database, SystemClock())
     try:
-        for stream, events in by_stream.items():
+        for stream, events in session_events.items():
             await sessions.import_session(study, stream, dated(events, sessions.now_us()))
     finally:
         await sessions.close()

@@ -50,33 +50,33 @@ def deviations(database: Database, study: str) -> tuple[Deviation, ...]:
     return tuple(sorted(told, key=lambda one: (one.at_us, one.name)))
 
 
-def _late(database: Database, study: str, first: Preregistration) -> Iterator[Deviation]:
-    if number := started_before(database, study, first.at_us):
+def _late(database: Database, study: str, preregistration: Preregistration) -> Iterator[Deviation]:
+    if number := started_before(database, study, preregistration.at_us):
         people = "1 participant" if number == 1 else f"{number:,} participants"
-        yield Deviation("late", first.at_us, f"{people} had started before the plan was preregistered")
+        yield Deviation("late", preregistration.at_us, f"{people} had started before the plan was preregistered")
 
 
-def _amended(database: Database, planned: Study, later: list[Preregistration]) -> Iterator[Deviation]:
-    for one in later:
+def _amended(database: Database, study: Study, later_preregistrations: list[Preregistration]) -> Iterator[Deviation]:
+    for one in later_preregistrations:
         name = f"amended-{one.hash[:SHORT]}"
-        changes = what_changed(planned, Studies(database).get(one.hash))
+        changes = what_changed(study, Studies(database).get(one.hash))
         what = f"version {one.version} ({one.hash[:SHORT]}) was preregistered as well"
         yield Deviation(name, one.at_us, f"{what}: {changes}" if changes else what)
 
 
-def _changed(database: Database, planned: Study, first: Preregistration) -> Iterator[Deviation]:
-    for version in versions(database, planned.name):
-        if version.published_us > first.at_us and version.hash != first.hash:
-            changes = what_changed(planned, Studies(database).get(version.hash))
+def _changed(database: Database, study: Study, preregistration: Preregistration) -> Iterator[Deviation]:
+    for version in versions(database, study.name):
+        if version.published_us > preregistration.at_us and version.hash != preregistration.hash:
+            changes = what_changed(study, Studies(database).get(version.hash))
             what = f"version {version.version} ({version.hash[:SHORT]}) was published: {changes}"
             yield Deviation(f"version-{version.hash[:SHORT]}", version.published_us, what)
 
 
-def what_changed(before: Study, after: Study) -> str:
+def what_changed(old_study: Study, new_study: Study) -> str:
     """Which parts of a study differ in another version: keys of the plan, and keys of the study file."""
-    old, new = _plan(before), _plan(after)
+    old, new = _plan(old_study), _plan(new_study)
     plan = [_change(key, old, new) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
-    one, other = (json.loads(study.document) for study in (before, after))
+    one, other = (json.loads(study.document) for study in (old_study, new_study))
     keys = dict.fromkeys((*one["file"], *other["file"]))
     file = [key for key in keys if key != "plan" and one["file"].get(key) != other["file"].get(key)]
     parts = [key for key in dict.fromkeys((*one, *other)) if key != "file" and one.get(key) != other.get(key)]
@@ -97,30 +97,32 @@ def _plan(study: Study) -> dict[str, object]:
     return study.file.plan.model_dump(mode="json") if study.file.plan else {}
 
 
-def _excluded(database: Database, planned: Study, first: Preregistration) -> Iterator[Deviation]:
-    foreseen = planned.file.plan is not None and INTEGRITY in planned.file.plan.exclude
-    for one in exclusions(database, planned.name):
-        if one.at_us > first.at_us and not (foreseen and one.why.lower().startswith(INTEGRITY)):
+def _excluded(database: Database, study: Study, preregistration: Preregistration) -> Iterator[Deviation]:
+    foreseen = study.file.plan is not None and INTEGRITY in study.file.plan.exclude
+    for one in exclusions(database, study.name):
+        if one.at_us > preregistration.at_us and not (foreseen and one.why.lower().startswith(INTEGRITY)):
             yield Deviation(f"exclusion-{one.session}", one.at_us, f"session {one.session} was excluded", one.why)
 
 
-def _reopened(recorded: PlanEvents, first: Preregistration) -> Iterator[Deviation]:
+def _reopened(events: PlanEvents, preregistration: Preregistration) -> Iterator[Deviation]:
     """While a study was closed, its outcomes could be seen."""
-    for number, one in enumerate(recorded.closings, 1):
-        if one.reopened and one.at_us > first.at_us:
+    for number, one in enumerate(events.closings, 1):
+        if one.reopened and one.at_us > preregistration.at_us:
             what = "the study was closed, so that its outcomes could be seen, and opened again"
             yield Deviation(f"reopened-{number}", one.at_us, what, one.why)
 
 
-def _ended(database: Database, planned: Study, recorded: PlanEvents, first: Preregistration) -> Iterator[Deviation]:
+def _ended(
+    database: Database, study: Study, events: PlanEvents, preregistration: Preregistration
+) -> Iterator[Deviation]:
     """A study that was closed before it had its participants, and not because a planned look advised it."""
-    wanted = planned.file.plan.participants if planned.file.plan else None
-    last = recorded.closings[-1] if recorded.closings else None
-    if wanted is None or last is None or last.reopened or last.at_us < first.at_us:
+    wanted = study.file.plan.participants if study.file.plan else None
+    last = events.closings[-1] if events.closings else None
+    if wanted is None or last is None or last.reopened or last.at_us < preregistration.at_us:
         return
-    if any(look.result.get("stop") for look in recorded.looks):
+    if any(look.result.get("stop") for look in events.looks):
         return
-    if (number := complete_people(database, planned.name)) < wanted:
+    if (number := complete_people(database, study.name)) < wanted:
         what = f"the study was closed with {number:,} of {wanted:,} planned participants"
         yield Deviation("closed", last.at_us, what, last.why)
 

@@ -323,7 +323,7 @@ class HypothesisTest:
 
 
 def evaluate(
-    found: Difference, direction: Direction, alpha: float = 0.05, margin: float | None = None
+    difference: Difference, direction: Direction, alpha: float = 0.05, margin: float | None = None
 ) -> HypothesisTest:
     """The test of a direction. Raises TrialError for a margin that is not above 0, where the direction needs one."""
     edge = 0.0
@@ -331,7 +331,7 @@ def evaluate(
         edge = margin or 0.0
         if not edge > 0:
             raise TrialError(f"The margin must be more than 0, not {edge:g}.")
-    above, below = found.p_above(-edge), found.p_below(edge)
+    above, below = difference.p_above(-edge), difference.p_below(edge)
     p = {
         "different": min(1.0, 2 * min(above, below)),
         "greater": above,
@@ -340,7 +340,7 @@ def evaluate(
         "equivalent": max(above, below),
     }[direction]
     level = 1 - alpha if sides(direction) == 2 else 1 - 2 * alpha
-    return HypothesisTest(p, alpha, *found.interval(level), level)
+    return HypothesisTest(p, alpha, *difference.interval(level), level)
 
 
 def sides(direction: Direction) -> Literal[1, 2]:

@@ -66,8 +66,8 @@ def integrity_findings(database: Database, study: str, origin: str) -> Integrity
     return IntegrityFindings(thresholds, found, _flag_rates(found), alarms)
 
 
-def _flag_rates(found: Mapping[int, SessionEvidence]) -> dict[str, FlagRate]:
-    return flag_rates(one.flags for one in found.values())
+def _flag_rates(evidence: Mapping[int, SessionEvidence]) -> dict[str, FlagRate]:
+    return flag_rates(one.flags for one in evidence.values())
 
 
 def flag_rates(found: Iterable[Mapping[str, bool | None]]) -> dict[str, FlagRate]:

@@ -52,8 +52,8 @@ class IntegrityTab:
     label = "Integrity"
 
     def __init__(self, context: ConsoleContext, location: TabLocation, workers: Executor | None = None) -> None:
-        self._desk = context
-        self._place = location
+        self._context = context
+        self._location = location
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="integrity")
         self._latest: StaleWhileRevalidate[Key, IntegrityFindings] = StaleWhileRevalidate(
@@ -87,7 +87,7 @@ class IntegrityTab:
         self._wire(listed, session)
 
     def _wire(self, listed: list[Component], session: list[Component]) -> None:
-        on, asked = self._desk.bind, [self._place.study, self._origin, self._every]
+        on, asked = self._context.bind, [self._location.study, self._origin, self._every]
         chosen = [*asked, self._chosen]
         on(self._origin.input, self._of_origin, asked, [*listed, *session])
         on(self._every.input, self._listed, asked, listed)
@@ -95,12 +95,12 @@ class IntegrityTab:
         said = [*chosen, self._why]
         on(self._exclude.click, self._excluded, said, [*listed, *session])
         on(self._include.click, self._included, said, [*listed, *session])
-        inputs = [*asked, self._place.tab, self._shown]
+        inputs = [*asked, self._location.tab, self._shown]
         on(self._timer.tick, self._again, inputs, listed, quiet=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
         """The evidence of the participants' sessions, or of the first origin that the study has."""
-        found = [one for one in origins_of(self._desk.database, location.study) if one in CHOSEN] or list(CHOSEN[:1])
+        found = [one for one in origins_of(self._context.database, location.study) if one in CHOSEN] or list(CHOSEN[:1])
         picker = gr.update(
             choices=[(WHOSE[origin], origin) for origin in found], value=found[0], visible=len(found) > 1
         )
@@ -124,13 +124,13 @@ class IntegrityTab:
         numbers.sort(key=lambda number: (-len(flagged[number]), number))
         about = {"study": text(study), "found": found, "titles": TITLES, "value": written_value}
         return {
-            self._rates: self._desk.html("integrity_rates.html.j2", **about, seen=seen, alarms=_alarms),
-            self._list: self._desk.html(
+            self._rates: self._context.html("integrity_rates.html.j2", **about, seen=seen, alarms=_alarms),
+            self._list: self._context.html(
                 "integrity_list.html.j2",
                 **about,
                 numbers=numbers[:MOST],
                 left=len(numbers) - len(numbers[:MOST]),
-                excluded=excluded_sessions(self._desk.database, text(study)),
+                excluded=excluded_sessions(self._context.database, text(study)),
             ),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
@@ -145,7 +145,7 @@ class IntegrityTab:
         one = found.sessions.get(number) if found is not None else None
         if one is None:
             return self._no_session()
-        excluded = number in excluded_sessions(self._desk.database, study)
+        excluded = number in excluded_sessions(self._context.database, study)
         about = {"number": number, "one": one, "excluded": excluded, "titles": TITLES, "value": written_value}
         reason = ", ".join(
             f"{name} {written_value(name, evidence.value)}"
@@ -154,7 +154,7 @@ class IntegrityTab:
         )
         return {
             self._chosen: f"{number}",
-            self._head: self._desk.html("integrity_session.html.j2", **about),
+            self._head: self._context.html("integrity_session.html.j2", **about),
             self._actions: gr.update(visible=True),
             self._why: "" if excluded else f"{WHY}: {reason}",
             self._exclude: gr.update(visible=not excluded),
@@ -181,36 +181,36 @@ class IntegrityTab:
         return self._decide(user, (study, origin, every), number, "included", text(why))
 
     def _decide(self, user: CurrentUser, at: tuple[str, str, bool], number: str, kind: Kind, reason: str) -> Updates:
-        desk, (study, origin, every) = self._desk, at
-        session = read_session(desk.database, desk.studies, text(study), _number(number), desk.clock.now_us())
+        context, (study, origin, every) = self._context, at
+        session = read_session(context.database, context.studies, text(study), _number(number), context.clock.now_us())
         stream, who = session.entry.stream, user.name
-        asyncio.run(add_remark(desk.sessions, desk.database, stream, kind, reason, who, ON))
+        asyncio.run(add_remark(context.sessions, context.database, stream, kind, reason, who, ON))
         return {
             **self._listed(user, study, origin, every),
             **self._session(text(study), text(origin), session.entry.number),
-            **desk.notify(NOTED[kind].format(number=session.entry.number)),
+            **context.notify(NOTED[kind].format(number=session.entry.number)),
         }
 
     def _evidence(self, study: str, origin: str) -> CachedResult[IntegrityFindings]:
         return self._latest.get((text(study), origin if origin in CHOSEN else CHOSEN[0]))
 
     def _compute(self, key: Key) -> IntegrityFindings:
-        return integrity_findings(self._desk.database, *key)
+        return integrity_findings(self._context.database, *key)
 
     def _mark(self, key: Key) -> Any:
         study, origin = key
         origins = dict.fromkeys((origin, *(one for some in REFERENCES.values() for one in some)))
-        found = [data_version(self._desk.database, study, one) for one in origins]
-        return (*found, *thresholds_in_force(self._desk.database, study).values())
+        found = [data_version(self._context.database, study, one) for one in origins]
+        return (*found, *thresholds_in_force(self._context.database, study).values())
 
 
-def _flags(one: SessionEvidence) -> list[str]:
-    return [name for name, flag in one.flags.items() if flag]
+def _flags(evidence: SessionEvidence) -> list[str]:
+    return [name for name, flag in evidence.flags.items() if flag]
 
 
-def _alarms(found: IntegrityFindings, whose: str, name: str) -> tuple[str, str]:
+def _alarms(findings: IntegrityFindings, whose: str, name: str) -> tuple[str, str]:
     """The share of false alarms with its interval, and of how many sessions; no share where there are too few."""
-    rate = found.false_alarms[whose].get(name)
+    rate = findings.false_alarms[whose].get(name)
     if rate is None or rate.share is None:
         return "unknown", f"{rate.known if rate else 0:,} sessions"
     interval = format_interval(rate.share.low, rate.share.high, SHARE)
@@ -223,5 +223,5 @@ def _number(number: Any) -> int:
     )
 
 
-def _mark_of(study: str, origin: str, seen: CachedResult[IntegrityFindings]) -> str:
-    return f"{study} {origin} {seen.as_of_us} {seen.busy}"
+def _mark_of(study: str, origin: str, cached: CachedResult[IntegrityFindings]) -> str:
+    return f"{study} {origin} {cached.as_of_us} {cached.busy}"

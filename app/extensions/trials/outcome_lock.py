@@ -115,6 +115,6 @@ def locked_for(database: Database, study: str, origin: str, who: str, now_us: in
     )
 
 
-def planned_study(database: Database, study: str, recorded: PlanEvents) -> Study | None:
-    counts = plan_in_force(database, study, recorded)
+def planned_study(database: Database, study: str, events: PlanEvents) -> Study | None:
+    counts = plan_in_force(database, study, events)
     return None if counts is None else Studies(database).get(counts.hash)

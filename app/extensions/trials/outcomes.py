@@ -118,12 +118,12 @@ class TrialData:
             frame[covariate] = pd.Series(known, index=frame.index, dtype="float64")
         return frame
 
-    def _group(self, contrast: PlannedContrast, one: TrialValue) -> str:
+    def _group(self, contrast: PlannedContrast, value: TrialValue) -> str:
         """The group of a value, as the estimator calls it; empty if it is in neither."""
         if contrast.factor == STEP:
-            return {contrast.treatment: AFTER, contrast.control: BEFORE}.get(one.step, "")
-        factors = self.by_session[one.session].factors
-        return arm_of(contrast, factors if contrast.factor in factors else one.scope)
+            return {contrast.treatment: AFTER, contrast.control: BEFORE}.get(value.step, "")
+        factors = self.by_session[value.session].factors
+        return arm_of(contrast, factors if contrast.factor in factors else value.scope)
 
     def _worst(self, frame: pd.DataFrame, contrast: PlannedContrast, among: frozenset[str], name: str) -> pd.DataFrame:
         means = frame.groupby(["participant", name])["value"].mean().to_dict()

@@ -193,8 +193,8 @@ def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
     return found | {STEP: tuple(dict.fromkeys(step.id for step, _ in _steps(study.flow, "")))}
 
 
-def _contrast(study: Study, one: Hypothesis, at: str) -> Iterator[ValidationIssue]:
-    known, named = values_to_compare(study), one.contrast
+def _contrast(study: Study, hypothesis: Hypothesis, at: str) -> Iterator[ValidationIssue]:
+    known, named = values_to_compare(study), hypothesis.contrast
     if named.factor not in known:
         yield ValidationIssue(f"{at}.factor", f"{named.factor!r} is not a factor{suggestion(named.factor, known)}")
         return
@@ -205,32 +205,36 @@ def _contrast(study: Study, one: Hypothesis, at: str) -> Iterator[ValidationIssu
             yield ValidationIssue(f"{at}.{key}", f"{value!r} is not {what}{suggestion(value, known[named.factor])}")
 
 
-def _outcome(study: Study, one: Hypothesis, recorded: Sequence[RecordedOutcome], at: str) -> Iterator[ValidationIssue]:
+def _outcome(
+    study: Study, hypothesis: Hypothesis, recorded: Sequence[RecordedOutcome], at: str
+) -> Iterator[ValidationIssue]:
     at, known = f"{at}.outcome", values_to_compare(study)[STEP]
-    found = [made for made in recorded if made.name == one.outcome]
+    found = [made for made in recorded if made.name == hypothesis.outcome]
     if not found:
-        why = _why_not(one.outcome, recorded)
+        why = _why_not(hypothesis.outcome, recorded)
         usable = {made.name for made in recorded if made.numeric}
-        yield ValidationIssue(at, f"the study does not record {one.outcome!r}{why}{suggestion(one.outcome, usable)}")
+        yield ValidationIssue(
+            at, f"the study does not record {hypothesis.outcome!r}{why}{suggestion(hypothesis.outcome, usable)}"
+        )
         return
     if not all(made.numeric for made in found):
         where = next(made.step for made in found if not made.numeric)
         usable = {made.name for made in recorded if made.numeric}
-        words = f"{one.outcome!r} is not a number at the step {where!r}; only numbers can be compared"
-        yield ValidationIssue(at, f"{words}{suggestion(one.outcome, usable)}")
+        words = f"{hypothesis.outcome!r} is not a number at the step {where!r}; only numbers can be compared"
+        yield ValidationIssue(at, f"{words}{suggestion(hypothesis.outcome, usable)}")
     steps = {made.step for made in found}
-    if one.contrast.factor != STEP:
-        inside = frozenset(_varied(study.flow, one.contrast.factor))
-        if inside and one.contrast.factor not in study.file.factors and not steps & inside:
+    if hypothesis.contrast.factor != STEP:
+        inside = frozenset(_varied(study.flow, hypothesis.contrast.factor))
+        if inside and hypothesis.contrast.factor not in study.file.factors and not steps & inside:
             usable = {made.name for made in recorded if made.numeric and made.step in inside}
-            words = f"{one.outcome!r} is not recorded in the loop that varies {one.contrast.factor}"
-            yield ValidationIssue(at, f"{words}{suggestion(one.outcome, usable)}")
+            words = f"{hypothesis.outcome!r} is not recorded in the loop that varies {hypothesis.contrast.factor}"
+            yield ValidationIssue(at, f"{words}{suggestion(hypothesis.outcome, usable)}")
         return
     for key in ("treatment", "control"):
-        value = getattr(one.contrast, key)
+        value = getattr(hypothesis.contrast, key)
         if value in known and value not in steps:
             allowed = suggestion(value, steps - {""})
-            yield ValidationIssue(at, f"{one.outcome!r} is not recorded at the step {value!r}{allowed}")
+            yield ValidationIssue(at, f"{hypothesis.outcome!r} is not recorded at the step {value!r}{allowed}")
 
 
 def _why_not(outcome: str, recorded: Sequence[RecordedOutcome]) -> str:

@@ -50,21 +50,21 @@ def per_protocol(data: TrialData, contrast: PlannedContrast, rules: Sequence[str
     )
 
 
-def broken(one: TrialSession, plan: Plan, rules: Iterable[str]) -> str:
-    return next((rule for rule in rules if _BROKEN[rule](one, plan)), "")
+def broken(session: TrialSession, plan: Plan, rules: Iterable[str]) -> str:
+    return next((rule for rule in rules if _BROKEN[rule](session, plan)), "")
 
 
-def excluded_otherwise(one: TrialSession) -> bool:
+def excluded_otherwise(session: TrialSession) -> bool:
     """Whether a researcher excluded a session for a reason that no plan can name."""
-    return one.excluded is not None and not _for_integrity(one)
+    return session.excluded is not None and not _for_integrity(session)
 
 
-def _for_integrity(one: TrialSession) -> bool:
-    return one.excluded is not None and one.excluded.lower().startswith(INTEGRITY)
+def _for_integrity(session: TrialSession) -> bool:
+    return session.excluded is not None and session.excluded.lower().startswith(INTEGRITY)
 
 
-def _too_fast(one: TrialSession, plan: Plan) -> bool:
-    return one.complete and plan.fastest_seconds is not None and one.seconds < plan.fastest_seconds
+def _too_fast(session: TrialSession, plan: Plan) -> bool:
+    return session.complete and plan.fastest_seconds is not None and session.seconds < plan.fastest_seconds
 
 
 _BROKEN: Mapping[str, Callable[[TrialSession, Plan], bool]] = {
@@ -138,10 +138,10 @@ def _flow(
 
 
 def _stages(
-    data: TrialData, contrast: PlannedContrast, hypothesis: Hypothesis, members: Mapping[str, Sequence[TrialSession]]
+    data: TrialData, contrast: PlannedContrast, hypothesis: Hypothesis, sessions: Mapping[str, Sequence[TrialSession]]
 ) -> Iterator[FlowRow]:
     def row(words: str, holds: Callable[[TrialSession], bool]) -> FlowRow:
-        return FlowRow(words, tuple(sum(map(holds, some)) for some in members.values()))
+        return FlowRow(words, tuple(sum(map(holds, some)) for some in sessions.values()))
 
     yield row("started", lambda one: one.started)
     yield row("completed the study", lambda one: one.complete)
@@ -158,8 +158,8 @@ def _stages(
         yield others
 
 
-def _is_in(sessions: frozenset[str], one: TrialSession) -> bool:
-    return one.session in sessions
+def _is_in(sessions: frozenset[str], session: TrialSession) -> bool:
+    return session.session in sessions
 
 
 def _with_outcome(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> frozenset[str]:

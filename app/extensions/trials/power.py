@@ -144,15 +144,15 @@ def null_effect(design: Design) -> float:
     return {"equivalent": edge, "not_worse": -edge}.get(design.direction, 0.0)
 
 
-def approximate_participants(design: Design, assumed: Assumptions, effect: float, power: float = 0.8) -> int:
+def approximate_participants(design: Design, assumptions: Assumptions, effect: float, power: float = 0.8) -> int:
     """About how many participants the power needs, by the normal approximation; the grid is laid around it.
 
     With the variance V of one participant's contribution, less what covariates explain of it, n = V (z_alpha +
     z_power)^2 / distance^2.
     """
-    r_u, r_v, m = assumed.icc_participant, assumed.icc_question, design.answers
+    r_u, r_v, m = assumptions.icc_participant, assumptions.icc_question, design.answers
     rest = 1 - r_u - r_v
-    q = assumed.covariate_r2 if design.covariates else 0.0
+    q = assumptions.covariate_r2 if design.covariates else 0.0
     p = design.treated
     each = {"between": (r_u - q + rest / m) / (p * (1 - p)), "within": 4 * rest / m, "paired": 2 * rest / m}[
         design.contrast
@@ -160,13 +160,13 @@ def approximate_participants(design: Design, assumed: Assumptions, effect: float
     edge = design.margin or 0.0
     distance = {"equivalent": edge - abs(effect), "not_worse": edge + effect}.get(design.direction, abs(effect))
     if design.missing == "worst-case":  # the effect of those who leave before their first answer is 0
-        distance *= 1 - assumed.dropout / m
+        distance *= 1 - assumptions.dropout / m
     if distance <= 0:
         raise TrialError("An effect at the edge of the null hypothesis has no power, whatever the number.")
     beyond = 1 - (1 - power) / 2 if design.direction == "equivalent" else power
     z = NORMAL.inv_cdf(1 - design.alpha / sides(design.direction)) + NORMAL.inv_cdf(beyond)
-    needed = each * (z * assumed.spread / distance) ** 2
-    return max(FEWEST, ceil(needed / design.compared / (1 - assumed.dropout)))
+    needed = each * (z * assumptions.spread / distance) ** 2
+    return max(FEWEST, ceil(needed / design.compared / (1 - assumptions.dropout)))
 
 
 def sizes_around(participants: int) -> tuple[int, ...]:

@@ -289,14 +289,14 @@ def release(database: Database, name: str) -> pd.DataFrame:
 
 
 def plan_power(
-    study: Study, plan: Plan, hypothesis: Hypothesis, tried: TrialData, pilot: Pilot, options: PowerOptions
+    study: Study, plan: Plan, hypothesis: Hypothesis, trial: TrialData, pilot: Pilot, options: PowerOptions
 ) -> HypothesisPower:
     """What to simulate for a hypothesis.
 
-    Answers and questions are those of the simulated people `tried`; assumptions are the options', then the pilot's.
+    Answers and questions are those of the simulated people `trial`; assumptions are the options', then the pilot's.
     Raises TrialError for what neither has.
     """
-    design = planned_design(study, hypothesis, trial_rows(tried, hypothesis))
+    design = planned_design(study, hypothesis, trial_rows(trial, hypothesis))
     design = replace(design, answers=options.answers or design.answers, questions=options.questions or design.questions)
     assumed = _assumptions(hypothesis, design, {**pilot.observed(hypothesis), **options.assumed})
     null, true = null_effect(design), options.effects or _default_effects(hypothesis, assumed)
@@ -331,24 +331,24 @@ def _assumptions(hypothesis: Hypothesis, design: Design, known: Mapping[str, flo
     return Assumptions(**used, dropout=known.get("dropout", 0.0))
 
 
-def _default_effects(hypothesis: Hypothesis, assumed: Assumptions) -> tuple[float, ...]:
+def _default_effects(hypothesis: Hypothesis, assumptions: Assumptions) -> tuple[float, ...]:
     wanted = wanted_effect(hypothesis)
     if wanted is None:
         raise TrialError(f"{hypothesis.id} has no `smallest_effect` in the plan: write one, or give --effect.")
     larger = MORE * wanted
-    possible = assumed.sd is not None or 0 < assumed.baseline + larger < 1
+    possible = assumptions.sd is not None or 0 < assumptions.baseline + larger < 1
     return (wanted, larger) if wanted and possible else (wanted,)
 
 
 TARGETS = (80, 90)
 
 
-def power_chart(panels: Mapping[str, Sequence[PowerPoint]], null: Mapping[str, float]) -> Spec:
+def power_chart(power_points: Mapping[str, Sequence[PowerPoint]], null: Mapping[str, float]) -> Spec:
     """Power by the number of participants, a line for each effect with Monte Carlo intervals.
 
     A panel for each hypothesis: its points by its id, and `null` its effect without power.
     """
-    drawn = [_power(name, points, null[name]) for name, points in panels.items()]
+    drawn = [_power(name, points, null[name]) for name, points in power_points.items()]
     apart = {"scale": {"color": "independent", "shape": "independent"}}
     return {"config": CONFIG, "resolve": apart, "vconcat": drawn}
 

@@ -390,32 +390,32 @@ def _history(trial: TrialReport) -> Iterator[Block | Finding]:
         yield Paragraph("None is recorded.")
 
 
-def _look(one: RecordedLook) -> str:
-    which = f"look {one.number}" if one.number is not None else f"by {one.who}, through {one.through}"
-    why = f": {one.why}" if one.why else ""
-    return f"{when(one.at_us)}, {which}, with {one.complete:,} complete participants{why}"
+def _look(look: RecordedLook) -> str:
+    which = f"look {look.number}" if look.number is not None else f"by {look.who}, through {look.through}"
+    why = f": {look.why}" if look.why else ""
+    return f"{when(look.at_us)}, {which}, with {look.complete:,} complete participants{why}"
 
 
 SHOWED = "What the planned looks showed"
 SEEN = ("Look", "Hypothesis", "Effect", "Interval over all looks", "p", "Stop at p", "Advice")
 
 
-def _advice(one: RecordedLook) -> str:
+def _advice(look: RecordedLook) -> str:
     """What a planned look advised, and whether it named the groups; empty if its result is not recorded."""
-    if not one.result:
+    if not look.result:
         return ""
-    blind = ", with the groups called A and B" if one.result["blinded"] else ""
-    return f"{blind}. Advice: {'stop' if one.result['stop'] else 'go on'}"
+    blind = ", with the groups called A and B" if look.result["blinded"] else ""
+    return f"{blind}. Advice: {'stop' if look.result['stop'] else 'go on'}"
 
 
-def _seen(one: RecordedLook, units: Mapping[str, Unit]) -> Iterator[tuple[str, ...]]:
+def _seen(look: RecordedLook, units: Mapping[str, Unit]) -> Iterator[tuple[str, ...]]:
     """The rows of a planned look, one for each primary hypothesis."""
-    for found in one.result.get("hypotheses", ()):
+    for found in look.result.get("hypotheses", ()):
         unit = units.get(found["id"], NUMBER)
         yield (
-            str(one.number),
+            str(look.number),
             found["id"],
-            format_value(found["effect"], unit) + (" (A minus B)" if one.result["blinded"] else ""),
+            format_value(found["effect"], unit) + (" (A minus B)" if look.result["blinded"] else ""),
             format_interval(found["low"], found["high"], unit),
             format_p_value(found["p"], found.get("sides")),
             "–" if found["boundary"] is None else f"{found['boundary']:.4g}",
@@ -446,12 +446,17 @@ def _as_json(trial: TrialReport) -> dict[str, Any]:
     }
 
 
-def _hypothesis(one: HypothesisResult) -> dict[str, Any]:
-    known = {name: getattr(one, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
-    known |= {name: getattr(one, name) if one.found else None for name in ("low", "high", "level")}
-    known |= {"sides": sides(one.hypothesis.direction)}
-    plan = one.hypothesis.model_dump(mode="json")
-    return {**plan, **known, "figure": f"trial.difference.{one.hypothesis.id}" if one.found else None, "why": one.why}
+def _hypothesis(result: HypothesisResult) -> dict[str, Any]:
+    known = {name: getattr(result, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
+    known |= {name: getattr(result, name) if result.found else None for name in ("low", "high", "level")}
+    known |= {"sides": sides(result.hypothesis.direction)}
+    plan = result.hypothesis.model_dump(mode="json")
+    return {
+        **plan,
+        **known,
+        "figure": f"trial.difference.{result.hypothesis.id}" if result.found else None,
+        "why": result.why,
+    }
 
 
 def _iso(at_us: int) -> str:

@@ -102,12 +102,14 @@ class _Tested:
     p: float = 1.0
 
 
-def _tested(data: TrialData, one: Hypothesis, population: Population) -> _Tested:
+def _tested(data: TrialData, hypothesis: Hypothesis, population: Population) -> _Tested:
     try:
-        found, people = estimated(data, one, population.sessions)
+        found, people = estimated(data, hypothesis, population.sessions)
     except TrialError as error:
-        return _Tested(one, None, why=str(error))
-    return _Tested(one, found, people, "", evaluate(found, one.direction, one.alpha, one.margin).p)
+        return _Tested(hypothesis, None, why=str(error))
+    return _Tested(
+        hypothesis, found, people, "", evaluate(found, hypothesis.direction, hypothesis.alpha, hypothesis.margin).p
+    )
 
 
 def _adjusted(plan: Plan, tested: Sequence[_Tested]) -> Iterator[tuple[str, float]]:
@@ -180,17 +182,17 @@ def unit_of(hypothesis: Hypothesis) -> Unit:
     return POINTS if hypothesis.outcome == "correct" else NUMBER
 
 
-def _finding(data: TrialData, result: HypothesisResult, found: Difference) -> Finding:
+def _finding(data: TrialData, result: HypothesisResult, difference: Difference) -> Finding:
     one = result.hypothesis
     further = {"p": result.p if result.p is not None else 1.0, "alpha": result.alpha}
     further |= {"p_adjusted": result.p_adjusted} if result.p_adjusted is not None else {}
     further |= {"sides": sides(one.direction)}
-    if found.raw is not None:
-        treatment, control = found.raw
+    if difference.raw is not None:
+        treatment, control = difference.raw
         further |= {"raw_treatment": treatment, "raw_control": control, "raw_difference": treatment - control}
     further |= {name: value for name in ("smallest_effect", "margin") if (value := getattr(one, name)) is not None}
     main = _estimate(
-        one, f"trial.difference.{one.id}", "Intention to treat", found, result.people, result.level, further
+        one, f"trial.difference.{one.id}", "Intention to treat", difference, result.people, result.level, further
     )
     every = (main, *_others(data, one, result.level))
     return Finding(
@@ -207,9 +209,9 @@ def _finding(data: TrialData, result: HypothesisResult, found: Difference) -> Fi
     )
 
 
-def _counts(one: Hypothesis) -> str:
+def _counts(hypothesis: Hypothesis) -> str:
     return {"correct": "answers", "answer": "answers", "error": "answers", "confidence": "answers"}.get(
-        one.outcome, "ratings" if one.outcome.startswith("rating.") else "values"
+        hypothesis.outcome, "ratings" if hypothesis.outcome.startswith("rating.") else "values"
     )
 
 
@@ -230,41 +232,50 @@ def raw_words(result: HypothesisResult) -> str:
     return f"Raw means of {contrast.treatment} and {contrast.control}: {means}; raw difference {difference}."
 
 
-def _others(data: TrialData, one: Hypothesis, level: float) -> Iterator[Estimate]:
-    for name, label, population in _populations(data, one):
+def _others(data: TrialData, hypothesis: Hypothesis, level: float) -> Iterator[Estimate]:
+    for name, label, population in _populations(data, hypothesis):
         try:
-            found, people = estimated(data, one, population.sessions)
+            found, people = estimated(data, hypothesis, population.sessions)
         except TrialError:
             continue
-        yield _estimate(one, name, label, found, people, level, {})
+        yield _estimate(hypothesis, name, label, found, people, level, {})
 
 
-def _populations(data: TrialData, one: Hypothesis) -> Iterator[tuple[str, str, Population]]:
-    contrast, rules = one.contrast, data.plan.exclude
-    yield f"trial.per_protocol.{one.id}", "Per protocol", per_protocol(data, contrast)
+def _populations(data: TrialData, hypothesis: Hypothesis) -> Iterator[tuple[str, str, Population]]:
+    contrast, rules = hypothesis.contrast, data.plan.exclude
+    yield f"trial.per_protocol.{hypothesis.id}", "Per protocol", per_protocol(data, contrast)
     for rule in rules if len(rules) > 1 else ():
         others = tuple(other for other in rules if other != rule)
         label = f"Per protocol, with those who {RULES[rule]}"
-        yield f"trial.sensitivity.{one.id}.{rule}", label, per_protocol(data, contrast, others)
+        yield f"trial.sensitivity.{hypothesis.id}.{rule}", label, per_protocol(data, contrast, others)
     everybody = intention_to_treat(data, contrast)
     odd = frozenset(session.session for session in data.sessions if excluded_otherwise(session))
     if odd & everybody.sessions:
         label = "Without all sessions that a researcher excluded"
-        yield f"trial.sensitivity.{one.id}.{OTHERS}", label, Population(everybody.sessions - odd, {})
+        yield f"trial.sensitivity.{hypothesis.id}.{OTHERS}", label, Population(everybody.sessions - odd, {})
 
 
-def _axis(every: Sequence[Estimate]) -> tuple[float, float]:
-    ends = [0.0, *(end for one in every for end in (one.low, one.high) if end is not None)]
+def _axis(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    ends = [0.0, *(end for one in estimates for end in (one.low, one.high) if end is not None)]
     edge = (max(ends) - min(ends)) / 20
     return min(ends) - edge, max(ends) + edge
 
 
 def _estimate(
-    one: Hypothesis, name: str, label: str, found: Difference, people: int, level: float, further: Mapping[str, float]
+    hypothesis: Hypothesis,
+    name: str,
+    label: str,
+    difference: Difference,
+    people: int,
+    level: float,
+    further: Mapping[str, float],
 ) -> Estimate:
-    low, high = found.interval(level)
+    low, high = difference.interval(level)
     known = isfinite(low)
-    interval = Interval(found.estimate, low, high, level=level) if known else Interval(found.estimate, why=SPENT)
-    said = f"{label}: {outcome_words(one.outcome)}, {one.contrast.treatment} minus {one.contrast.control}: {{}}"
-    figure = (name, label, {"population": label}, (found.n, people), interval)
-    return estimate(*figure, said, unit_of(one), _counts(one), further=further)
+    interval = (
+        Interval(difference.estimate, low, high, level=level) if known else Interval(difference.estimate, why=SPENT)
+    )
+    contrast = hypothesis.contrast
+    said = f"{label}: {outcome_words(hypothesis.outcome)}, {contrast.treatment} minus {contrast.control}: {{}}"
+    figure = (name, label, {"population": label}, (difference.n, people), interval)
+    return estimate(*figure, said, unit_of(hypothesis), _counts(hypothesis), further=further)

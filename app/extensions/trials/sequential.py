@@ -108,7 +108,7 @@ class Monitor:
     bounds: Boundaries | None
     """None for confidence sequences, which have two sides of alpha together."""
 
-    def interval(self, found: Difference, look: int) -> tuple[float, float]:
+    def interval(self, difference: Difference, look: int) -> tuple[float, float]:
         """The interval at a look (from 0), for `estimator.shown`, valid whether or not the trial stops there.
 
         With boundaries, estimate plus and minus the boundary times the error (repeated confidence intervals: Jennison
@@ -116,8 +116,8 @@ class Monitor:
         together. Both kinds have Student's quantile of the same p in place of the normal one.
         """
         if self.bounds is not None:
-            return found.interval_of_p(self.bounds.nominal[look] * 2 / self.bounds.sides)
-        return found.interval_of_p(2 * float(_tail(sequence_width(self.fractions[look], self.alpha))))
+            return difference.interval_of_p(self.bounds.nominal[look] * 2 / self.bounds.sides)
+        return difference.interval_of_p(2 * float(_tail(sequence_width(self.fractions[look], self.alpha))))
 
 
 def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:

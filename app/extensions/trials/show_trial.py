@@ -79,8 +79,8 @@ def integrity(
     show({"indicators": [_rates(one, found) for one in INDICATORS], "sessions": sessions}, as_json)
 
 
-def _rates(name: str, found: IntegrityFindings) -> dict[str, Any]:
+def _rates(name: str, findings: IntegrityFindings) -> dict[str, Any]:
     """An indicator with its threshold and rates; None where no session of that origin is there."""
-    rates = {"sessions": found.here, **found.false_alarms}
+    rates = {"sessions": findings.here, **findings.false_alarms}
     known = {whose: asdict(by[name]) if name in by else None for whose, by in rates.items()}
-    return {"indicator": name, "threshold": found.thresholds[name], **known}
+    return {"indicator": name, "threshold": findings.thresholds[name], **known}

@@ -168,13 +168,18 @@ def monitor_of(design: Design, participants: int) -> Monitor:
 
 
 def simulate(
-    random: np.random.Generator, assumed: Assumptions, design: Design, participants: int, effect: float, judge: Monitor
+    random: np.random.Generator,
+    assumptions: Assumptions,
+    design: Design,
+    participants: int,
+    effect: float,
+    monitor: Monitor,
 ) -> SimulatedTrial:
-    """A trial of so many participants, which `judge`, its `monitor_of`, may stop early."""
+    """A trial of so many participants, which `monitor`, its `monitor_of`, may stop early."""
     people = design.people(participants)
-    data = draw(random, assumed, design, people, effect)
+    data = draw(random, assumptions, design, people, effect)
     last = SimulatedTrial(False, people, np.nan, np.nan, np.nan)
-    for look, share in enumerate(judge.fractions):
+    for look, share in enumerate(monitor.fractions):
         so_far = round(share * people)
         try:
             found = data.until(so_far).estimate(design)
@@ -182,7 +187,7 @@ def simulate(
             continue
         if found.fewest < FEWEST_IN_A_GROUP:
             continue
-        low, high = judge.interval(found, look)
+        low, high = monitor.interval(found, look)
         over = shown(low, high, design.direction, design.margin)
         last = SimulatedTrial(over, so_far, found.estimate, low, high)
         if over:
@@ -237,7 +242,7 @@ def _means(values: Values, groups: Codes, count: int) -> Values:
 
 
 def draw(
-    random: np.random.Generator, assumed: Assumptions, design: Design, people: int, effect: float
+    random: np.random.Generator, assumptions: Assumptions, design: Design, people: int, effect: float
 ) -> SimulatedAnswers:
     answers = design.answers
     person = np.repeat(np.arange(people), answers)
@@ -250,14 +255,14 @@ def draw(
         treated = ((order + np.repeat(random.integers(0, 2, people), answers)) % 2).astype(float)
     asked = (np.repeat(random.integers(0, design.questions, people), answers) + order) % design.questions
     shuffled = random.permutation(design.questions)[asked]
-    if assumed.dropout:
-        left = random.random(people) < assumed.dropout
+    if assumptions.dropout:
+        left = random.random(people) < assumptions.dropout
         given_answers = np.where(left, random.integers(0, answers, people), answers)
         there = order < np.repeat(given_answers, answers)
         person, treated, shuffled = person[there], treated[there], shuffled[there]
-    r_u, r_v = assumed.latent()
+    r_u, r_v = assumptions.latent()
     r_v = r_v if design.questions > 1 else 0.0
-    q = assumed.explained(answers) if design.covariates else 0.0
+    q = assumptions.explained(answers) if design.covariates else 0.0
     covariates = random.standard_normal((people, design.covariates))
     r_u = max(q, r_u)
     shared = sqrt(r_u - q) * random.standard_normal(people)[person]
@@ -267,7 +272,7 @@ def draw(
     rest = sqrt(1 - r_u - r_v)
 
     def values(in_treatment: Values) -> Values:
-        return _observed(assumed, effect, in_treatment, shared + rest * random.standard_normal(person.size))
+        return _observed(assumptions, effect, in_treatment, shared + rest * random.standard_normal(person.size))
 
     if design.contrast == "paired":
         change = values(np.ones_like(treated)) - values(np.zeros_like(treated))
@@ -276,10 +281,12 @@ def draw(
     return SimulatedAnswers(values(treated), treated, person, questions, covariates, arms)
 
 
-def _observed(assumed: Assumptions, effect: float, treated: Values, latent: Values) -> Values:
-    if assumed.sd is not None:
-        return assumed.baseline + effect * treated + assumed.sd * latent
-    edges = np.where(treated > 0, NORMAL.inv_cdf(1 - assumed.treated(effect)), NORMAL.inv_cdf(1 - assumed.baseline))
+def _observed(assumptions: Assumptions, effect: float, treated: Values, latent: Values) -> Values:
+    if assumptions.sd is not None:
+        return assumptions.baseline + effect * treated + assumptions.sd * latent
+    edges = np.where(
+        treated > 0, NORMAL.inv_cdf(1 - assumptions.treated(effect)), NORMAL.inv_cdf(1 - assumptions.baseline)
+    )
     return np.asarray(latent > edges, dtype=np.float64)
 
 

@@ -124,14 +124,14 @@ async def _simulated_report(study: Study, count: int) -> str:
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
         database = open_database(f"sqlite:///{folder}/simulated.db")
-        runtime = SessionService(database, Settings(), clock)
+        service = SessionService(database, Settings(), clock)
         try:
-            runtime.studies.register(free)
-            async for _ in simulate(runtime, clock, free, count, "preregister"):
+            service.studies.register(free)
+            async for _ in simulate(service, clock, free, count, "preregister"):
                 pass
             return FORMATS["md"](build_report(database, study.name, Origin.BOT, START_US))
         finally:
-            await runtime.close()
+            await service.close()
             database.dispose()
 
 
@@ -282,12 +282,12 @@ def _assumed(told: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _one_outcome(chosen: Sequence[Hypothesis], assumed: Mapping[str, float]) -> None:
+def _one_outcome(hypotheses: Sequence[Hypothesis], assumed: Mapping[str, float]) -> None:
     """Raise TrialError where a baseline or deviation is given for several outcomes."""
-    if len({one.outcome for one in chosen}) > 1 and assumed.keys() & {"baseline", "sd"}:
+    if len({one.outcome for one in hypotheses}) > 1 and assumed.keys() & {"baseline", "sd"}:
         raise TrialError(
             "A baseline and an sd hold for one outcome, and these hypotheses have several. Name one with --hypothesis: "
-            f"{', '.join(one.id for one in chosen)}."
+            f"{', '.join(one.id for one in hypotheses)}."
         )
 
 
@@ -322,12 +322,12 @@ def _complete_cases(plan: Plan) -> Plan:
     return plan.model_copy(update={"missing": "complete-cases"})
 
 
-def _run(planned: Sequence[HypothesisPower], workers: int, store: Path, resume: bool) -> list[HypothesisPower]:
+def _run(powers: Sequence[HypothesisPower], workers: int, store: Path, resume: bool) -> list[HypothesisPower]:
     from app.extensions.trials.power import run_grid
 
     if not resume:
         store.unlink(missing_ok=True)
-    points = [point for one in planned for point in one.grid]
+    points = [point for one in powers for point in one.grid]
     try:
         with progress_bar() as bar:
             task = bar.add_task("Simulating", total=len(points))
@@ -335,44 +335,44 @@ def _run(planned: Sequence[HypothesisPower], workers: int, store: Path, resume: 
     except KeyboardInterrupt:
         err.print(f"Stopped. Finished points are in {store}; the same command with --resume goes on from there.")
         raise typer.Exit(INTERRUPTED) from None
-    return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in planned]
+    return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in powers]
 
 
-def _costs(participants: int, trial: DryRunResult, minutes: float, reward: float | None) -> dict[str, Any]:
+def _costs(participants: int, dry_run: DryRunResult, minutes: float, reward: float | None) -> dict[str, Any]:
     """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
     return {
-        "model_cost": participants * fmean(trial.costs),
+        "model_cost": participants * fmean(dry_run.costs),
         "hours": participants * minutes / 60,
         "rewards": None if reward is None else participants * reward,
     }
 
 
-def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
+def _write_figure(powers: Sequence[HypothesisPower], to: Path) -> None:
     from app.extensions.analysis.report.charts import svg
     from app.extensions.trials.power_plan import power_chart
 
-    panels = {one.hypothesis.id: one.points for one in results}
+    panels = {one.hypothesis.id: one.points for one in powers}
     with writing(to) as file:
-        file.write(svg(power_chart(panels, {one.hypothesis.id: one.effects[0] for one in results})).encode())
+        file.write(svg(power_chart(panels, {one.hypothesis.id: one.effects[0] for one in powers})).encode())
 
 
-def _hypothesis_data(one: HypothesisPower, costs: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-    looks = one.design.looks and one.design.looks.model_dump(mode="json")
+def _hypothesis_data(hypothesis_power: HypothesisPower, costs: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+    looks = hypothesis_power.design.looks and hypothesis_power.design.looks.model_dump(mode="json")
     points = [
         asdict(point) | {"power": point.power, "low": point.interval[0], "high": point.interval[1]}
-        for point in one.points
+        for point in hypothesis_power.points
     ]
     needed = [
         {"effect": effect, "power": power, **asdict(need)}
         | (costs(need.participants) if need.participants is not None else {})
-        for effect, power, need in one.needed()
+        for effect, power, need in hypothesis_power.needed()
     ]
     return {
-        "id": one.hypothesis.id,
-        "claim": one.hypothesis.claim,
-        "assumptions": asdict(one.assumed),
-        "design": asdict(one.design) | {"looks": looks},
-        "null_effect": one.effects[0],
+        "id": hypothesis_power.hypothesis.id,
+        "claim": hypothesis_power.hypothesis.claim,
+        "assumptions": asdict(hypothesis_power.assumed),
+        "design": asdict(hypothesis_power.design) | {"looks": looks},
+        "null_effect": hypothesis_power.effects[0],
         "points": points,
         "needed": needed,
     }

@@ -145,43 +145,43 @@ class ReplyContext:
 
 
 async def ask_with_retries(
-    means: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer, beside: Sequence[str] = ()
+    context: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer, beside: Sequence[str] = ()
 ) -> list[Attempt]:
     """All attempts, at least one, each recorded when it ends. The last has the reply, or its error if all failed.
 
     `beside` are the models whose replies are shown side by side: where the beginning of one is held, all are.
     """
     made: list[Attempt] = []
-    hold = any(_holds(means, study, request_for(study, job, name, seed), name) for name in beside)
+    hold = any(_holds(context, study, request_for(study, job, name, seed), name) for name in beside)
 
     async def ready() -> None:
         async with reply.stopping.heeded():
-            await means.writable()
+            await context.writable()
 
     async def ask(backend: Backend, request: Request, last: bool) -> Result:
-        result = await stream_reply(backend, request, means.limits, reply, means.clock, hold=hold)
+        result = await stream_reply(backend, request, context.limits, reply, context.clock, hold=hold)
         regenerates = study.file.on_identity_leak == "regenerate" and not last and not reply.stopped
         return _unless_it_leaks(result, study) if regenerates and result.error is None else result
 
     def record(attempt: Attempt) -> None:
         made.append(attempt)
-        means.record(attempt)
+        context.record(attempt)
 
-    call = Call(means.session, reply.stopping, ask, record, ready)
+    call = Call(context.session, reply.stopping, ask, record, ready)
     for name in (job["model"], *study.model(job["model"]).fallback):
         request = request_for(study, job, name, seed)
-        attempt = await means.caller.call(means.access(study, name), request, call)
+        attempt = await context.caller.call(context.access(study, name), request, call)
         if attempt is None:  # stopped before the first call, or in the pause before a retry
-            stopped = Result("", StreamEnd(STOPPED), means.clock.now_us(), 0, error=empty_reply_error())
+            stopped = Result("", StreamEnd(STOPPED), context.clock.now_us(), 0, error=empty_reply_error())
             record(Attempt(name, len(made) + 1, request, stopped, None))
         if attempt is None or attempt.result.error is None or attempt.result.shown or reply.stopped:
             break
     return made
 
 
-def _holds(means: ReplyContext, study: Study, request: Request, name: str) -> bool:
+def _holds(context: ReplyContext, study: Study, request: Request, name: str) -> bool:
     try:
-        return holds(means.access(study, name).backend(), request)
+        return holds(context.access(study, name).backend(), request)
     except (BackendError, SettingsError):
         return False  # the call reports it
 

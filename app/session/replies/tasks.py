@@ -48,20 +48,20 @@ Turn: TypeAlias = Callable[[Key, PendingReply], AbstractAsyncContextManager[Pend
 
 
 @asynccontextmanager
-async def no_lock(key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
+async def no_lock(key: Key, pending: PendingReply) -> AsyncIterator[PendingReply | None]:
     """The lock of a process that serves a database alone: never waits."""
-    yield known
+    yield pending
 
 
 class ReplyLocks:
     """The locks of one of several processes. `reload` reloads a session and requests its pending replies."""
 
-    def __init__(self, claims: AdvisoryLocks, reload: Callable[[str], Awaitable[LoadedSession | None]]) -> None:
-        self._claims, self._reload = claims, reload
+    def __init__(self, locks: AdvisoryLocks, reload: Callable[[str], Awaitable[LoadedSession | None]]) -> None:
+        self._locks, self._reload = locks, reload
         self._away = False
 
     @asynccontextmanager
-    async def wait(self, key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
+    async def wait(self, key: Key, pending: PendingReply) -> AsyncIterator[PendingReply | None]:
         while not await self._given(key):
             await asyncio.sleep(LOCK_AGAIN_S)  # real time: another process does not share our clock
         looking = asyncio.create_task(self._poll(key[0]))
@@ -69,11 +69,11 @@ class ReplyLocks:
             yield await self._owed(key)
         finally:
             looking.cancel()
-            self._claims.release(*key)
+            self._locks.release(*key)
 
     async def _given(self, key: Key) -> bool:
         try:
-            given = await asyncio.wrap_future(self._claims.acquire(*key))
+            given = await asyncio.wrap_future(self._locks.acquire(*key))
         except StorageError as error:
             if not self._away:
                 log.error("cannot request a reply: failed to acquire the advisory lock: %s", error)
@@ -154,10 +154,10 @@ class ReplyTasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _answer(self, key: Key, known: PendingReply, reply: ReplyBuffer) -> None:
+    async def _answer(self, key: Key, pending: PendingReply, reply: ReplyBuffer) -> None:
         """Wait for the lock, then call the model. The buffer is ended whatever happens, so that no listener waits."""
         try:
-            async with self._turn(key, known) as found:
+            async with self._turn(key, pending) as found:
                 if found is not None:
                     await self._ask(key[0], found, reply)
         except StorageError:
@@ -166,9 +166,9 @@ class ReplyTasks:
             self._running.pop(key, None)
             reply.end()
 
-    async def _ask(self, stream: str, found: PendingReply, reply: ReplyBuffer) -> None:
-        state, job = found.state, found.job
-        study = study_asked(found.study, state)
+    async def _ask(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> None:
+        state, job = pending.state, pending.job
+        study = study_asked(pending.study, state)
         means = self._means(stream, job, state, study)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
         beside = [
@@ -188,21 +188,21 @@ class ReplyTasks:
             return
 
 
-def _outcome(job: PendingTask, attempts: Sequence[Attempt]) -> Action:
+def _outcome(task: PendingTask, attempts: Sequence[Attempt]) -> Action:
     """The action that records the reply or its failure, not dated yet; with the known cost of all attempts."""
     attempt = attempts[-1]
-    result, wanted = attempt.result, job.data["model"]
+    result, wanted = attempt.result, task.data["model"]
     costs = [one.cost for one in attempts if one.cost is not None]
     data: dict[str, Any] = {"model": attempt.label, **({"wanted": wanted} if attempt.label != wanted else {})}
-    data |= {"slot": job.slot} if job.slot else {}
+    data |= {"slot": task.slot} if task.slot else {}
     data |= {"cost": sum(costs)} if costs else {}
     if result.error is not None:
         if result.error.reason != STOPPED:
             # The reason alone: error messages of servers quote the request. The table `attempt` has the full message.
-            log.warning("no reply from %s at %s: %s", attempt.label, job.path, result.error.reason)
+            log.warning("no reply from %s at %s: %s", attempt.label, task.path, result.error.reason)
         data |= {"reason": result.error.reason, "cause": str(result.error)}
         data |= {"text": result.text} if result.shown else {}
-        return Action("fail", job.path, data, 0, by="model")
+        return Action("fail", task.path, data, 0, by="model")
     data |= {
         "text": result.text,
         "finish_reason": result.end.finish_reason,
@@ -212,4 +212,4 @@ def _outcome(job: PendingTask, attempts: Sequence[Attempt]) -> Action:
         "first_token_us": result.first_token_us,
         "total_us": result.total_us,
     }
-    return Action("reply", job.path, data, 0, by="model")
+    return Action("reply", task.path, data, 0, by="model")

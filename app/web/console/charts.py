@@ -33,11 +33,11 @@ HEIGHT = 160
 SERIES = {"arrived": "started", "completed": "completed"}
 
 
-def arrivals_chart(buckets: Sequence[HourCount]) -> tuple[PlotData, PlotData]:
+def arrivals_chart(hours: Sequence[HourCount]) -> tuple[PlotData, PlotData]:
     each, total = [], []
     for name, words in SERIES.items():
         so_far = 0
-        for bucket in buckets:
+        for bucket in hours:
             number = getattr(bucket, name)
             begin, end = _time(bucket.begin_us), _time(bucket.begin_us + bucket.width_us)
             each.append({"at": begin, "end": end, "who": words, "number": number})

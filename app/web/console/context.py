@@ -104,13 +104,13 @@ class ConsoleContext:
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
             http_request = request.request
             assert http_request is not None  # noqa: S101  (every event from a page has a request)
-            visitor: CurrentUser = http_request.scope[VISITOR]
+            user: CurrentUser = http_request.scope[VISITOR]
             try:
-                if owner and not visitor.owner:
+                if owner and not user.owner:
                     raise NotAllowed(OWNERS_ONLY)
-                return {self.note: gr.skip() if quiet else "", **act(visitor, *values)}
+                return {self.note: gr.skip() if quiet else "", **act(user, *values)}
             except ParleyError as error:
-                log.info("%s: %s", visitor.name, error)
+                log.info("%s: %s", user.name, error)
                 return self.notify(str(error), "bad")
 
         triggers = triggers if isinstance(triggers, list) else [triggers]

@@ -154,12 +154,12 @@ class Downloads:
         return Route("/download/{token}", self._fetch, methods=["GET", "HEAD"])
 
     async def _fetch(self, request: Request) -> Response:
-        visitor: CurrentUser | None = request.scope.get(VISITOR)
+        user: CurrentUser | None = request.scope.get(VISITOR)
         self.sweep()
         link = self._links.get(request.path_params["token"])
         if link is None:
             return _refused(404, UNKNOWN)
-        if visitor is None or visitor.name != link.visitor:
+        if user is None or user.name != link.visitor:
             return _refused(403, ANOTHERS)
         headers = {"cache-control": "no-store"}
         return FileResponse(link.path, filename=link.name, headers=headers)
@@ -204,8 +204,8 @@ class Downloads:
                 raise _Stopped
 
         new_folder(folder)
-        exported, packed = write_export(database, job.export_request, folder, zipped=True, on_rows=on_rows)
-        return packed, exported.sessions
+        manifest, packed = write_export(database, job.export_request, folder, zipped=True, on_rows=on_rows)
+        return packed, manifest.sessions
 
     def offer(
         self, user: CurrentUser, name: str, about: str, sessions: int, write: Callable[[BinaryIO], object]

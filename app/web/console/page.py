@@ -37,7 +37,7 @@ STALE_S = 600
 
 class AlertBanner:
     def __init__(self, context: ConsoleContext) -> None:
-        self._desk = context
+        self._context = context
 
     def build(self) -> None:
         with gr.Row(elem_id="alerts", visible=False) as self._row:
@@ -46,14 +46,14 @@ class AlertBanner:
         self._shown = gr.Textbox(elem_id="alerts-shown", visible="hidden")
         self._timer = gr.Timer(LOOK_S)
         self.outputs: list[Component] = [self._row, self._list, self._shown]
-        self._desk.bind(self._timer.tick, self._again, [], self.outputs, quiet=True)
-        self._desk.bind(self._seen.click, self._mark, [self._shown], self.outputs)
+        self._context.bind(self._timer.tick, self._again, [], self.outputs, quiet=True)
+        self._context.bind(self._seen.click, self._mark, [self._shown], self.outputs)
 
     def paint(self) -> Mapping[Any, Any]:
-        alerts = [alert for alert in open_alerts(self._desk.database) if alert.seen_us is None]
+        alerts = [alert for alert in open_alerts(self._context.database) if alert.seen_us is None]
         console = "."  # links within the console
         shown = [(*explained(one), since(one), link(one.key, console), one) for one in alerts]
-        html = self._desk.html("alerts.html.j2", shown=shown, stale=self._is_stale)
+        html = self._context.html("alerts.html.j2", shown=shown, stale=self._is_stale)
         return {
             self._row: gr.update(visible=bool(alerts)),
             self._list: html if alerts else "",
@@ -61,7 +61,7 @@ class AlertBanner:
         }
 
     def _is_stale(self, alert: Alert) -> bool:
-        return self._desk.clock.now_us() - alert.last_us > STALE_S * 1e6
+        return self._context.clock.now_us() - alert.last_us > STALE_S * 1e6
 
     def _again(self, user: CurrentUser) -> Mapping[Any, Any]:
         return self.paint()
@@ -69,8 +69,8 @@ class AlertBanner:
     def _mark(self, user: CurrentUser, shown: Any) -> Mapping[Any, Any]:
         """Mark as seen what the user was shown, and not what came after."""
         ids = {int(word) for word in text(shown).split() if word.isascii() and word.isdigit() and len(word) < 10}
-        for alert in mark_seen(self._desk.database, ids, user.name, self._desk.clock.now_us()):
-            self._desk.audit(user, "marked an alert as seen", explained(alert)[0])
+        for alert in mark_seen(self._context.database, ids, user.name, self._context.clock.now_us()):
+            self._context.audit(user, "marked an alert as seen", explained(alert)[0])
         return self.paint()
 
 
@@ -142,10 +142,10 @@ def build(context: ConsoleContext) -> gr.Blocks:
     return blocks
 
 
-def _tabs(context: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) -> gr.Tabs:
+def _tabs(context: ConsoleContext, location: TabLocation, all_tabs: Sequence[Tab]) -> gr.Tabs:
     tabs: gr.Tabs
     with gr.Tabs(elem_id="rooms") as tabs:
-        for room in rooms:
+        for room in all_tabs:
             with gr.Tab(room.label, id=room.name, elem_id=f"room-{room.name}") as tab:
                 room.build()
             context.bind(
@@ -159,31 +159,31 @@ def _tabs(context: ConsoleContext, location: TabLocation, rooms: Sequence[Tab]) 
 
 
 def _enter(
-    context: ConsoleContext, room: Tab, location: TabLocation, user: CurrentUser, *at: str
+    context: ConsoleContext, entered_tab: Tab, location: TabLocation, user: CurrentUser, *at: str
 ) -> Mapping[Component, Any]:
     study, tab, session = at
-    if tab in ("", room.name):
+    if tab in ("", entered_tab.name):
         # Gradio sends this for the first tab before the page loads, and for the tab that loading has painted
         return {context.note: gr.skip()}
-    return {location.tab: room.name, **room.paint(user, LocationValues(study or "", session or ""))}
+    return {location.tab: entered_tab.name, **entered_tab.paint(user, LocationValues(study or "", session or ""))}
 
 
 def _wire(
     blocks: gr.Blocks,
     context: ConsoleContext,
     location: TabLocation,
-    rooms: Sequence[Tab],
+    all_tabs: Sequence[Tab],
     tabs: gr.Tabs,
     who: gr.HTML,
     banner: AlertBanner,
 ) -> None:
     """Wire the page as a whole: loading, changing the study, and keeping the address."""
-    named = {room.name: room for room in rooms}
-    outputs = [location.painted, *(component for room in rooms for component in room.outputs)]
+    named = {room.name: room for room in all_tabs}
+    outputs = [location.painted, *(component for room in all_tabs for component in room.outputs)]
     inputs = [location.study, location.tab, location.session]
 
     def paint(user: CurrentUser, study: str, tab: str, session: str) -> Mapping[Component, Any]:
-        room = named.get(tab, rooms[0])
+        room = named.get(tab, all_tabs[0])
         return {location.painted: study or "", **room.paint(user, LocationValues(study or "", session or ""))}
 
     def choose(user: CurrentUser, study: str, tab: str, session: str, painted: str) -> Mapping[Component, Any]:
@@ -196,7 +196,7 @@ def _wire(
     def load(user: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
         names = context.names()
         study = study if study in names else next(iter(names), "")
-        tab = tab if tab in named else rooms[0].name
+        tab = tab if tab in named else all_tabs[0].name
         return {
             location.study: gr.update(choices=names, value=study or None),
             location.tab: tab,

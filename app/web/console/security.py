@@ -54,18 +54,18 @@ class ConsoleSecurity:
             scripts = COMPILES if scope["path"] == "/" else ""
             await self._http({**scope, VISITOR: None}, receive, HeaderInjector(scope, send, _protect, scripts))
 
-    async def _http(self, scope: Scope, receive: Receive, answer: HeaderInjector) -> None:
+    async def _http(self, scope: Scope, receive: Receive, injector: HeaderInjector) -> None:
         refusal = await self._refusal(scope, Headers(scope=scope))
         if refusal is not None:
-            await refusal(scope, receive, answer)
+            await refusal(scope, receive, injector)
             return
         if scope["method"] == "POST":
             body = await whole_body(receive, LARGER.get(scope["path"], MOST_BODY))
             if body is None:
-                await PlainTextResponse("too large", 413)(scope, receive, answer)
+                await PlainTextResponse("too large", 413)(scope, receive, injector)
                 return
             receive = replay_body(body, receive)
-        await self._app(scope, receive, answer)
+        await self._app(scope, receive, injector)
 
     async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         if scope["method"] == "POST" and not _from_here(scope, headers, self._address):

@@ -52,21 +52,21 @@ class SessionReplay:
     def __init__(
         self, context: ConsoleContext, location: TabLocation, read: Callable[[str, str], SessionRecord]
     ) -> None:
-        self._desk, self._place, self._read = context, location, read
+        self._context, self._location, self._read = context, location, read
 
     def build(self) -> None:
         about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
         self._slider = gr.Slider(1, MOST_EVENTS, value=1, step=1, buttons=[], interactive=True, **about)
         self._page = html_part(elem_id="session-page")
         self.outputs: list[Component] = [self._slider, self._page]
-        here = [self._place.study, self._place.session, self._slider]
-        self._desk.bind(self._slider.input, self._move, here, [self._page], quiet=True)
+        here = [self._location.study, self._location.session, self._slider]
+        self._context.bind(self._slider.input, self._move, here, [self._page], quiet=True)
 
     def show(self, session: SessionRecord) -> Updates:
         count = len(session.events)
         return {
             self._slider: gr.update(maximum=max(2, count), value=count, visible=count > 1),
-            self._page: replay(self._desk, session, count),
+            self._page: replay(self._context, session, count),
         }
 
     def nothing(self, page: str = "") -> Updates:
@@ -77,7 +77,7 @@ class SessionReplay:
         if session.study is None:
             return {}
         sent = round(min(moment, MOST_EVENTS)) if isinstance(moment, int | float) else 1
-        return {self._page: replay(self._desk, session, sent)}
+        return {self._page: replay(self._context, session, sent)}
 
 
 def replay(context: ConsoleContext, session: SessionRecord, number: int) -> str:
@@ -102,18 +102,24 @@ def _document(context: ConsoleContext, stream: str, study: Study, events: Sequen
 
 def inert_page(
     context: ConsoleContext,
-    shown: Screen,
-    look: StudyContext,
+    screen: Screen,
+    study_context: StudyContext,
     draft: Mapping[str, Any],
     now_us: int,
     picture: Callable[[str], StoredPicture | None],
 ) -> str:
     """A participant's page as a document for a sandboxed frame, with these values in its form. `picture` gives one by
     its SHA-256."""
-    painting = render_page(shown, study=look, shown=None, draft=draft, now_us=now_us)
+    painting = render_page(screen, study=study_context, shown=None, draft=draft, now_us=now_us)
     inlined = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in inlined.items()}  # noqa: S704  (paint.py's templates escaped it)
-    values = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
+    values = {
+        "parts": parts,
+        "painting": painting,
+        "chat": screen.panel.chat,
+        "look": study_context,
+        "styles": _styles(),
+    }
     return context.html("replayed.html.j2", **values)
 
 
@@ -131,17 +137,17 @@ def _styles() -> Markup:
     return Markup(FONTS.sub("", bundle.styles(STYLES)))  # noqa: S704  (files of ours)
 
 
-def _submitted_values(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
+def _submitted_values(screen: Screen, events: Sequence[Event]) -> Mapping[str, Any]:
     """The form values that were sent from this page, if that is the next event."""
-    sent = next((event for event in following if event.kind not in NOTES), None)
-    if sent is None or sent.path != shown.path:
+    sent = next((event for event in events if event.kind not in NOTES), None)
+    if sent is None or sent.path != screen.path:
         return {}
-    if sent.kind == RATED and shown.panel.chat is not None:
-        return as_sent(shown.panel.chat.rating, sent.data)
-    return as_sent(shown.panel.fields, given_by(sent)) if sent.kind in PAGES else {}
+    if sent.kind == RATED and screen.panel.chat is not None:
+        return as_sent(screen.panel.chat.rating, sent.data)
+    return as_sent(screen.panel.fields, given_by(sent)) if sent.kind in PAGES else {}
 
 
-def _harmless(shown: Screen) -> Screen:
+def _harmless(screen: Screen) -> Screen:
     """The screen without the link back to the recruiter."""
-    blocks = (replace(block, url="") if isinstance(block, CodeBlock) else block for block in shown.panel.blocks)
-    return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks)))
+    blocks = (replace(block, url="") if isinstance(block, CodeBlock) else block for block in screen.panel.blocks)
+    return replace(screen, panel=replace(screen.panel, blocks=tuple(blocks)))

@@ -63,25 +63,27 @@ class BudgetedRenderer:
         self._marks -= markup(shown)
         return shown
 
-    def screen(self, shown: Screen) -> Screen:
+    def screen(self, screen: Screen) -> Screen:
         """The screen with its conversations within the budget."""
-        blocks = (self._transcript(one) if isinstance(one, TranscriptBlock) else one for one in shown.panel.blocks)
-        chat = self._chat(shown.panel.chat) if shown.panel.chat else None
-        return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks), chat=chat))
+        blocks = (self._transcript(one) if isinstance(one, TranscriptBlock) else one for one in screen.panel.blocks)
+        chat = self._chat(screen.panel.chat) if screen.panel.chat else None
+        return replace(screen, panel=replace(screen.panel, blocks=tuple(blocks), chat=chat))
 
-    def _transcript(self, talk: TranscriptBlock) -> TranscriptBlock:
-        messages = (replace(said, text=shortened(said.text)) if talk.own else said for said in talk.messages)
-        return replace(talk, messages=tuple(map(self._message, messages)))
+    def _transcript(self, block: TranscriptBlock) -> TranscriptBlock:
+        messages = (replace(said, text=shortened(said.text)) if block.own else said for said in block.messages)
+        return replace(block, messages=tuple(map(self._message, messages)))
 
-    def _message(self, said: ChatMessage) -> ChatMessage:
-        return replace(said, text=self.light(said.text))
+    def _message(self, message: ChatMessage) -> ChatMessage:
+        return replace(message, text=self.light(message.text))
 
     def _chat(self, chat: ChatView) -> ChatView:
         messages = () if chat.columns else tuple(self._message(said) for said in chat.messages)
         return replace(chat, messages=messages, rounds=tuple(self._round(one) for one in chat.rounds))
 
-    def _round(self, one: RoundView) -> RoundView:
-        return replace(one, message=self.light(one.message), replies=tuple(self._reply(each) for each in one.replies))
+    def _round(self, view: RoundView) -> RoundView:
+        return replace(
+            view, message=self.light(view.message), replies=tuple(self._reply(each) for each in view.replies)
+        )
 
     def _reply(self, reply: ReplyView) -> ReplyView:
         return replace(reply, text=self.light(reply.text) if reply.text else "")

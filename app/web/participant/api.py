@@ -205,7 +205,7 @@ class ParticipantApi:
     """The routes under /api. The cookie identifies the session."""
 
     def __init__(self, service: SessionService, cookies: SessionCookie) -> None:
-        self._runtime = service
+        self._service = service
         self._cookies = cookies
 
     def calls(self) -> tuple[Endpoint, ...]:
@@ -222,100 +222,102 @@ class ParticipantApi:
     def routes(self) -> list[Route]:
         return [Route(call.path, call.serve, methods=[call.method]) for call in self.calls()]
 
-    async def get_screen(self, body: GetScreen, request: Request) -> Response:
+    async def get_screen(self, screen: GetScreen, request: Request) -> Response:
         """Respond with the current screen."""
         stream = self._cookies.read(request)
-        live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
-        if live is None:
+        session, typed = await self._service.load_with_draft(stream) if stream else (None, None)
+        if session is None:
             return _nobody(request)
-        left = await self._left(request, body.whose, live)
-        return left.response() if left else _json(await self._screen_response(request, live, body, typed=typed))
+        left = await self._left(request, screen.whose, session)
+        return left.response() if left else _json(await self._screen_response(request, session, screen, typed=typed))
 
-    async def act(self, body: PerformAction, request: Request) -> Response:
+    async def act(self, action: PerformAction, request: Request) -> Response:
         """Respond with the screen after the action; if it is refused, with a note and the current screen."""
-        live = await self._session_of(request)
-        if live is None:
+        session = await self._session_of(request)
+        if session is None:
             return _nobody(request)
-        if left := await self._left(request, body.whose, live):
+        if left := await self._left(request, action.whose, session):
             return left.response()
         try:
-            if _is_anothers(body.whose, live):
-                body = body.model_copy(update={"shown": None})  # all of the page is replaced
+            if _is_anothers(action.whose, session):
+                action = action.model_copy(update={"shown": None})  # all of the page is replaced
                 raise Refused("stale", ANOTHERS)
-            after = await self._runtime.participant(
-                live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
+            after = await self._service.participant(
+                session.stream, action.kind, action.path, action.values, seen=action.seen, key=action.key
             )
         except Refused as refused:
             if refused.reason in OUT_OF_TURN:  # values from the request are not logged: they may be anything
-                log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
-            live = await self._runtime.get(live.stream) or live
-            return _json(await self._screen_response(request, live, body, refused))
-        moved = after.state.seq > live.state.seq and after.screen.path != body.path
-        response = await self._screen_response(request, after, body, new=moved)
-        if body.follow and _speaks(after.screen):
-            query = StreamReply(view=body.view, shown=response.get("shown"))
+                log.info(
+                    "session %s: an action was refused (%s) at %s", session.stream, refused.reason, session.screen.path
+                )
+            session = await self._service.get(session.stream) or session
+            return _json(await self._screen_response(request, session, action, refused))
+        moved = after.state.seq > session.state.seq and after.screen.path != action.path
+        response = await self._screen_response(request, after, action, new=moved)
+        if action.follow and _speaks(after.screen):
+            query = StreamReply(view=action.view, shown=response.get("shown"))
             return self._events(request, after, query, orjson.dumps(response))
         return _json(response)
 
-    async def draft(self, body: SaveDraft, request: Request) -> Response:
+    async def draft(self, draft: SaveDraft, request: Request) -> Response:
         """Save the values that belong to the current screen, also of a study that was left for another; respond whether
         all of them were saved."""
-        live = await self._session_of(request)
-        if live is None:
+        session = await self._session_of(request)
+        if session is None:
             return _nobody(request)
-        if left := await self._left(request, body.whose, live):
-            live = left.live
-        if body.path != live.screen.path or _is_anothers(body.whose, live):
+        if left := await self._left(request, draft.whose, session):
+            session = left.live
+        if draft.path != session.screen.path or _is_anothers(draft.whose, session):
             return JSONResponse({"saved": False})
-        kept = typed(live.screen, body.values)
-        await self._runtime.save_draft(live.stream, body.path, kept)
-        return JSONResponse({"saved": all(name in kept for name, value in body.values.items() if value)})
+        kept = typed(session.screen, draft.values)
+        await self._service.save_draft(session.stream, draft.path, kept)
+        return JSONResponse({"saved": all(name in kept for name, value in draft.values.items() if value)})
 
-    async def preview(self, body: PreviewMessage, request: Request) -> Response:
+    async def preview(self, message: PreviewMessage, request: Request) -> Response:
         """Respond with the HTML of a message that is not sent yet."""
-        live = await self._session_of(request)
-        if live is None:
+        session = await self._session_of(request)
+        if session is None:
             return _nobody(request)
-        html = await asyncio.to_thread(markdown.render_message, body.text, typed=True, **_how(live))
+        html = await asyncio.to_thread(markdown.render_message, message.text, typed=True, **_how(session))
         return JSONResponse({"html": html})
 
-    async def telemetry(self, body: SendTelemetry, request: Request) -> Response:
+    async def telemetry(self, telemetry: SendTelemetry, request: Request) -> Response:
         """Record telemetry. Records that may not be kept (before consent, of another screen, beyond the limit) are
         dropped without an error."""
-        live = await self._session_of(request)
-        if live is None:
+        session = await self._session_of(request)
+        if session is None:
             return _nobody(request)
-        if not _is_anothers(body.whose, live):
-            self._runtime.record_telemetry(live, body.key, body.records)
+        if not _is_anothers(telemetry.whose, session):
+            self._service.record_telemetry(session, telemetry.key, telemetry.records)
         return Response(status_code=204)
 
-    async def reply(self, query: Annotated[StreamReply, Query()], request: Request) -> Response:
+    async def reply(self, reply: Annotated[StreamReply, Query()], request: Request) -> Response:
         """Respond with events `delta` (text, and the offset after it; 0 if the reply starts over), then `done` (the
         screen)."""
-        live = await self._session_of(request)
-        if live is None:
+        session = await self._session_of(request)
+        if session is None:
             return _nobody(request)
-        left = await self._left(request, query.whose, live)
-        return left.response() if left else self._events(request, live, query)
+        left = await self._left(request, reply.whose, session)
+        return left.response() if left else self._events(request, session, reply)
 
     def _events(
-        self, request: Request, session: LoadedSession, query: StreamReply, first: bytes | None = None
+        self, request: Request, session: LoadedSession, reply: StreamReply, first: bytes | None = None
     ) -> Response:
-        words = self._runtime.follow(session, query.offset, query.slot)
-        pieces = rendered_reply(words, **_how(session)) if query.view == "page" else plain_response(words)
-        return ReplyStream(pieces, partial(self._last_screen, request, session.stream, query), first)
+        words = self._service.follow(session, reply.offset, reply.slot)
+        pieces = rendered_reply(words, **_how(session)) if reply.view == "page" else plain_response(words)
+        return ReplyStream(pieces, partial(self._last_screen, request, session.stream, reply), first)
 
-    async def _last_screen(self, request: Request, stream: str, query: StreamReply) -> bytes:
+    async def _last_screen(self, request: Request, stream: str, reply: StreamReply) -> bytes:
         """The data of the event `done`: the screen after the reply, if it was requested. This process has the newest
         state of the session, as the reply ran here."""
-        live = await self._runtime.get(stream) if query.view else None
-        if live is None:
+        session = await self._service.get(stream) if reply.view else None
+        if session is None:
             return b"{}"
-        return orjson.dumps(await self._screen_response(request, live, query))
+        return orjson.dumps(await self._screen_response(request, session, reply))
 
     async def _session_of(self, request: Request) -> LoadedSession | None:
         stream = self._cookies.read(request)
-        return await self._runtime.get(stream) if stream else None
+        return await self._service.get(stream) if stream else None
 
     async def _left(self, request: Request, whose: str | None, session: LoadedSession) -> LeftSession | None:
         """The session that the tab shows, if this browser has opened another study since."""
@@ -323,7 +325,7 @@ class ParticipantApi:
             return None
         found = {session_tag(stream): (name, stream) for name, stream in self._cookies.sessions(request).items()}
         name, stream = found.get(whose or "", ("", ""))
-        own = await self._runtime.get(stream) if stream else None
+        own = await self._service.get(stream) if stream else None
         return LeftSession(name, own) if own and own.study.name != session.study.name else None
 
     async def _screen_response(
@@ -352,9 +354,9 @@ class ParticipantApi:
             sheet = ScreenView(screen, study_context_of(session, embedded=embedded))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:
-                typed = await self._runtime.draft(session.stream, screen.path)
+                typed = await self._service.draft(session.stream, screen.path)
             draft = typed or {} if asks else {}
-            now_us = self._runtime.now_us()
+            now_us = self._service.now_us()
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: rendered in a thread, so that other requests do not wait.
             aside = conversation_chars(screen) > SHORT_TALK

@@ -67,10 +67,10 @@ class IdentityClaim:
         return self.proof != "none"
 
 
-def recruiter_labels(wanted: Recruitment) -> list[str]:
+def recruiter_labels(recruitment: Recruitment) -> list[str]:
     """The recruiters whose links a study accepts, as far as they add the participant's id themselves."""
     labels = {"prolific": "Prolific", "connect": "CloudResearch Connect", "sona": "SONA"}
-    return [label for name, label in labels.items() if name in wanted.channels]
+    return [label for name, label in labels.items() if name in recruitment.channels]
 
 
 def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
@@ -145,7 +145,7 @@ class Links:
         return replace(claim, forged=True)
 
 
-def refusal(claim: IdentityClaim, wanted: Recruitment) -> Refusal | None:
+def refusal(claim: IdentityClaim, recruitment: Recruitment) -> Refusal | None:
     """Why a study does not accept a link with this claim; None if it does."""
     if claim.forged:
         return "invalid_proof"
@@ -154,10 +154,10 @@ def refusal(claim: IdentityClaim, wanted: Recruitment) -> Refusal | None:
     if claim.trial or claim.rehearsed:
         return None
     if claim.person is None:
-        needs_none = "open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")
+        needs_none = "open" in recruitment.channels or (not recruitment.channels and recruitment.id_proof == "optional")
         if claim.unreadable is None:
             return None if needs_none else "missing"
-        return None if needs_none and wanted.unreadable_id == "report" else claim.unreadable.reason
-    if wanted.channels and claim.person.recruiter not in wanted.channels:
+        return None if needs_none and recruitment.unreadable_id == "report" else claim.unreadable.reason
+    if recruitment.channels and claim.person.recruiter not in recruitment.channels:
         return "other_recruiter"
-    return None if claim.proven or wanted.id_proof == "optional" else "unproven"
+    return None if claim.proven or recruitment.id_proof == "optional" else "unproven"

@@ -52,7 +52,7 @@ class Returning:
     def __init__(
         self, service: SessionService, participants: Participants, cookies: SessionCookie, *, again: bool
     ) -> None:
-        self._runtime = service
+        self._service = service
         self._participants = participants
         self._cookies = cookies
         self._again = again
@@ -73,22 +73,22 @@ class Returning:
             return ReturnResult(None)
         if prior.unlinked:
             return ReturnResult(None, prior.attempt, once=study.file.recruitment.repeat_participation != "new_session")
-        live = own if own is not None and own.stream == prior.stream else await self._session(prior.stream, study)
-        if live is None or (self._again and live.screen.ended):
-            return ReturnResult(None, prior.attempt, before=live, ended=live)
-        if prior.same or study.file.recruitment.repeat_participation == "resume" or not live.state.outcome:
-            return ReturnResult(live, anew=not prior.same, before=live)
+        session = own if own is not None and own.stream == prior.stream else await self._session(prior.stream, study)
+        if session is None or (self._again and session.screen.ended):
+            return ReturnResult(None, prior.attempt, before=session, ended=session)
+        if prior.same or study.file.recruitment.repeat_participation == "resume" or not session.state.outcome:
+            return ReturnResult(session, anew=not prior.same, before=session)
         return ReturnResult(
-            None, prior.attempt, once=study.file.recruitment.repeat_participation == "refuse", before=live
+            None, prior.attempt, once=study.file.recruitment.repeat_participation == "refuse", before=session
         )
 
     async def _prior_session(
-        self, study: Study, claim: IdentityClaim, participant: ParticipantId, own: LoadedSession | None
+        self, study: Study, claim: IdentityClaim, participant: ParticipantId, own_session: LoadedSession | None
     ) -> ReturningParticipant | None:
-        """The session under a proven id, or else the browser's `own` if it began under this id."""
+        """The session under a proven id, or else the browser's `own_session` if it began under this id."""
         prior = await asyncio.to_thread(self._participants.known, study.name, participant) if claim.proven else None
-        if prior is None and own is not None:
-            its = own.stream, own.state.enrolled.get("attempt", 1)
+        if prior is None and own_session is not None:
+            its = own_session.stream, own_session.state.enrolled.get("attempt", 1)
             prior = await asyncio.to_thread(self._participants.returning, study.name, participant, *its)
         return prior
 
@@ -97,10 +97,10 @@ class Returning:
         if claim.person is not None and claim.proven:
             prior = await asyncio.to_thread(self._participants.known, study.name, claim.person)
             stream = prior.stream if prior else stream
-        return await self._runtime.get(stream) if stream else None
+        return await self._service.get(stream) if stream else None
 
     def entry(
-        self, study: str, claim: IdentityClaim, found: ReturnResult, again: int
+        self, study: str, claim: IdentityClaim, result: ReturnResult, again: int
     ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
         """The identity to store for a new session, and further data of its event `enrolled`: the kind of proof, and
         whether other sessions have started under the id (in a further attempt: whether the session before it says so),
@@ -110,9 +110,9 @@ class Returning:
         if claim.person is None:
             return None, unreadable
         last = self._participants.unproven(study, claim.person)
-        number = found.attempt if claim.proven else last + 1 + (secrets.randbelow(MOST_GAP) if again else 0)
-        if found.before is not None:
-            others = SAME_ID in found.before.state.enrolled
+        number = result.attempt if claim.proven else last + 1 + (secrets.randbelow(MOST_GAP) if again else 0)
+        if result.before is not None:
+            others = SAME_ID in result.before.state.enrolled
         else:
             others = bool(last) or self._participants.known(study, claim.person) is not None
         identity = self._participants.entry(study, claim.person, number, proven=claim.proven)
@@ -125,5 +125,5 @@ class Returning:
         return own if pilot == (claim.trial is not None) else None
 
     async def _session(self, stream: str | None, study: Study) -> LoadedSession | None:
-        live = await self._runtime.reload(stream) if stream else None
-        return live if live is not None and live.study.name == study.name else None
+        session = await self._service.reload(stream) if stream else None
+        return session if session is not None and session.study.name == study.name else None

@@ -71,13 +71,13 @@ class StartPage:
         participants: Participants,
         links: Links,
         cookies: SessionCookie,
-        offered: OpenStudies,
+        open_studies: OpenStudies,
         tickets: Tickets,
         *,
         per_address: int,
         again: bool = False,
     ) -> None:
-        self._runtime = service
+        self._service = service
         self._participants = participants
         self._links = links
         self._returning = Returning(service, participants, cookies, again=again)
@@ -85,7 +85,7 @@ class StartPage:
         self._forged = AddressLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
         self._new = AddressLimiter(per_address / HOUR_S, per_address)
         self._cookies = cookies
-        self._offered = offered
+        self._open_studies = open_studies
         self._database = database
         self._counted = AddressLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
         self._not_secure, self._many_forged, self._many_new = (
@@ -106,7 +106,7 @@ class StartPage:
         ]
 
     async def show(self, request: Request) -> Response:
-        offer = await self._offered.get(request.path_params["study"])
+        offer = await self._open_studies.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
         study = offer.study
@@ -144,7 +144,7 @@ class StartPage:
     async def start(self, request: Request) -> Response:
         """Start a session or continue the existing one, and redirect to `/`, an address without ids. In a browser that
         keeps no cookies none starts, except in a frame, whose page has a token: `/` could not find it."""
-        offer = await self._offered.get(request.path_params["study"])
+        offer = await self._open_studies.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
         study = offer.study
@@ -154,17 +154,17 @@ class StartPage:
         ticket, chosen, token, last = (form.get(name, [""])[0] for name in ("ticket", "language", "session", "last"))
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who, framed=framed, token=token if framed else "")
-        live = found.live or (found.ended if last else None)
-        if live is None and refusal(who, study.file.recruitment) is not None:
+        session = found.live or (found.ended if last else None)
+        if session is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
         if not framed and self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
             log.info("%s: nothing could begin in a browser that keeps no cookies", study.name)
             return cookies_needed_page(study, offered(chosen, study.file) or language)
-        if live is not None and who.person is not None and found.anew:
-            await self._comes_again(live, who.person)
-        if live is None:
+        if session is not None and who.person is not None and found.anew:
+            await self._comes_again(session, who.person)
+        if session is None:
             language = offered(chosen, study.file) or language
             stream = self._tickets.session(ticket, study.name)
             if not stream:
@@ -173,45 +173,51 @@ class StartPage:
                 )  # to the start page, with a ticket
             stream = who.rehearsed.stream if who.rehearsed else stream
             return await self._begin(request, offer, who, stream, found, language)
-        return self._inside(request, live, who)
+        return self._inside(request, session, who)
 
     async def failure_page(self, request: Request) -> Response:
         """The page for a start that cannot be taken as it was sent."""
-        offer = await self._offered.get(request.url.path.removeprefix("/s/"))
+        offer = await self._open_studies.get(request.url.path.removeprefix("/s/"))
         if offer is None:
             return not_found_page(request)
         let_frame(request, offer.study)
         return sorry_page(offer.study, negotiate_request(request, offer.study.file), status=403)
 
     async def _begin(
-        self, request: Request, offer: OpenStudy, claim: IdentityClaim, stream: str, found: ReturnResult, language: str
+        self,
+        request: Request,
+        open_study: OpenStudy,
+        claim: IdentityClaim,
+        stream: str,
+        result: ReturnResult,
+        language: str,
     ) -> Response:
         """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
         starts, the limit is refunded."""
         address, begun = _address(request), claim.rehearsed is not None
         if claim.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
-            return unavailable_page(offer.study, language)
+            return unavailable_page(open_study.study, language)
         try:
-            live, new = await self._enrol(offer, claim, stream, found, language)
+            session, new = await self._enrol(open_study, claim, stream, result, language)
             begun = begun or new
             if new and claim.unreadable is not None:
-                await self._count(request, offer.study, claim, claim.unreadable.reason, started=True)
+                await self._count(request, open_study.study, claim, claim.unreadable.reason, started=True)
         except Refused:
-            return closed_page(offer.study, language)
+            return closed_page(open_study.study, language)
         except StudyError as error:
-            log.error("nobody can begin %s: %s", offer.study.name, error)
-            return sorry_page(offer.study, language)
+            log.error("nobody can begin %s: %s", open_study.study.name, error)
+            return sorry_page(open_study.study, language)
         finally:
             if not begun:
                 self._new.refund(address)
-        return self._inside(request, live, claim)
+        return self._inside(request, session, claim)
 
     async def _is_closed(self, study: Study, claim: IdentityClaim) -> bool:
         """Whether nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used up."""
         if claim.trial:
             return False
-        why = await self._runtime.closed(study)
+        why = await self._service.closed(study)
         return why is not None and (claim.rehearsed is None or why == BUDGET)
 
     def _inside(self, request: Request, session: LoadedSession, claim: IdentityClaim) -> Response:
@@ -226,7 +232,7 @@ class StartPage:
     async def embedded(self, request: Request) -> bool:
         """Whether the request is for the page of an embedded study, which has a token in place of the cookie. The
         pages that the study allows may frame it."""
-        offer = await self._offered.get(request.query_params.get(EMBED, ""))
+        offer = await self._open_studies.get(request.query_params.get(EMBED, ""))
         if offer is None or offer.study.file.embed is None:
             return False
         let_frame(request, offer.study)
@@ -236,11 +242,11 @@ class StartPage:
         """Redirect a participant whose session has ended to the recruiter. The address is made here, because it may
         contain the person's ids."""
         stream = self._cookies.read(request)
-        live = await self._runtime.get(stream) if stream else None
-        if live is None or not live.state.outcome:
+        session = await self._service.get(stream) if stream else None
+        if session is None or not session.state.outcome:
             return RedirectResponse("/", status_code=303)
-        person = await asyncio.to_thread(self._participants.reveal, live.stream) or ParticipantId("", "")
-        address = redirect_url(end_page(live.study, live.state), person.id, person.submission)
+        person = await asyncio.to_thread(self._participants.reveal, session.stream) or ParticipantId("", "")
+        address = redirect_url(end_page(session.study, session.state), person.id, person.submission)
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
     async def root(self, request: Request) -> Response:
@@ -248,8 +254,8 @@ class StartPage:
 
         If that study needs a link with an id, and this address has nothing of it, a page explains what is missing.
         """
-        names = await self._offered.names()
-        offer = await self._offered.get(names[0]) if len(names) == 1 else None
+        names = await self._open_studies.names()
+        offer = await self._open_studies.get(names[0]) if len(names) == 1 else None
         if offer is None:
             return not_found_page(request) if names else no_studies_page(request)
         query, wanted = request.url.query, offer.study.file.recruitment
@@ -279,7 +285,7 @@ class StartPage:
         name = claim.unreadable.parameter if claim.unreadable else ""
         done = "a session started without it" if started else "refused (403)"
         self._link_problems[study.name, why].warn(study.name, why, name or "-", done, study.name)
-        now_us = self._runtime.now_us()
+        now_us = self._service.now_us()
         try:
             count = partial(count_link_problem, self._database, study.name, why, name, now_us, started=started)
             await asyncio.to_thread(count)
@@ -291,33 +297,35 @@ class StartPage:
         if session.state.outcome == "withdrawn":
             return
         await asyncio.to_thread(self._participants.renew, session.stream, participant)
-        await self._runtime.note(session.stream, {"what": "came back with another submission"})
+        await self._service.note(session.stream, {"what": "came back with another submission"})
 
     async def _enrol(
-        self, offer: OpenStudy, claim: IdentityClaim, stream: str, found: ReturnResult, language: str
+        self, open_study: OpenStudy, claim: IdentityClaim, stream: str, result: ReturnResult, language: str
     ) -> tuple[LoadedSession, bool]:
         """The session, and whether it was created just now. Raises StudyError, Conflict or Refused."""
-        study = offer.study
-        if not offer.ready:
+        study = open_study.study
+        if not open_study.ready:
             raise StudyError(
                 study.name, [ValidationIssue("models", "this server lacks what they need, as it said before")]
             )
-        data: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
+        data: dict[str, Any] = {"attempt": result.attempt} if result.attempt > 1 else {}
         if len(study.file.offered) > 1:
             data["language"] = language
         if claim.rehearsed is not None and claim.rehearsed.scripted:
             data["models"] = SCRIPTED
         for again in range(TRIES):
-            identity, more = await asyncio.to_thread(self._returning.entry, study.name, claim, found, again)
+            identity, more = await asyncio.to_thread(self._returning.entry, study.name, claim, result, again)
             try:
                 data |= more
                 origin = Origin.REHEARSAL if claim.rehearsed else Origin.PILOT if claim.trial else Origin.PERSON
-                live = await self._runtime.enrol(study, origin=origin, identity=identity, stream=stream, data=data)
-                return live, True
+                session = await self._service.enrol(study, origin=origin, identity=identity, stream=stream, data=data)
+                return session, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice, or another tab or another person with this id started first.
                 first = await self._returning.first(study, claim, stream)
-                if first is not None and not (isinstance(error, Refused) and found.attempt > 1 and first.state.outcome):
+                if first is not None and not (
+                    isinstance(error, Refused) and result.attempt > 1 and first.state.outcome
+                ):
                     return first, False
                 if isinstance(error, Refused) or claim.person is None or claim.proven:
                     raise

@@ -92,15 +92,15 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def _turns(talk: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[Field, ...]]]:
+def _turns(block: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[Field, ...]]]:
     """A conversation split into its rated turns, each starting with a message of "You"; in one piece if unrated."""
-    if not talk.ratings:
-        return [(talk.messages, ())]
-    starts = [n for n, message in enumerate(talk.messages) if message.role == "You"]
-    ends = [*starts[1:], len(talk.messages)]
-    before = [(talk.messages[: starts[0]], ())] if starts[0] else []
-    rated = zip(starts, ends, talk.ratings, strict=True)
-    return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
+    if not block.ratings:
+        return [(block.messages, ())]
+    starts = [n for n, message in enumerate(block.messages) if message.role == "You"]
+    ends = [*starts[1:], len(block.messages)]
+    before = [(block.messages[: starts[0]], ())] if starts[0] else []
+    rated = zip(starts, ends, block.ratings, strict=True)
+    return [*before, *((block.messages[start:end], ratings) for start, end, ratings in rated)]
 
 
 class TextFilters(NamedTuple):

@@ -229,26 +229,26 @@ class _FlowCheck:
             if name not in known:
                 self._add(where, f"{name!r} is not defined here{suggestion(name, known)}")
 
-    def _step(self, node: Step, scope: NameScope, at: str) -> NameScope:
-        self.issues += _undefined(node.references(), scope.known, at)
-        missing = node.requires() - scope.have
+    def _step(self, step: Step, scope: NameScope, at: str) -> NameScope:
+        self.issues += _undefined(step.references(), scope.known, at)
+        missing = step.requires() - scope.have
         for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
-            self._add(at, f"a {node.step!r} step {NEEDS[need]}")
+            self._add(at, f"a {step.step!r} step {NEEDS[need]}")
         models = list(self._study.file.models)
-        asked, inside = node.asks_models(models), scope.within(node.when)
+        asked, inside = step.asks_models(models), scope.within(step.when)
         self.asked += [ModelUse(model, at, inside) for model in _may_reply(asked, models, inside)]
-        self._add(at, *node.faults(models), *_not_shown(node), *(_dices_options(node) if self._exports_dices else ()))
+        self._add(at, *step.faults(models), *_not_shown(step), *(_dices_options(step) if self._exports_dices else ()))
         for key in ("number", "advice") if "chatbench" in self._study.file.export_schemas else ():
-            if getattr(node, key, None):
+            if getattr(step, key, None):
                 self._add(f"{at}.{key}", UNEXPORTED)
-        unfit = (f"the problem {one.id!r} {words}" for one in scope.problems for words in node.problem_faults(one))
+        unfit = (f"the problem {one.id!r} {words}" for one in scope.problems for words in step.problem_faults(one))
         self._add(at, *islice(unfit, MOST_UNFIT))
-        for other in node.depends_on():
+        for other in step.depends_on():
             if other not in scope.steps:
                 self._add(at, f"refers to {other!r}, which is not an earlier step{suggestion(other, scope.steps)}")
-        known = scope.known | {f"{node.id}.{name}" for name in node.provides()}
+        known = scope.known | {f"{step.id}.{name}" for name in step.provides()}
         have = scope.have | REPLY if asked else scope.have
-        return replace(scope, known=known, steps=scope.steps | {node.id}, have=have)
+        return replace(scope, known=known, steps=scope.steps | {step.id}, have=have)
 
     def _loop(self, loop: Loop, scope: NameScope, at: str) -> NameScope:
         self.issues += [*_undefined(loop.where.values(), scope.known, f"{at}.where"), *_draws(self._study, loop, at)]
@@ -285,9 +285,9 @@ def _exports_dices(study: Study) -> bool:
     return not REASONS.keys().isdisjoint(study.file.export_schemas)
 
 
-def _not_shown(node: Step) -> Iterator[str]:
+def _not_shown(step: Step) -> Iterator[str]:
     """Questions of a type that no page can show, which a package's own kind of step may have."""
-    for asked in node.questions_asked():
+    for asked in step.questions_asked():
         if type(asked) not in (Field, *KINDS, ItemOnPoints, ItemOnLine):  # a Field alone stands for a problem's options
             known = ", ".join(kind.__name__ for kind in KINDS)
             yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
@@ -380,17 +380,17 @@ def _may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) ->
     return tuple(model for model in found if model in models)
 
 
-def _prompts(models: Mapping[str, ModelSpec], asked: Sequence[ModelUse]) -> Iterator[ValidationIssue]:
+def _prompts(models: Mapping[str, ModelSpec], uses: Sequence[ModelUse]) -> Iterator[ValidationIssue]:
     """Errors in the system prompts of the models that reply anywhere in the study, each reported once."""
     reported: set[tuple[str, str]] = set()
-    for use in asked:
+    for use in uses:
         model = models[use.model]
         for where, name, fault in (*_undefined_in_prompt(model, use), *_picked_prompt(model, use)):
             if (where, name) not in reported:
                 reported.add((where, name))
                 yield ValidationIssue(where, fault)
-    for model_name in dict.fromkeys(use.model for use in asked):
-        scopes = [use.names for use in asked if use.model == model_name]
+    for model_name in dict.fromkeys(use.model for use in uses):
+        scopes = [use.names for use in uses if use.model == model_name]
         yield from _stray_prompts(models[model_name], f"models.{model_name}.system", scopes)
 
 
@@ -449,10 +449,10 @@ def _blank_nodes(nodes: Sequence[Node], where: str) -> Iterator[ValidationIssue]
                         yield ValidationIssue(at, f"{field.name!r}: the label of the option {value!r} {BLANK}")
 
 
-def _blank_texts(part: StrictModel, at: str) -> Iterator[ValidationIssue]:
+def _blank_texts(model: StrictModel, at: str) -> Iterator[ValidationIssue]:
     """The texts of a step that are blank: required ones, labels of buttons and speakers. Others are then left out."""
-    for name, info in type(part).model_fields.items():
-        value, needed = getattr(part, name), info.is_required() or name == "button" or name.endswith("_label")
+    for name, info in type(model).model_fields.items():
+        value, needed = getattr(model, name), info.is_required() or name == "button" or name.endswith("_label")
         if isinstance(value, StrictModel):
             yield from _blank_texts(value, f"{at}.{name}")
         elif needed and isinstance(value, str) and not value.strip():

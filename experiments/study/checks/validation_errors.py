@@ -158,14 +158,14 @@ def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[Vali
 
 
 def drop_consequential(
-    raw: Mapping[str, Any], earlier: Sequence[ValidationIssue], found: Sequence[ValidationIssue]
+    raw: Mapping[str, Any], earlier_issues: Sequence[ValidationIssue], issues: Sequence[ValidationIssue]
 ) -> list[ValidationIssue]:
     """The errors of meaning that do not only follow from a part that could not be read."""
-    words = {part for fault in earlier for part in _named(raw, fault.where)}
+    words = {part for fault in earlier_issues for part in _named(raw, fault.where)}
     if not words:
-        return list(found)
+        return list(issues)
     marks = [mark for word in words for mark in (f"'{word}'", f"'{word}.", f"{{{word}.", f"{{{word}}}")]
-    return [fault for fault in found if not any(mark in fault.what for mark in marks)]
+    return [fault for fault in issues if not any(mark in fault.what for mark in marks)]
 
 
 def _named(raw: Any, where: str) -> set[str]:

@@ -113,17 +113,17 @@ def codebook(manifest: ExportManifest) -> Codebook:
     return Codebook(manifest.study, manifest.schema.name, manifest.origin, sheets)
 
 
-def as_json(book: Codebook) -> bytes:
-    return orjson.dumps(asdict(book), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+def as_json(codebook: Codebook) -> bytes:
+    return orjson.dumps(asdict(codebook), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def codebook_page(book: Codebook) -> str:
-    known = all(entry.wording_known for sheet in book.files for entry in sheet.columns)
-    return rendered("codebook", book=book, known=known)
+def codebook_page(codebook: Codebook) -> str:
+    known = all(entry.wording_known for sheet in codebook.files for entry in sheet.columns)
+    return rendered("codebook", book=codebook, known=known)
 
 
 def _entries(
-    manifest: ExportManifest, file: ExportedFile, found: Mapping[str, tuple[Wording, ...]]
+    manifest: ExportManifest, file: ExportedFile, wordings: Mapping[str, tuple[Wording, ...]]
 ) -> tuple[ColumnEntry, ...]:
     given = file.table.annotated.items()
     models = {column: _annotators(manifest, task) for task, columns in given for column in columns}
@@ -138,7 +138,7 @@ def _entries(
             values=dict(column.form.labels),
             asked=column.asked,
             wording_known=bool(manifest.studies),
-            wordings=tuple(wording for name in column.asked for wording in found.get(name, ())),
+            wordings=tuple(wording for name in column.asked for wording in wordings.get(name, ())),
             free_text=column.free_text,
             demographic=column.demographic,
         )
@@ -176,14 +176,14 @@ def _steps(nodes: Sequence[Any], prefix: str = "") -> Iterator[tuple[str, Step]]
             yield from _steps(node.flow, f"{path}/")
 
 
-def _wording(step: Step, asked: Field) -> Wording:
+def _wording(step: Step, field: Field) -> Wording:
     return Wording(
         heading=step.title,
         instructions=step.instructions(),
-        table=getattr(asked, "matrix", ""),
-        question=asked.text,
-        help=asked.help,
-        required=asked.required,
-        options=tuple(getattr(asked, "options", {}).items()),
-        own_options=type(asked) is Field,
+        table=getattr(field, "matrix", ""),
+        question=field.text,
+        help=field.help,
+        required=field.required,
+        options=tuple(getattr(field, "options", {}).items()),
+        own_options=type(field) is Field,
     )

@@ -206,9 +206,9 @@ def _picture(path: str, picture: Picture, size: int) -> Json:
     }
 
 
-def _record_set(file: ExportedFile, lists: _Enumerations) -> Json:
+def _record_set(file: ExportedFile, enumerations: _Enumerations) -> Json:
     name = record_set(file.path)
-    fields = {column.name: _field(name, file, column, lists) for column in file.columns}
+    fields = {column.name: _field(name, file, column, enumerations) for column in file.columns}
     missing = [column for column, found in fields.items() if found is None]
     left_out = f" Croissant has no type for {', '.join(missing)}; see the codebook." if missing else ""
     return {
@@ -220,7 +220,7 @@ def _record_set(file: ExportedFile, lists: _Enumerations) -> Json:
     }
 
 
-def _field(record_set: str, file: ExportedFile, column: Column, lists: _Enumerations) -> Json | None:
+def _field(record_set: str, file: ExportedFile, column: Column, enumerations: _Enumerations) -> Json | None:
     """The field of a column; None if no Croissant type fits."""
     about: Json = {
         "@type": "cr:Field",
@@ -230,7 +230,7 @@ def _field(record_set: str, file: ExportedFile, column: Column, lists: _Enumerat
     }
     source = {"fileObject": {"@id": file.path}, "extract": _extract(file, column)}
     if _can_be_joined(file, column):
-        about["references"] = {"field": {"@id": lists.field(column)}}
+        about["references"] = {"field": {"@id": enumerations.field(column)}}
     if column.kind != "json" or file.path.endswith(".csv"):
         return {**about, "dataType": TYPES[column.kind], "source": source}
     match column.form.shape if isinstance(column.form, JsonColumn) else None:
@@ -340,9 +340,9 @@ def _forms(study: Study) -> Iterator[str]:
         yield f"Participants agreed to a consent form; its text is in the study file (step {places})."
 
 
-def _bonus(rule: Bonus) -> str:
-    most = f", at most {rule.max}" if rule.max is not None else ""
-    return f"{rule.amount} per {PER[rule.per]}{most}, in the recruiter's currency"
+def _bonus(bonus: Bonus) -> str:
+    most = f", at most {bonus.max}" if bonus.max is not None else ""
+    return f"{bonus.amount} per {PER[bonus.per]}{most}, in the recruiter's currency"
 
 
 def _types(manifest: ExportManifest) -> list[str]:
@@ -375,12 +375,12 @@ def _selection(manifest: ExportManifest) -> Iterator[str]:
         yield f"{filtered} is filtered. {steps}."
 
 
-def _described(use: ModelTask) -> str:
+def _described(task: ModelTask) -> str:
     """One use in a line: the task, the model as it was asked, its version, when, and what came of it."""
-    served = ", ".join(use.served) or "never asked"
-    days = f", {' to '.join(dict.fromkeys(use.days))}" if use.days else ""
-    counts = ", ".join(f"{number:,} {word}" for word, number in use.counts.items())
-    return f"{use.task} by {use.model} (asked as {served}{days}): {counts}"
+    served = ", ".join(task.served) or "never asked"
+    days = f", {' to '.join(dict.fromkeys(task.days))}" if task.days else ""
+    counts = ", ".join(f"{number:,} {word}" for word, number in task.counts.items())
+    return f"{task.task} by {task.model} (asked as {served}{days}): {counts}"
 
 
 def _platforms(manifest: ExportManifest) -> list[str]:

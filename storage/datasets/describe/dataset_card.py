@@ -150,14 +150,14 @@ def _author(author: Author) -> str:
     return f"{author.last_first} ({more})" if more else author.last_first
 
 
-def _work(uses: Sequence[ModelTask]) -> str:
+def _work(tasks: Sequence[ModelTask]) -> str:
     """A table of what models made, all of one kind."""
-    head = ("annotator" if uses[0].kind == "annotation" else "method", "model", "asked as", "days", *uses[0].counts)
+    head = ("annotator" if tasks[0].kind == "annotation" else "method", "model", "asked as", "days", *tasks[0].counts)
     rows = [
         (use.task, use.model, ", ".join(map(code, use.served)) or "-", " to ".join(dict.fromkeys(use.days or "-")))
-        for use in uses
+        for use in tasks
     ]
-    return table(head, ((*row, *use.counts.values()) for row, use in zip(rows, uses, strict=True)), coded=2)
+    return table(head, ((*row, *use.counts.values()) for row, use in zip(rows, tasks, strict=True)), coded=2)
 
 
 def _study(study: Study, manifest: ExportManifest) -> tuple[str, int, str, str]:
@@ -170,10 +170,10 @@ def _source(source: Mapping[str, Any], manifest: ExportManifest) -> tuple[str, i
     return code(path), source["rows"], code(sha256), "yes" if sha256 in manifest.schema.sha256 else "not known"
 
 
-def _settings_of(uses: Sequence[ModelTask]) -> dict[str, Mapping[str, Any]]:
+def _settings_of(tasks: Sequence[ModelTask]) -> dict[str, Mapping[str, Any]]:
     """The settings of each task: those that fit a line, and the others."""
     found: dict[str, Mapping[str, Any]] = {}
-    for task, given in {use.task: use.settings for use in uses}.items():
+    for task, given in {use.task: use.settings for use in tasks}.items():
         texts = {name: str(value) for name, value in given.items()}
         short = {name: text for name, text in texts.items() if "\n" not in text and len(text) < LONG}
         found[task] = {

@@ -148,14 +148,14 @@ def _by_name(files: Sequence[ExportedFile]) -> dict[str, list[tuple[str, Column]
     return found
 
 
-def _variable(name: str, found: Sequence[tuple[str, Column]]) -> dict[str, Any]:
+def _variable(name: str, columns: Sequence[tuple[str, Column]]) -> dict[str, Any]:
     texts: dict[str, list[str]] = {}
-    for table, column in found:
+    for table, column in columns:
         texts.setdefault(f"{column.meaning} Allowed: {column.form.allowed}.", []).append(table)
     described = next(iter(texts))
     if len(texts) > 1:
         described = " ".join(f"In {', '.join(tables)}: {text}" for text, tables in texts.items())
-    labels = {value: label for _, column in found for value, label in column.form.labels.items()}
+    labels = {value: label for _, column in columns for value, label in column.form.labels.items()}
     closed = [
         {"@type": "PropertyValue", "value": value, "description": label or value} for value, label in labels.items()
     ]

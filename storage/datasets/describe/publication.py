@@ -270,6 +270,6 @@ def left_out(manifest: ExportManifest) -> str:
     return f" {selected.number:,} of {count(selected.of, 'session')} are included.{rules}{left}"
 
 
-def file_name(study: Study, among: Sequence[Study]) -> str:
+def file_name(study: Study, studies: Sequence[Study]) -> str:
     """The name of a study's document: `study.json`, or `study-<hash>.json` if there are several."""
-    return STUDY if len(among) == 1 else f"study-{study.hash[:HASH_CHARS]}.json"
+    return STUDY if len(studies) == 1 else f"study-{study.hash[:HASH_CHARS]}.json"

@@ -45,11 +45,13 @@ class Statuses:
     unknown: int
 
 
-def sessions_passing_filter(connection: Connection, answers: RowSelection, done: Statuses | None) -> list[FilterStep]:
-    """Store the passing sessions in KEPT; return the counts after each step. `done` replaces Parley's outcomes."""
-    people = _people(connection, answers)
-    completed = done.streams if done else _finished(connection, answers.study, answers.origin)
-    word = f"{' or '.join(TAKEN).lower()} on Prolific" if done else "completed the study"
+def sessions_passing_filter(
+    connection: Connection, selection: RowSelection, statuses: Statuses | None
+) -> list[FilterStep]:
+    """Store the passing sessions in KEPT; return the counts after each step. `statuses` replaces Parley's outcomes."""
+    people = _people(connection, selection)
+    completed = statuses.streams if statuses else _finished(connection, selection.study, selection.origin)
+    word = f"{' or '.join(TAKEN).lower()} on Prolific" if statuses else "completed the study"
     steps = [_step("answered a question", people, lambda person: person.answers)]
     rest = FilterStep(
         "without the attention check", len(people), sum(person.answers - person.checks for person in people)
@@ -74,14 +76,14 @@ def passing_filter() -> Select[tuple[str]]:
 
 def _step(
     name: str,
-    people: Sequence[_AnswerCounts],
+    counts: Sequence[_AnswerCounts],
     count: Callable[[_AnswerCounts], int] = lambda person: person.answers - person.checks,
 ) -> FilterStep:
-    return FilterStep(name, len(people), sum(map(count, people)))
+    return FilterStep(name, len(counts), sum(map(count, counts)))
 
 
-def _people(connection: Connection, answers: RowSelection) -> list[_AnswerCounts]:
-    a, t = answers.own.c, tables.sessions.c
+def _people(connection: Connection, selection: RowSelection) -> list[_AnswerCounts]:
+    a, t = selection.own.c, tables.sessions.c
     check = a["dataset"] == ATTENTION
     answered = case((check, None), else_=a["question_id"] + "/" + a["answer_type"])
     query = (
@@ -93,11 +95,11 @@ def _people(connection: Connection, answers: RowSelection) -> list[_AnswerCounts
             func.count(func.distinct(answered)),
         )
         .join(tables.sessions, a["_session"] == t.stream)
-        .where(a["_study"] == answers.study, t.study == answers.study, t.origin == answers.origin)
+        .where(a["_study"] == selection.study, t.study == selection.study, t.origin == selection.origin)
         .group_by(t.stream, t.ordinal)
         .order_by(t.ordinal)
     )
-    query = query if answers.passes is None else query.where(answers.passes)
+    query = query if selection.passes is None else query.where(selection.passes)
     return [_AnswerCounts(*row) for row in connection.execute(query)]
 
 

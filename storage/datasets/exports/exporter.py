@@ -183,7 +183,7 @@ def _write(
         hashed = HashingFile(file)
         typed = bool(formats) and not apart
         told = partial(on_rows, name)
-        rows = _written(connection, chosen, hashed, request, screening, told, typed=typed, seen=seen)
+        rows = _written(connection, chosen, hashed, request, screening, told, typed=typed, cells=seen)
         for _ in rows if apart else _copied(chosen, formats, paths, rows):
             yield
     if apart:
@@ -256,7 +256,7 @@ def _written(
     on_rows: Callable[[int], None] = lambda rows: None,
     *,
     typed: bool = False,
-    seen: CsvCells | None = None,
+    cells: CsvCells | None = None,
 ) -> Iterator[Rows]:
     """Write the rows, and give each batch that is written; with `typed`, its cells are values."""
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
@@ -270,8 +270,8 @@ def _written(
         count = 0
         on_rows(count)
         for rows in _values(connection, chosen, request, screening, texts=texts):
-            if seen is not None:
-                seen.see(rows)
+            if cells is not None:
+                cells.see(rows)
             writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
             count += len(rows)
             on_rows(count)

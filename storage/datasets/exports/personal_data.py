@@ -157,10 +157,10 @@ class Screening:
         for batch in batches:
             yield [self._screened(row, free) for row in batch] if free else batch
 
-    def _screened(self, row: Sequence[Any], free: Sequence[tuple[int, Column]]) -> Sequence[Any]:
+    def _screened(self, row: Sequence[Any], columns: Sequence[tuple[int, Column]]) -> Sequence[Any]:
         self._row += 1
         cells = list(row)
-        for number, column in free:
+        for number, column in columns:
             cells[number], counts = screened_cell(row[number], column)
             self.found += [PersonalDataMatch(self.path, self._row, column.name, kind, n) for kind, n in counts.items()]
         return cells if self.mode == "mask" else row

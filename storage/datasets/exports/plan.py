@@ -210,10 +210,12 @@ def _imported(connection: Connection, schema: Schema, request: ExportRequest) ->
     return ExportPlan(schema, Origin.IMPORT, tuple(files), tuple(sources))
 
 
-def _annotated(connection: Connection, chosen: RowSelection) -> tuple[Column, ...]:
+def _annotated(connection: Connection, selection: RowSelection) -> tuple[Column, ...]:
     """Columns that are in no imported file, but that annotators have filled since."""
-    fills = {name for names in chosen.table.annotated.values() for name in names}
-    missing = [column for column in chosen.table.columns if column.name in fills and column not in chosen.columns]
-    there = [name for name in fills if chosen.count(connection, chosen.own.c[name].is_not(None))] if missing else []
-    filled = [names for names in chosen.table.annotated.values() if set(names) & set(there)]
+    fills = {name for names in selection.table.annotated.values() for name in names}
+    missing = [column for column in selection.table.columns if column.name in fills and column not in selection.columns]
+    there = (
+        [name for name in fills if selection.count(connection, selection.own.c[name].is_not(None))] if missing else []
+    )
+    filled = [names for names in selection.table.annotated.values() if set(names) & set(there)]
     return tuple(column for column in missing if any(column.name in names for names in filled))

@@ -68,26 +68,32 @@ def import_files(
     return done
 
 
-def _bad(schema: str, faults: list[CellDeviation]) -> BadFile:
-    more = [f"... `parley import {schema} --check` lists them all"] if len(faults) > MOST_TOLD else []
-    word = "deviation" if len(faults) == 1 else "deviations"
-    least = "at least " if len(faults) >= MOST_COUNTED else ""
-    return BadFile(f"{least}{len(faults):,} {word} from {schema}; nothing was imported", *faults[:MOST_TOLD], *more)
+def _bad(schema: str, deviations: list[CellDeviation]) -> BadFile:
+    more = [f"... `parley import {schema} --check` lists them all"] if len(deviations) > MOST_TOLD else []
+    word = "deviation" if len(deviations) == 1 else "deviations"
+    least = "at least " if len(deviations) >= MOST_COUNTED else ""
+    return BadFile(
+        f"{least}{len(deviations):,} {word} from {schema}; nothing was imported", *deviations[:MOST_TOLD], *more
+    )
 
 
-def _import(recorder: Recorder, found: ReleaseFile, faults: list[CellDeviation], progress: Progress) -> Imported:
-    reader = found.open()
+def _import(
+    recorder: Recorder, release_file: ReleaseFile, deviations: list[CellDeviation], progress: Progress
+) -> Imported:
+    reader = release_file.open()
     try:
-        file, checked = FileRecorder(recorder, found), ValidatedRows(found, reader)
+        file, checked = FileRecorder(recorder, release_file), ValidatedRows(release_file, reader)
         rows = iter(checked)
-        while len(faults) < MOST_COUNTED and (batch := list(islice(rows, AT_ONCE))):
-            faults += [item for item in batch if isinstance(item, CellDeviation)]
-            if not faults:
-                faults += file.record([item for item in batch if isinstance(item, ReleasedRow)])
-            progress(found.path, reader.bytes_read)
-        if not faults and (file.new or file.first):
-            recorder.imported(found, reader.header or found.table.header, checked.rows, file.new, reader.sha256)
-        return Imported(found.path, found.released, checked.rows, file.new)
+        while len(deviations) < MOST_COUNTED and (batch := list(islice(rows, AT_ONCE))):
+            deviations += [item for item in batch if isinstance(item, CellDeviation)]
+            if not deviations:
+                deviations += file.record([item for item in batch if isinstance(item, ReleasedRow)])
+            progress(release_file.path, reader.bytes_read)
+        if not deviations and (file.new or file.first):
+            recorder.imported(
+                release_file, reader.header or release_file.table.header, checked.rows, file.new, reader.sha256
+            )
+        return Imported(release_file.path, release_file.released, checked.rows, file.new)
     finally:
         reader.close()
 

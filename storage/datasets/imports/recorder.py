@@ -58,30 +58,30 @@ class Recorder:
         query = select(e.stream, func.max(e.seq)).where(e.stream.in_(streams)).group_by(e.stream)
         return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
 
-    def imported(self, found: ReleaseFile, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
+    def imported(self, file: ReleaseFile, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
         data: dict[str, Any] = {
             "study": self.study,
             "schema": self.schema.name,
-            "table": found.table.name,
-            "part": found.part,
-            "file": found.path.name,
+            "table": file.table.name,
+            "part": file.part,
+            "file": file.path.name,
             "sha256": sha256,
             "columns": list(columns),
             "rows": rows,
             "new": new,
         }
-        about = described(found.path, found.released, sha256)
+        about = described(file.path, file.released, sha256)
         data |= {"about": about} if about else {}
         seq, at_us = self.last([self._own])[self._own] + 1, time.time_ns() // 1000
-        event = Event(seq, at_us, "researcher", found.released, "imported", data)
+        event = Event(seq, at_us, "researcher", file.released, "imported", data)
         append_events(self.connection, [(self._own, event)])
 
 
 class FileRecorder:
-    def __init__(self, recorder: Recorder, found: ReleaseFile) -> None:
-        self._recorder, self._found, self._table = recorder, found, found.table
+    def __init__(self, recorder: Recorder, file: ReleaseFile) -> None:
+        self._recorder, self._file, self._table = recorder, file, file.table
         before = imports(recorder.connection, recorder.study, recorder.schema.name)
-        same = [item for item in before if (item["table"], item["part"]) == (found.table.name, found.part)]
+        same = [item for item in before if (item["table"], item["part"]) == (file.table.name, file.part)]
         self.first = not same
         """Whether no such file was imported before."""
         self._base = sum(item["rows"] for item in same)
@@ -142,7 +142,7 @@ class FileRecorder:
         at_us: Any = self._table.time(row.values)  # None if the data have no time
         if at_us is not None and at_us.bit_length() > BITS:
             at_us = None  # too large for the log; the row keeps the value of the file
-        return stream, Event(seq, at_us, "researcher", self._found.released, "recorded", imported_event(row), key)
+        return stream, Event(seq, at_us, "researcher", self._file.released, "recorded", imported_event(row), key)
 
     def _values(self, stream: str, row: ReleasedRow) -> dict[str, Any]:
         return {**own_columns(RowOwner(self._recorder.study, stream, Origin.IMPORT), row), **row.values}
@@ -157,7 +157,7 @@ class FileRecorder:
                 break
         was, now = shown(before.values[column.sql]), shown(row.values[column.sql])
         allowed = f"{was}, as it was imported before; another study takes it with --study NAME"
-        return CellDeviation(self._found.path.name, row.seq, 0, column.name, now, allowed)
+        return CellDeviation(self._file.path.name, row.seq, 0, column.name, now, allowed)
 
 
 def _digest(value: Any, digits: int) -> str:

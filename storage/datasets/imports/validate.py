@@ -37,15 +37,15 @@ class ValidatedRows:
     With `rules`, rules between the cells of a row and between rows are checked too; their deviations follow the row.
     """
 
-    def __init__(self, found: ReleaseFile, reader: Reader, *, rules: bool = False) -> None:
-        self._found, self._reader, self._table = found, reader, found.table
-        self._columns = {column.name: column for column in found.table.columns}
-        self._json = found.table.file.endswith(".json")
-        self._cells = {column.name: (column.sql, self._cell(column)) for column in found.table.columns}
-        self._rules = (*found.table.rules, *(rule() for rule in found.table.rules_across)) if rules else ()
-        self._same_for = found.table.same_for if rules else {}
+    def __init__(self, file: ReleaseFile, reader: Reader, *, rules: bool = False) -> None:
+        self._file, self._reader, self._table = file, reader, file.table
+        self._columns = {column.name: column for column in file.table.columns}
+        self._json = file.table.file.endswith(".json")
+        self._cells = {column.name: (column.sql, self._cell(column)) for column in file.table.columns}
+        self._rules = (*file.table.rules, *(rule() for rule in file.table.rules_across)) if rules else ()
+        self._same_for = file.table.same_for if rules else {}
         self._first: dict[tuple[str, Any], tuple[int, list[Any]]] = {}
-        self._empty = dict.fromkeys(column.sql for column in found.table.columns)
+        self._empty = dict.fromkeys(column.sql for column in file.table.columns)
         self.rows = 0
         self._last: Mapping[str, Any] = {}
 
@@ -100,7 +100,7 @@ class ValidatedRows:
         if faults:
             yield from faults
             return
-        row = ReleasedRow(self._table.name, record.row, values, self._found.part, _dumped(written))
+        row = ReleasedRow(self._table.name, record.row, values, self._file.part, _dumped(written))
         yield row
         for rule in self._rules:
             for name, wanted in rule(row.values):

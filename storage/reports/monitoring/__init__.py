@@ -92,31 +92,31 @@ class StudyMonitor:
 
 
 def load_monitor(
-    database: Database, study: Study, origin: str, now_us: int, kept: MonitorCache | None = None
+    database: Database, study: Study, origin: str, now_us: int, cache: MonitorCache | None = None
 ) -> StudyMonitor:
-    """How a study stands now; `kept` remembers what the next look can use."""
-    kept = kept or MonitorCache()
+    """How a study stands now; `cache` remembers what the next look can use."""
+    cache = cache or MonitorCache()
     known = query_params(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
-        caps = operations.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
+        quotas = operations.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
         found = session_groups(connection, known)
         now = tally(found)
-        if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:
-            kept.over_time, kept.counted_us = over_time(connection, known), now_us
+        if not cache.over_time or abs(now_us - cache.counted_us) >= CHART_US:
+            cache.over_time, cache.counted_us = over_time(connection, known), now_us
         return StudyMonitor(
             study=study.name,
             origin=origin,
             now_us=now_us,
             operations=operations,
             tally=now,
-            wanted=wanted_overall(caps),
-            cells=cell_statuses(counted(study, now), caps),
+            wanted=wanted_overall(quotas),
+            cells=cell_statuses(counted(study, now), quotas),
             funnel=funnel(study, (crowd.group for crowd in found)),
             waiting=stuck_sessions(connection, known),
             odd=flag_counts(found),
-            times=typical(connection, known, kept.spent),
-            over_time=kept.over_time,
+            times=typical(connection, known, cache.spent),
+            over_time=cache.over_time,
             models=used(connection, study.name, origin),
             latency=recent(connection, study.name, origin),
             spent=spent(connection, study.name),

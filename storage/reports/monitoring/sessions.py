@@ -102,11 +102,11 @@ _ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)
 _UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
 
 
-def tally(found: Sequence[SessionsAtStep]) -> SessionCounts:
+def tally(sessions: Sequence[SessionsAtStep]) -> SessionCounts:
     """How many sessions stand how, of groups that were read already."""
     outcomes: Counter[str] = Counter({"live": 0, "left": 0})
     done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
-    for crowd in found:
+    for crowd in sessions:
         group = crowd.group
         key = tuple(group.factors.items())
         outcomes[group.outcome or ("live" if group.live else "left")] += group.number
@@ -115,14 +115,14 @@ def tally(found: Sequence[SessionsAtStep]) -> SessionCounts:
     return SessionCounts(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
 
 
-def flag_counts(found: Sequence[SessionsAtStep]) -> FlagCounts:
+def flag_counts(sessions: Sequence[SessionsAtStep]) -> FlagCounts:
     """What is odd about how many sessions."""
     flags: Counter[str] = Counter()
-    for crowd in found:
+    for crowd in sessions:
         flags.update(dict.fromkeys(crowd.flags, crowd.group.number))
-    flagged = sum(crowd.group.number for crowd in found if crowd.flags)
+    flagged = sum(crowd.group.number for crowd in sessions if crowd.flags)
     return FlagCounts(
-        dict(flags), flagged, sum(crowd.pasted for crowd in found), sum(crowd.excluded for crowd in found)
+        dict(flags), flagged, sum(crowd.pasted for crowd in sessions), sum(crowd.excluded for crowd in sessions)
     )
 
 

@@ -200,7 +200,7 @@ def alone_by_method(alone: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield method, rows[rows["acc"].notna()]
 
 
-def _estimate(cell: tuple[str, str, str], found: OverQuestions, n: int, participants: int) -> Estimate:
+def _estimate(cell: tuple[str, str, str], over_questions: OverQuestions, n: int, participants: int) -> Estimate:
     dataset, model, kind = cell
     way, _, condition = kind.partition(".")
     name = ".".join(["chatbench.accuracy", *map(slug, (dataset, model, way, *([condition] if condition else [])))])
@@ -209,5 +209,11 @@ def _estimate(cell: tuple[str, str, str], found: OverQuestions, n: int, particip
     who = f"Participants with {model}" if participants else f"{model} alone ({way})"
     how = {USER_ALONE: ", answering alone,", WITH_AI: f", answering with the chatbot{where},"}.get(way, "")
     said = f"{who}{how} gave {{}} correct answers to a question of {dataset} on average"
-    figure = (name, f"{dataset}, {model}: {kind.replace('.', ', ')}", groups, (n, participants), found.interval)
-    return estimate(*figure, said, SHARE, "answers", further=found.further)
+    figure = (
+        name,
+        f"{dataset}, {model}: {kind.replace('.', ', ')}",
+        groups,
+        (n, participants),
+        over_questions.interval,
+    )
+    return estimate(*figure, said, SHARE, "answers", further=over_questions.further)

@@ -192,9 +192,9 @@ def _correlated(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFram
                 yield kind, found, used
 
 
-def _estimate(kind: str, of: list[str], found: Interval, rows: pd.DataFrame) -> Estimate:
+def _estimate(kind: str, of: list[str], interval: Interval, rows: pd.DataFrame) -> Estimate:
     groups, label = dict(zip(("method", "condition")[-len(of) :], of, strict=True)), ", ".join(of)
-    figure = (".".join([f"chatbench.{kind}", *map(slug, of)]), label, groups, (len(rows), 0), found)
+    figure = (".".join([f"chatbench.{kind}", *map(slug, of)]), label, groups, (len(rows), 0), interval)
     said = f"Over questions, {TITLES[kind][1].replace('{}', label)}: r = {{}}"
     return estimate(*figure, said, NUMBER, "points", further={"questions": float(rows["question_id"].nunique())})
 

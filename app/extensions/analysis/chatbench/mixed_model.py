@@ -163,9 +163,9 @@ def odds(answers: pd.DataFrame) -> tuple[Finding, ...]:
     return (Finding("chatbench.odds", TITLE, "answers", NUMBER, (-most, most), estimates, METHOD, reference=0.0),)
 
 
-def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
+def _estimates(model: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
     people = answers["worker_id"].nunique()
-    for one in found.effects:
+    for one in model.effects:
         half = Z * one.standard_error
         way, *condition = one.level.split(".") if one.factor == "way" else (one.level,)
         name = ".".join(["chatbench.odds", one.factor, *map(slug, (way, *condition))])
@@ -173,7 +173,7 @@ def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
         further = {
             "odds_ratio": exp(one.value), "standard_error": one.standard_error, "sd_library": one.sd_library,
             "p": 2 * NormalDist().cdf(-abs(one.value) / one.standard_error),
-            "participant_sd": found.participant_sd, "question_sd": found.question_sd,
+            "participant_sd": model.participant_sd, "question_sd": model.question_sd,
         }  # fmt: skip
         times = f"{further['odds_ratio']:.2f} times as large with {one.level} as with {one.against}"
         said = f"The odds of a correct answer were {times}: the log-odds differed by {{}}"

@@ -110,10 +110,10 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
         yield _counts("chatbench.count", "Answers included in the analysis", kinds)
 
 
-def _counts(name: str, title: str, some: list[Estimate]) -> Finding:
+def _counts(name: str, title: str, estimates: list[Estimate]) -> Finding:
     note = "These rows do not show who completed the study; the filtered file, if there is one, considers it."
-    axis = (0.0, float(max(one.n for one in some)))
-    return Finding(name, title, "answers", COUNT, axis, tuple(some), METHOD, note=note)
+    axis = (0.0, float(max(one.n for one in estimates)))
+    return Finding(name, title, "answers", COUNT, axis, tuple(estimates), METHOD, note=note)
 
 
 def _count(name: str, label: str, number: int, participants: int) -> Estimate:

@@ -259,9 +259,9 @@ def _largest(values: Sums) -> Sums:
     return np.where(np.isinf(most), np.nan, most)
 
 
-def _adjusted(outcomes: Sequence[MeasureResult]) -> Iterator[MeasureResult]:
+def _adjusted(results: Sequence[MeasureResult]) -> Iterator[MeasureResult]:
     for measure in (*MEASURES, DSI):
-        same = [outcome for outcome in outcomes if outcome.measure == measure]
+        same = [outcome for outcome in results if outcome.measure == measure]
         for outcome, p in zip(same, benjamini_hochberg(np.asarray([outcome.p for outcome in same])), strict=True):
             yield replace(outcome, p_adjusted=float(p))
 
@@ -388,16 +388,16 @@ def _sizes(pool: RaterPool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, 
 
 
 def _estimates(
-    outcomes: Sequence[MeasureResult],
+    results: Sequence[MeasureResult],
     measure: str,
-    sizes: Mapping[tuple[str, tuple[str, ...]], GroupCounts],
+    counts: Mapping[tuple[str, tuple[str, ...]], GroupCounts],
     words: tuple[str, str],
 ) -> Iterator[Estimate]:
     prefix, said = words
-    for outcome in outcomes:
+    for outcome in results:
         if outcome.measure != measure:
             continue
-        size = sizes[outcome.axis, outcome.group]
+        size = counts[outcome.axis, outcome.group]
         group_label = ", ".join(outcome.group)
         name = f"{prefix}.{measure}.{outcome.axis}" + (f".{slug('_x_'.join(outcome.group))}" if outcome.group else "")
         columns = {"axis": outcome.axis, **({"group": group_label} if group_label else {})}
@@ -406,18 +406,18 @@ def _estimates(
         yield estimate(*figure, f"{who} {said}", NUMBER, "ratings", further=_further(outcome, size))
 
 
-def _further(outcome: MeasureResult, size: GroupCounts) -> Mapping[str, float]:
-    columns = {"p": outcome.p, "p_adjusted": outcome.p_adjusted, RANDOM: outcome.random}
-    if outcome.measure == "xrr":
-        columns["normalised"] = normalised_xrr(size.group, size.others)
-        columns["interval"] = xrr(size.group, size.others, "interval")
-        columns["conversations"] = float(((size.group.sum(axis=1) > 0) & (size.others.sum(axis=1) > 0)).sum())
+def _further(result: MeasureResult, counts: GroupCounts) -> Mapping[str, float]:
+    columns = {"p": result.p, "p_adjusted": result.p_adjusted, RANDOM: result.random}
+    if result.measure == "xrr":
+        columns["normalised"] = normalised_xrr(counts.group, counts.others)
+        columns["interval"] = xrr(counts.group, counts.others, "interval")
+        columns["conversations"] = float(((counts.group.sum(axis=1) > 0) & (counts.others.sum(axis=1) > 0)).sum())
     return {name: value for name, value in columns.items() if not np.isnan(value)}
 
 
-def _left_out(axes: Sequence[Axis], outcomes: Sequence[MeasureResult], measure: str) -> str:
+def _left_out(axes: Sequence[Axis], results: Sequence[MeasureResult], measure: str) -> str:
     """Which groups have no estimate, and why; empty for the DSI, because the GAI lists its groups."""
-    there = {(outcome.axis, outcome.group) for outcome in outcomes if outcome.measure == measure}
+    there = {(outcome.axis, outcome.group) for outcome in results if outcome.measure == measure}
     small: list[str] = []
     none: list[str] = []
     for axis in axes if measure != DSI else ():

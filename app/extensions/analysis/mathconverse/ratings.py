@@ -123,8 +123,8 @@ def _by_model(rated_turns: pd.DataFrame, scale: str, name: str, title: str, note
     return _finding(f"mathconverse.mean.{name}", title, means, note)
 
 
-def _finding(name: str, title: str, means: tuple[Estimate, ...], note: str) -> Finding:
-    return Finding(name, title, "ratings", NUMBER, SCALE, means, METHOD, note=note)
+def _finding(name: str, title: str, estimates: tuple[Estimate, ...], note: str) -> Finding:
+    return Finding(name, title, "ratings", NUMBER, SCALE, estimates, METHOD, note=note)
 
 
 def _mean(

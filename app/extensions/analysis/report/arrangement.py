@@ -62,8 +62,8 @@ def grid_places(finding: Finding) -> list[tuple[str, str]]:
     return [((labels | named)[key], _column(finding, one)) for key, one in zip(keys, finding.estimates, strict=True)]
 
 
-def _column(finding: Finding, one: Estimate) -> str:
-    values = {column: one.groups[column] for column in finding.columns if column in one.groups}
+def _column(finding: Finding, estimate: Estimate) -> str:
+    values = {column: estimate.groups[column] for column in finding.columns if column in estimate.groups}
     if len(finding.columns) > 1 and not (len(values) > 1 and {*EVERY}.issuperset(values.values())):
         return ", ".join(f"{column}: {value}" for column, value in values.items())
     return next(iter(values.values()), "")
@@ -118,5 +118,5 @@ def _main(schema: str, findings: Sequence[Finding]) -> Iterator[str]:
     yield from [one.sentence for one in shown[:MOST]] or [TOO_FEW]
 
 
-def _is_large(one: Estimate) -> bool:
-    return (one.participants or one.n) >= FEWEST
+def _is_large(estimate: Estimate) -> bool:
+    return (estimate.participants or estimate.n) >= FEWEST

@@ -52,14 +52,14 @@ class DataQuality:
     checked: int
     missed: int
 
-    def issues(self, people: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
+    def issues(self, flow: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
         """Each issue in words, with its count and the total."""
-        if people.origin != Origin.IMPORT:
-            yield "Sessions with a flag", self.flagged, people.arrived
+        if flow.origin != Origin.IMPORT:
+            yield "Sessions with a flag", self.flagged, flow.arrived
             for name, words in FLAGS.items():
-                yield f"Sessions that {words} ({name})", self.flags.get(name, 0), people.arrived
-            yield "Sessions in which text was pasted", self.pasted, people.arrived
-            yield "Sessions that a researcher excluded", sum(people.excluded.values()), people.arrived
+                yield f"Sessions that {words} ({name})", self.flags.get(name, 0), flow.arrived
+            yield "Sessions in which text was pasted", self.pasted, flow.arrived
+            yield "Sessions that a researcher excluded", sum(flow.excluded.values()), flow.arrived
         if self.replies:
             yield "Replies that revealed which model wrote them", self.leaks, self.replies
         if self.checked:
@@ -279,7 +279,7 @@ def build_report(
     at_us: int,
     *,
     steps: Steps = iter,
-    against: PublishedPaper | None = None,
+    paper: PublishedPaper | None = None,
     part: str = "",
     unfinished: bool = False,
 ) -> Report:
@@ -298,23 +298,23 @@ def build_report(
     title = asked[-1].file.title if asked else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
     found = results(database, study, origin, whole=True, steps=steps, part=part, unfinished=unfinished)
-    if against is not None:
-        against.check(found.findings)
+    if paper is not None:
+        paper.check(found.findings)
     known = quality(database, study, origin, found.schemas, at_us, part)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
-    parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, against)
+    parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, paper)
     planned = (part(database, study, origin) for part in hooked(CONFIRMATORY_HOOK))
     return Report(*parts, next(planned, None) if studies else None, unfinished)
 
 
-def _arms(people: ParticipantFlow, study: Study) -> Iterator[FactorArm]:
+def _arms(flow: ParticipantFlow, study: Study) -> Iterator[FactorArm]:
     """The values of each factor, including those without sessions; one line for a factor with very many values."""
     every = cells(study.factors, study.pools)
     for factor in study.factors:
         targets: dict[str, float] = {}
         for cell in every:
             targets[cell.values[factor]] = targets.get(cell.values[factor], 0.0) + cell.weight
-        met = people.factors.get(factor, {})
+        met = flow.factors.get(factor, {})
         if len(targets) > MOST_VALUES:
             yield _many(factor, met)
         else:

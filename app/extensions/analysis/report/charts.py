@@ -84,7 +84,7 @@ def line_at(places: Sequence[float], axis: str, scale: Spec) -> Spec:
     return {"data": values, **layer("rule", {axis: {"field": "at", **scale}}, DASHED)}
 
 
-def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = NOBODY) -> Spec:
+def forest_chart(finding: Finding, comparisons: Mapping[str, FigureComparison] = NOBODY) -> Spec:
     """Estimates with their intervals, a row for each group; one without an interval has a hollow dot.
 
     Estimates by two groups are in rows by the first, with a colour and a shape for the second. Published figures, by
@@ -95,7 +95,7 @@ def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = N
     series = list(dict.fromkeys(column for _, column in places)) if finding.columns else []
     rows = [
         {**_row(one, finding.unit), "group": group, "series": column, "series_theirs": THEIRS + column}
-        | _beside(published.get(one.name), finding.axis, size)
+        | _beside(comparisons.get(one.name), finding.axis, size)
         for one, (group, column) in zip(finding.estimates, places, strict=True)
     ]
     scale = {
@@ -148,19 +148,36 @@ def _slots(values: Sequence[str], rows: Sequence[Spec]) -> list[str]:
     return [place for value in values for place in ([value, THEIRS + value] if theirs else [value])]
 
 
-def _row(one: Estimate, unit: Unit) -> dict[str, Any]:
+def _row(estimate: Estimate, unit: Unit) -> dict[str, Any]:
     size = _size(unit)
-    ends = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
-    formatted = {"interval": format_interval(one.low, one.high, unit), "estimate": format_value(one.value, unit)}
-    return {"value": size * one.value, **ends, **formatted, "n": f"{one.n:,}", "participants": f"{one.participants:,}"}
+    ends = (
+        {}
+        if estimate.low is None or estimate.high is None
+        else {"low": size * estimate.low, "high": size * estimate.high}
+    )
+    formatted = {
+        "interval": format_interval(estimate.low, estimate.high, unit),
+        "estimate": format_value(estimate.value, unit),
+    }
+    return {
+        "value": size * estimate.value,
+        **ends,
+        **formatted,
+        "n": f"{estimate.n:,}",
+        "participants": f"{estimate.participants:,}",
+    }
 
 
-def _beside(one: FigureComparison | None, axis: tuple[float, float], size: int) -> dict[str, float]:
+def _beside(comparison: FigureComparison | None, axis: tuple[float, float], size: int) -> dict[str, float]:
     """The published figure, unless it is beyond the axis."""
-    if one is None or not axis[0] <= one.published.value <= axis[1]:
+    if comparison is None or not axis[0] <= comparison.published.value <= axis[1]:
         return {}
-    ends = {} if one.ends is None else {"theirs_low": size * one.ends[0], "theirs_high": size * one.ends[1]}
-    return {"theirs": size * one.published.value, **ends}
+    ends = (
+        {}
+        if comparison.ends is None
+        else {"theirs_low": size * comparison.ends[0], "theirs_high": size * comparison.ends[1]}
+    )
+    return {"theirs": size * comparison.published.value, **ends}
 
 
 def _published(
@@ -174,27 +191,27 @@ def _published(
         yield layer("point", encoding, diamond, **{axis: {"field": "theirs", **scale}})
 
 
-def scatter_chart(plot: Scatter, unit: Unit) -> Spec:
+def scatter_chart(scatter: Scatter, unit: Unit) -> Spec:
     """Points in square panels with the diagonal; with `margins`, the distributions of both values beside them."""
-    size = 1 if plot.margins else _size(unit)
+    size = 1 if scatter.margins else _size(unit)
     rows = [
         {"x": size * one.x, "y": size * one.y, "n": one.n, "label": one.label, "series": one.series, "panel": one.panel}
-        for one in plot.points
+        for one in scatter.points
     ]
-    panels = [*dict.fromkeys(one.panel for one in plot.points)]
-    series = [*dict.fromkeys(one.series for one in plot.points)]
-    ends = [size * end for end in plot.axis]
-    inset = 0.35 if plot.margins else 0
+    panels = [*dict.fromkeys(one.panel for one in scatter.points)]
+    series = [*dict.fromkeys(one.series for one in scatter.points)]
+    ends = [size * end for end in scatter.axis]
+    inset = 0.35 if scatter.margins else 0
     scale = {"domain": [ends[0] - inset, ends[1] + inset], "nice": False, "zero": False}
     axis = {"tickCount": 6} if size == 1 else {"tickCount": 6, "labelExpr": PER_CENT}
-    x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis, "title": plot.x}
-    y = {**x, "field": "y", "title": plot.y}
+    x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis, "title": scatter.x}
+    y = {**x, "field": "y", "title": scatter.y}
     style: dict[str, Any] = {"opacity": 0.65, "strokeWidth": 1.5}
     encoding: dict[str, Any] = {"x": x, "y": y, "tooltip": [{"field": name} for name in ("label", "n")]}
-    if plot.margins:
+    if scatter.margins:
         style |= {"filled": True}
         encoding["size"] = {"field": "n", "type": "quantitative", "scale": {"range": [4, 700]}, "legend": None}
-    if len(series) > 1 and not plot.margins:
+    if len(series) > 1 and not scatter.margins:
         encoding |= {"color": nominal("series", series), "shape": nominal("series", series)}
     else:
         style |= {"color": COLOURS[0]}
@@ -203,7 +220,7 @@ def scatter_chart(plot: Scatter, unit: Unit) -> Spec:
     side = 300 if len(panels) == 1 else 220
     square: Spec = {"width": side, "height": side, "layer": [corners, layer("point", encoding, style)]}
     whole: dict[str, Any] = {"config": CONFIG, "data": {"values": rows}}
-    if plot.margins:
+    if scatter.margins:
         return {**whole, **_with_margins(square, x, y)}
     if len(panels) == 1:
         return {**whole, **square}
@@ -225,7 +242,7 @@ PARTS = 5
 # The parts of a name `chatbench.accuracy.<dataset>.<model>.<answer_type>`; one with a condition has one more.
 
 
-def accuracy_chart(estimates: Sequence[Estimate], published: Mapping[str, FigureComparison] = NOBODY) -> Spec | None:
+def accuracy_chart(estimates: Sequence[Estimate], comparisons: Mapping[str, FigureComparison] = NOBODY) -> Spec | None:
     """Accuracy of models alone, people alone and people with models, a panel for each dataset as in ChatBench's paper.
 
     Answers with a model are shown by condition where there are such. None if no estimate belongs in it.
@@ -247,7 +264,7 @@ def accuracy_chart(estimates: Sequence[Estimate], published: Mapping[str, Figure
             "answer": words[answer],
             "answer_theirs": THEIRS + words[answer],
         }
-        | _beside(published.get(one.name), (0, 1), 100)
+        | _beside(comparisons.get(one.name), (0, 1), 100)
         for (dataset, model, answer), one in named.items()
     ]
     datasets, models = ([*dict.fromkeys(row[name] for row in rows)] for name in ("dataset", "model"))

@@ -57,16 +57,16 @@ def contents(report: Report) -> dict[str, Any]:
     }
 
 
-def figure(finding: Finding, one: Estimate, published: PublishedFigure | None = None) -> dict[str, Any]:
+def figure(finding: Finding, estimate: Estimate, published: PublishedFigure | None = None) -> dict[str, Any]:
     """A figure with its interval, sizes and sentence; `published` only where it is compared."""
-    values = asdict(one) | {
-        "level": None if one.low is None else one.level,
+    values = asdict(estimate) | {
+        "level": None if estimate.low is None else estimate.level,
         "counts": finding.counts,
         "unit": finding.unit,
     }
     order = ("label", "value", "low", "high", "level", "n", "counts", "participants", "unit", "groups", "further")
     found = {name: values[name] for name in (*order, "sentence", "why")}
-    found |= {"about": about(one.name, figure_names()), "finding": finding.name}
+    found |= {"about": about(estimate.name, figure_names()), "finding": finding.name}
     return found | ({"published": asdict(published)} if published is not None else {})
 
 

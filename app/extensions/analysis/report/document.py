@@ -217,22 +217,22 @@ def _table(finding: Finding) -> Iterator[Block]:
         yield TextTable(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
 
 
-def _grid(finding: Finding, table: Grid) -> Iterator[Block]:
+def _grid(finding: Finding, grid: Grid) -> Iterator[Block]:
     """The table in parts that fit the width of a page."""
-    size = (f"n ({table.counts})", "Participants") if table.counts else ()
-    cells = [[_cell(finding, one, sized=bool(size)) for one in row.cells] for row in table.rows]
+    size = (f"n ({grid.counts})", "Participants") if grid.counts else ()
+    cells = [[_cell(finding, one, sized=bool(size)) for one in row.cells] for row in grid.rows]
     longest = max(len(text) for row in cells for text in row)
     most = max(1, (WIDTH - sum(map(len, size))) // longest)
-    parts = range(0, len(table.heads), most)
+    parts = range(0, len(grid.heads), most)
     for number, first in enumerate(parts, start=1):
-        heads = table.heads[first : first + most]
+        heads = grid.heads[first : first + most]
         rows = (
             (
                 row.label,
                 *texts[first : first + most],
                 *((f"{row.size[0]:,}", f"{row.size[1]:,}" if row.size[1] else "–") if row.size else ()),
             )
-            for row, texts in zip(table.rows, cells, strict=True)
+            for row, texts in zip(grid.rows, cells, strict=True)
         )
         which = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         yield TextTable(
@@ -243,12 +243,12 @@ def _grid(finding: Finding, table: Grid) -> Iterator[Block]:
         yield Paragraph(STARS[1] if any("p_adjusted" in further for further in tests) else STARS[0])
 
 
-def _cell(finding: Finding, one: Estimate | None, *, sized: bool) -> str:
-    if one is None:
+def _cell(finding: Finding, estimate: Estimate | None, *, sized: bool) -> str:
+    if estimate is None:
         return "–"
-    stars = "*" * ((one.further.get("p", 1) < LEVEL_P) + (one.further.get("p_adjusted", 1) < LEVEL_P))
-    interval = f" ({format_interval(one.low, one.high, finding.unit)})" if one.low is not None else ""
-    return f"{format_value(one.value, finding.unit)}{stars}{interval}" + ("" if sized else f", n {one.n:,}")
+    stars = "*" * ((estimate.further.get("p", 1) < LEVEL_P) + (estimate.further.get("p_adjusted", 1) < LEVEL_P))
+    interval = f" ({format_interval(estimate.low, estimate.high, finding.unit)})" if estimate.low is not None else ""
+    return f"{format_value(estimate.value, finding.unit)}{stars}{interval}" + ("" if sized else f", n {estimate.n:,}")
 
 
 def _compared(report: Report) -> Iterator[Block]:

@@ -32,15 +32,15 @@ class PublishedPaper:
     models: tuple[str, ...] = ()
     called: Mapping[str, str] = field(default_factory=dict)
 
-    def summary(self, found: Sequence[FigureComparison], findings: Sequence[Finding]) -> str:
+    def summary(self, comparisons: Sequence[FigureComparison], findings: Sequence[Finding]) -> str:
         """A summary in words: how many figures were compared, and which models."""
         stand = "".join(f" {mine} is compared with the paper's {theirs}." for mine, theirs in self.called.items())
         alone = self.alone(findings)
         theirs = f"; the paper's models are {' and '.join(self.models)} (--match-model MINE=THEIRS)" if alone else ""
         without = f" Models without a counterpart: {', '.join(alone)}{theirs}." if alone else ""
         return (
-            f"{len(found):,} of the {len(self.figures):,} published figures of {self.title} have a counterpart in this "
-            f"study.{stand}{without} Whether the figures are comparable depends on the questions, models and "
+            f"{len(comparisons):,} of the {len(self.figures):,} published figures of {self.title} have a counterpart "
+            f"in this study.{stand}{without} Whether the figures are comparable depends on the questions, models and "
             "participants of both."
         )
 

@@ -60,10 +60,10 @@ def reason(finding: Finding) -> str:
     return reasons[0] if len(reasons) > 1 and len(set(reasons)) == 1 else ""
 
 
-def sentence(finding: Finding, one: Estimate) -> str:
+def sentence(finding: Finding, estimate: Estimate) -> str:
     """An estimate's sentence, with the reason for a missing interval unless `reason` gives it; counts need none."""
-    known = not one.why or finding.unit == COUNT or one.why == reason(finding)
-    return one.sentence if known else f"{one.sentence} No interval: {one.why}"
+    known = not estimate.why or finding.unit == COUNT or estimate.why == reason(finding)
+    return estimate.sentence if known else f"{estimate.sentence} No interval: {estimate.why}"
 
 
 def tested(finding: Finding) -> str:
@@ -84,11 +84,11 @@ def family(name: str) -> str:
     return FAMILIES.get(first, first)
 
 
-def ended(people: ParticipantFlow) -> Iterator[tuple[str, str, int]]:
+def ended(flow: ParticipantFlow) -> Iterator[tuple[str, str, int]]:
     """The outcomes that occurred, in a fixed order: each with its text and its number of sessions."""
-    known = [name for name in ENDED if name in people.outcomes]
-    for name in (*known, *sorted(people.outcomes.keys() - ENDED.keys())):
-        yield name, ENDED.get(name, name.replace("_", " ")), people.outcomes[name]
+    known = [name for name in ENDED if name in flow.outcomes]
+    for name in (*known, *sorted(flow.outcomes.keys() - ENDED.keys())):
+        yield name, ENDED.get(name, name.replace("_", " ")), flow.outcomes[name]
 
 
 def share(part: float | None) -> str:

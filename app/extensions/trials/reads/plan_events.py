@@ -107,11 +107,11 @@ def record_look(database: Database, study: str, look: RecordedLook) -> None:
         "result": dict(look.result),
     }
 
-    def record(now: StatusTransaction) -> None:
-        taken = (one.number for one in _events_in(now.connection, study).looks)
+    def record(transaction: StatusTransaction) -> None:
+        taken = (one.number for one in _events_in(transaction.connection, study).looks)
         if look.number is not None and look.number in taken:
             raise NotPossible(f"Look {look.number} of {study} was just taken by somebody else; see the Results tab.")
-        now.add("looked", data, by="researcher", at_us=look.at_us)
+        transaction.add("looked", data, by="researcher", at_us=look.at_us)
 
     decided(database, study, record)
 

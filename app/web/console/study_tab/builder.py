@@ -70,17 +70,17 @@ class StudyBuilder:
     """The form of `form_fields`: its components by the fields' keys, and the rows that may be hidden by name."""
 
     def __init__(self, context: ConsoleContext) -> None:
-        self._desk = context
+        self._context = context
         self._fields: dict[str, Any] = {}
         self._rows: dict[str, Any] = {}
         self._hints: list[gr.HTML] = []
 
     def build(self) -> None:
-        fields = form_fields(self._desk.settings.server_names)
+        fields = form_fields(self._context.settings.server_names)
         begins = {field.key: field.value for field in fields}
         parts = list(dict.fromkeys(field.part for field in fields))
         with gr.Column(visible=False, elem_id="builder") as self.panel:
-            html_part(self._desk.html("builder_head.html.j2"))
+            html_part(self._context.html("builder_head.html.j2"))
             with gr.Row(elem_id="builder-row"):
                 with gr.Column(scale=3, min_width=300, elem_id="builder-form"):
                     for number, part in enumerate(parts, 1):
@@ -93,18 +93,18 @@ class StudyBuilder:
                                 self._test = gr.Button("Test models", size="sm", elem_id="b-test")
                                 self._tested = html_part(elem_id="b-tested")
                 with gr.Column(scale=2, min_width=300, elem_id="builder-file"):
-                    html_part(self._desk.html("builder_parts.html.j2", parts=parts), elem_id="builder-parts")
+                    html_part(self._context.html("builder_parts.html.j2", parts=parts), elem_id="builder-parts")
                     self._verdict = html_part(elem_id="builder-verdict")
                     with gr.Row(elem_classes="actions"):
                         self._create = gr.Button("Open in the editor", size="sm", variant="primary", elem_id="b-create")
                         self._cancel = gr.Button("Cancel", size="sm", elem_id="b-cancel")
                     self._text = html_part(elem_id="builder-text")
 
-    def _build_row(self, row: str, beside: Sequence[FormField], begins: Answers) -> None:
+    def _build_row(self, row: str, fields: Sequence[FormField], begins: Answers) -> None:
         depends = SHOWN.get(row)
         with gr.Column(visible=not depends or depends(begins), elem_classes="depends") as column:
             with gr.Row(elem_id=f"builder-{row}"):
-                for field in beside:
+                for field in fields:
                     self._fields[field.key] = _component(field)
             if row.startswith("models."):
                 self._hints.append(html_part(elem_id=f"b-hint-{len(self._hints)}", elem_classes="hint"))
@@ -117,14 +117,14 @@ class StudyBuilder:
 
     def wire(self, beside: StudiesBeside) -> None:
         """Wire the events; only owners build."""
-        on, inputs, name = self._desk.bind, list(self._fields.values()), self._fields["name"]
+        on, inputs, name = self._context.bind, list(self._fields.values()), self._fields["name"]
         depending = [*self._rows.values(), self._verdict, self._text]
         servers = [self._fields[f"models.{number}.server"] for number in range(MOST_MODELS)]
 
         def open_(_: CurrentUser, typed: str, *values: Any) -> Updates:
             given = self._answers(values)
             given["name"] = typed.strip() or given["name"]
-            choices = _pairs(server_choices(self._desk.settings.server_names))
+            choices = _pairs(server_choices(self._context.settings.server_names))
             return {
                 beside.tabs: gr.update(visible=False),
                 beside.title: "",
@@ -154,7 +154,7 @@ class StudyBuilder:
             try:
                 found = self._test_models(user, self._answers(values))
             except ParleyError as error:  # said here, where it says that the models are being tested
-                found = self._desk.html("study_models.html.j2", tests=(), why=str(error))
+                found = self._context.html("study_models.html.j2", tests=(), why=str(error))
             return {self._tested: found}
 
         front = [beside.title, beside.tabs, self.panel, *inputs, *self._hints]
@@ -172,7 +172,7 @@ class StudyBuilder:
 
     def _answers(self, values: Sequence[Any]) -> dict[str, Any]:
         """What the page sent, read by the form as it is now: a server may have been added or removed."""
-        fields = form_fields(self._desk.settings.server_names)
+        fields = form_fields(self._context.settings.server_names)
         return {field.key: field.read(value) for field, value in zip(fields, values, strict=True)}
 
     def _describe(self, hint: gr.HTML) -> Callable[..., Updates]:
@@ -183,12 +183,12 @@ class StudyBuilder:
             return ""
         backend, _, name = server.partition("@")
         spec = ModelSpec.model_validate({"backend": backend, **({"server": name} if name else {})})
-        return self._desk.html(
+        return self._context.html(
             "builder_server.html.j2",
             provider=PROVIDERS.get(name),
             name=name,
             asks=asks_servers(backend),
-            lacking=asyncio.run(configuration_errors([spec], self._desk.settings)),
+            lacking=asyncio.run(configuration_errors([spec], self._context.settings)),
         )
 
     def _refresh(self, answers: Answers) -> Updates:
@@ -196,26 +196,26 @@ class StudyBuilder:
         labels = {field.key: field.label for field in form_fields()}
         tree = outline(found.study) if found.study else ()
         return {
-            self._verdict: self._desk.html(
+            self._verdict: self._context.html(
                 "builder_verdict.html.j2", found=found, tree=tree, label=labels, anchor=_anchor
             ),
-            self._text: self._desk.html("builder_text.html.j2", lines=found.text.splitlines()),
+            self._text: self._context.html("builder_text.html.j2", lines=found.text.splitlines()),
             **{column: gr.update(visible=SHOWN[row](answers)) for row, column in self._rows.items()},
         }
 
     def _checked(self, answers: Answers) -> BuilderCheck:
         """The check, as for a draft in its folder; a name that is taken is an issue too."""
         name = answers["name"]
-        found = check_answers(answers, self._desk.drafts.folder(name if NAME.fullmatch(name) else UNNAMED))
-        if name not in self._desk.names():
+        found = check_answers(answers, self._context.drafts.folder(name if NAME.fullmatch(name) else UNNAMED))
+        if name not in self._context.names():
             return found
         taken = FieldIssue("name", f"{name!r} is the name of another study here; choose another.")
         return replace(found, study=None, issues=(taken, *found.issues))
 
     def _draft(self, user: CurrentUser, answers: Answers) -> str:
-        name = new_name(answers["name"], self._desk.names())
-        save_draft(self._desk.drafts.reserve(name) / FILE, self._checked(answers).text)
-        self._desk.audit(user, "created a study with the builder", name)
+        name = new_name(answers["name"], self._context.names())
+        save_draft(self._context.drafts.reserve(name) / FILE, self._checked(answers).text)
+        self._context.audit(user, "created a study with the builder", name)
         return name
 
     def _test_models(self, user: CurrentUser, answers: Answers) -> str:
@@ -224,8 +224,8 @@ class StudyBuilder:
             refs = [ModelRef(label, ModelSpec.model_validate(spec)) for _, label, spec in model_specs(answers)]
         except ValidationError:
             raise SettingsError("A model is not complete. Correct what is listed beside the form first.") from None
-        self._desk.audit(user, "tested models in the builder", answers["name"])
-        return tested(self._desk, refs, answers["currency"])
+        self._context.audit(user, "tested models in the builder", answers["name"])
+        return tested(self._context, refs, answers["currency"])
 
 
 def _component(field: FormField) -> Component:

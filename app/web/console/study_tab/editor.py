@@ -46,7 +46,7 @@ class EditorSection:
     """The tab in which a draft is edited and published."""
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -78,7 +78,7 @@ class EditorSection:
         self.outputs = [self._none, *row, self._sure, self._plan, self.mark, self._hash]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        on, study = self._desk.bind, self._place.study
+        on, study = self._context.bind, self._location.study
 
         def go(user: CurrentUser, name: str, hash_: Any) -> Updates:
             said = self._publish(user, name, hash_)
@@ -100,7 +100,7 @@ class EditorSection:
         text = view.text
         mark = self._mark_of(view.name, text or "")
         return {
-            self._none: self._desk.html("study_no_draft.html.j2", seen=view) if text is None else "",
+            self._none: self._context.html("study_no_draft.html.j2", seen=view) if text is None else "",
             self._desk_row: gr.update(visible=text is not None),
             # One value, so that no text is ever shown with the mark of another. (Nor would a property of its own do:
             # Gradio drops those of a component that is not yet on the page when an event skips it.)
@@ -113,8 +113,8 @@ class EditorSection:
             self.mark: mark,
         }
 
-    def _shown(self, worth: CheckResult | None, *, saved: bool) -> str:
-        return self._desk.html("study_faults.html.j2", worth=worth, saved=saved) if worth else ""
+    def _shown(self, check: CheckResult | None, *, saved: bool) -> str:
+        return self._context.html("study_faults.html.j2", worth=check, saved=saved) if check else ""
 
     def _write(self, _: CurrentUser, text: str, mark: str) -> Updates:
         """Save the text in the draft that the mark names, whichever is chosen meanwhile, and check it."""
@@ -122,10 +122,10 @@ class EditorSection:
         try:
             self._save(name, text, mark)
         except ParleyError as error:  # it stands beside the text for as long as that is not saved
-            refused = self._desk.html("study_refused.html.j2", why=str(error))
+            refused = self._context.html("study_refused.html.j2", why=str(error))
             return {self._refused: refused, self._sure: gr.update(visible=False)}
-        worth = check(self._desk, name, text)
-        newer = worth.study is not None and load_view(self._desk, name).changed
+        worth = check(self._context, name, text)
+        newer = worth.study is not None and load_view(self._context, name).changed
         return {
             self._worth: self._shown(worth, saved=True),
             self._ask: gr.update(interactive=newer),
@@ -136,52 +136,52 @@ class EditorSection:
 
     def _save(self, name: str, text: str, mark: str) -> None:
         """Replace the draft's text; raises ParleyError if it is not the one that the mark was made of."""
-        stored = self._desk.drafts.text(name)
+        stored = self._context.drafts.text(name)
         if stored != text and mark.split(" ")[1:2] != [fingerprint(stored)]:
             raise SettingsError(ELSEWHERE)
-        self._desk.drafts.save(name, text)
+        self._context.drafts.save(name, text)
 
     def _mark_of(self, name: str, text: str) -> str:
         """A mark of a draft's text: its study and fingerprint, and the time, so that each saving has another."""
-        return f"{name} {fingerprint(text)} {self._desk.clock.now_us()}"
+        return f"{name} {fingerprint(text)} {self._context.clock.now_us()}"
 
     def _test_models(self, user: CurrentUser, name: str) -> Updates:
         """Send one message to each model of the draft, and show what came of it."""
-        study = check_file(self._desk, name, self._desk.drafts.text(name)).study
+        study = check_file(self._context, name, self._context.drafts.text(name)).study
         if study is None:
             why = "This study has errors. Correct them before you test its models."
-            return {self._tested: self._desk.html("study_models.html.j2", tests=(), why=why)}
+            return {self._tested: self._context.html("study_models.html.j2", tests=(), why=why)}
         refs = [ModelRef(label, model) for label, model in study.file.models.items()]
-        self._desk.audit(user, "tested the models of the draft", name)
-        return {self._tested: tested(self._desk, refs, study.file.currency)}
+        self._context.audit(user, "tested the models of the draft", name)
+        return {self._tested: tested(self._context, refs, study.file.currency)}
 
     def _propose(self, _: CurrentUser, name: str, text: str) -> Updates:
         """Show what publishing would change; raises SettingsError if the editor shows a text that is not saved."""
-        seen = load_view(self._desk, name)
+        seen = load_view(self._context, name)
         if seen.text not in (text, clean(text)):
             raise SettingsError(UNSAVED)
         study = seen.written
         if study is None:
             raise SettingsError("This study has errors. Correct them before you publish it.")
         diff = difference(seen.study, study) if seen.study else ""
-        plan = self._desk.html(
+        plan = self._context.html(
             "study_plan.html.j2",
             study=study,
             seen=seen,
             lines=changes(diff),
             twins=others_of_number(seen.versions, study),
-            unready=asyncio.run(configuration_errors(study.file.models.values(), self._desk.settings)),
+            unready=asyncio.run(configuration_errors(study.file.models.values(), self._context.settings)),
         )
         return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}
 
     def _publish(self, user: CurrentUser, name: str, hash_: Any) -> Updates:
         """Publish the reviewed study; raises SettingsError if the draft has changed since."""
-        study = check(self._desk, name, self._desk.drafts.text(name)).study
+        study = check(self._context, name, self._context.drafts.text(name)).study
         if study is None or study.hash != hash_:
             raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
-        done = publish_study(self._desk.database, study, self._desk.clock.now_us())
-        self._desk.audit(user, f"published version {study.file.version} ({done.hash})", name)
-        return self._desk.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
+        done = publish_study(self._context.database, study, self._context.clock.now_us())
+        self._context.audit(user, f"published version {study.file.version} ({done.hash})", name)
+        return self._context.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 
 
 def fingerprint(text: str) -> str:

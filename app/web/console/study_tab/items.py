@@ -44,7 +44,7 @@ from storage.registers.studies import StoredPicture
 
 class DraftPictures:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -58,7 +58,7 @@ class DraftPictures:
         self.outputs = [self._upload, self._list, self._removal, self._which]
 
     def wire(self) -> None:
-        on, study = self._desk.bind, self._place.study
+        on, study = self._context.bind, self._location.study
         on(self._remove.click, self._discard, [study, self._which], self.outputs, owner=True)
 
     def paint(self, user: CurrentUser, name: str) -> Updates:
@@ -66,21 +66,21 @@ class DraftPictures:
         found = self._files(name).all()
         names = [one.name for one in found]
         return {
-            self._upload: self._desk.html("pictures_upload.html.j2", study=name, owner=user.owner, **limits),
-            self._list: self._desk.html("pictures_list.html.j2", pictures=found, written=_written),
+            self._upload: self._context.html("pictures_upload.html.j2", study=name, owner=user.owner, **limits),
+            self._list: self._context.html("pictures_list.html.j2", pictures=found, written=_written),
             self._removal: gr.update(visible=user.owner and bool(names)),
             self._which: gr.update(choices=names, value=names[0] if names else None),
         }
 
     def _discard(self, user: CurrentUser, name: str, which: Any) -> Updates:
-        study = check_file(self._desk, name, self._desk.drafts.text(name)).study
+        study = check_file(self._context, name, self._context.drafts.text(name)).study
         self._files(name).remove(text(which), study.pictures.by_key if study else ())
-        self._desk.audit(user, f"removed {text(which)}", name)
-        return {**self.paint(user, name), **self._desk.notify(f"{text(which)} is removed.")}
+        self._context.audit(user, f"removed {text(which)}", name)
+        return {**self.paint(user, name), **self._context.notify(f"{text(which)} is removed.")}
 
     def _files(self, name: str) -> PictureFiles:
-        self._desk.drafts.text(name)  # there is such a draft
-        return PictureFiles(self._desk.drafts.folder(name))
+        self._context.drafts.text(name)  # there is such a draft
+        return PictureFiles(self._context.drafts.folder(name))
 
 
 def _written(name: str) -> str:
@@ -105,14 +105,14 @@ Chosen = Sequence[Any]
 
 class ItemsSection:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self._pictures = DraftPictures(context, location)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
         self._none = html_part()
         with gr.Column(visible=False, elem_id="items") as self._all:
-            upload = self._desk.html("items_upload.html.j2", endings=tuple(READERS), largest=LARGEST_BYTES)
+            upload = self._context.html("items_upload.html.j2", endings=tuple(READERS), largest=LARGEST_BYTES)
             self._upload = html_part(upload)
             self._status = html_part(elem_id="items-status")
             self._name = gr.Textbox(visible="hidden", elem_id="items-name")
@@ -153,7 +153,7 @@ class ItemsSection:
                 self._write = gr.Button("Write into the study", size="sm", variant="primary", elem_id="items-write")
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        on, study, file = self._desk.bind, self._place.study, self._file
+        on, study, file = self._context.bind, self._location.study, self._file
 
         def write(user: CurrentUser, name: str, file: Any, pool: Any, *chosen: Any) -> Updates:
             said = self._insert_pool(user, name, text(file), text(pool).strip(), chosen)
@@ -175,7 +175,7 @@ class ItemsSection:
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         if view.text is None:
-            none = self._desk.html("study_no_draft.html.j2", seen=view)
+            none = self._context.html("study_no_draft.html.j2", seen=view)
             return {self._none: none, self._all: gr.update(visible=False)}
         return self._painted(user, view.name, view.text)
 
@@ -239,11 +239,11 @@ class ItemsSection:
 
     def _of_other_source(self, name: str, file: str) -> Items | None:
         """What a pool reads from the file by a source with columns of its own, if one does."""
-        for called, pool in pools_in(self._desk.drafts.text(name)).items():
+        for called, pool in pools_in(self._context.drafts.text(name)).items():
             if pool.get("path") == file and pool.get("source", ITEMS) != ITEMS:
                 note = f"The pool {called} reads this file by the source {pool['source']}, with columns of its own."
                 try:
-                    problems = load_pool(pool, called, self._desk.drafts.folder(name))
+                    problems = load_pool(pool, called, self._context.drafts.folder(name))
                 except ProblemError as error:
                     return Items(Columns(), (), (note,), (str(error),))
                 places = tuple(f"item {number}" for number in range(1, len(problems) + 1))
@@ -258,14 +258,14 @@ class ItemsSection:
         lost = self._pictures_of(name, items.problems).faults
         values = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns, "lost": lost}
         return {
-            self._understood: self._desk.html("items_understood.html.j2", **values),
+            self._understood: self._context.html("items_understood.html.j2", **values),
             self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
             self._page: self._page_of(name, items.problems[0]) if choices else "",
             self._insert: gr.update(visible=user.owner and bool(columns) and not items.faults),
         }
 
     def _page_of(self, name: str, problem: Problem) -> str:
-        study = check_file(self._desk, name, self._desk.drafts.text(name)).study
+        study = check_file(self._context, name, self._context.drafts.text(name)).study
         file = study.file if study else None
         about = StudyContext(file.title, file.language, dollar_maths=file.dollar_maths) if file else StudyContext(name)
         found = self._pictures_of(name, (problem,))
@@ -274,27 +274,27 @@ class ItemsSection:
         fields = (choice(problem.options),) if problem.options else ()
         panel = Panel(blocks=(ProblemBlock(problem.text),), fields=fields)
         screen = Screen("answer", 0, panel, ProgressView("", 0.0), ("submit",))
-        page = inert_page(self._desk, screen, about, {}, self._desk.clock.now_us(), stored.get)
-        return self._desk.html("items_page.html.j2", problem=problem, page=page)
+        page = inert_page(self._context, screen, about, {}, self._context.clock.now_us(), stored.get)
+        return self._context.html("items_page.html.j2", problem=problem, page=page)
 
     def _pictures_of(self, name: str, problems: Sequence[Problem]) -> TextCheck:
         """The pictures of problems, from the draft's folder, and what cannot be shown."""
         found = TextCheck()
         for part in texts_of_problems("", problems):
-            found.add(part, [self._desk.drafts.folder(name)])
+            found.add(part, [self._context.drafts.folder(name)])
         return found
 
     def _files(self, name: str) -> ItemFiles:
-        self._desk.drafts.text(name)  # there is such a draft
-        return ItemFiles(self._desk.drafts.folder(name))
+        self._context.drafts.text(name)  # there is such a draft
+        return ItemFiles(self._context.drafts.folder(name))
 
     def _repaint(self, user: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
         """The draft's files with what was just uploaded; what is shown stays chosen."""
-        return self._painted(user, name, self._desk.drafts.text(name), text(file), chosen)
+        return self._painted(user, name, self._context.drafts.text(name), text(file), chosen)
 
     def _choose(self, user: CurrentUser, name: str, file: Any, sheet: Any = "") -> Updates:
         chosen: Chosen | None = ("", [], "", "", [], sheet, "") if sheet else None
-        return self._painted(user, name, self._desk.drafts.text(name), text(file), chosen)
+        return self._painted(user, name, self._context.drafts.text(name), text(file), chosen)
 
     def _keep(self, user: CurrentUser, name: str, file: Any, content: Any, shown: Any, *chosen: Any) -> Updates:
         """Keep an uploaded file in the draft, and show what it holds; the columns stay if it replaces the one shown."""
@@ -302,19 +302,19 @@ class ItemsSection:
         try:
             table = self._files(name).keep(file, _decoded(content))
         except ParleyError as error:
-            return {self._status: "", **self._desk.notify(str(error), "bad")}
-        self._desk.audit(user, f"uploaded {file}", name)
+            return {self._status: "", **self._context.notify(str(error), "bad")}
+        self._context.audit(user, f"uploaded {file}", name)
         rows = f"{file} is uploaded: {count(len(table.rows), 'row')} and {count(len(table.columns), 'column')}."
         return {
-            **self._painted(user, name, self._desk.drafts.text(name), file, chosen if file == shown else None),
-            self._status: self._desk.html("items_uploaded.html.j2", said=rows),
+            **self._painted(user, name, self._context.drafts.text(name), file, chosen if file == shown else None),
+            self._status: self._context.html("items_uploaded.html.j2", said=rows),
         }
 
     def _discard(self, user: CurrentUser, name: str, file: Any) -> Updates:
-        written = self._desk.drafts.text(name)
+        written = self._context.drafts.text(name)
         self._files(name).remove(text(file), pools_in(written))
-        self._desk.audit(user, f"removed {text(file)}", name)
-        return {**self._painted(user, name, written), **self._desk.notify(f"{text(file)} is removed.")}
+        self._context.audit(user, f"removed {text(file)}", name)
+        return {**self._painted(user, name, written), **self._context.notify(f"{text(file)} is removed.")}
 
     def _map(self, user: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
         table = self._files(name).read(text(file), _sheet_of(chosen))
@@ -348,9 +348,9 @@ class ItemsSection:
                 f"{pool!r} is no name for a pool; allowed: a letter, then letters, digits, - and _."
             ) from None
         given = {"path": file, "columns": items.columns.to_json()}
-        self._desk.drafts.save(name, with_pool(self._desk.drafts.text(name), pool, given))
-        self._desk.audit(user, f"wrote the pool {pool} from {file}", name)
-        return self._desk.notify(f"The pool {pool} has the {len(items.problems):,} items of {file}.")
+        self._context.drafts.save(name, with_pool(self._context.drafts.text(name), pool, given))
+        self._context.audit(user, f"wrote the pool {pool} from {file}", name)
+        return self._context.notify(f"The pool {pool} has the {len(items.problems):,} items of {file}.")
 
 
 def _stem(file: str) -> str:

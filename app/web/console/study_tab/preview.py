@@ -26,7 +26,7 @@ START = ("The beginning", "")
 
 class PreviewSection:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self._walks = PreviewLinks(context.secret)
         self.outputs: list[Component] = []
 
@@ -44,14 +44,14 @@ class PreviewSection:
         self.outputs = [self._about, self._form, self._step, self._where, self._language, self._link]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        place, on = self._place.study, self._desk.bind
+        place, on = self._location.study, self._context.bind
         chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         study = _study_of(view)
         return {
-            self._about: self._desk.html("study_walk.html.j2", study=study, owner=user.owner, seen=view),
+            self._about: self._context.html("study_walk.html.j2", study=study, owner=user.owner, seen=view),
             self._form: gr.update(visible=study is not None and user.owner),
             **(self._choices(study) if study else {}),
             self._link: "",
@@ -66,18 +66,18 @@ class PreviewSection:
         }
 
     def _walk(self, user: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
-        study = _study_of(load_view(self._desk, name))
+        study = _study_of(load_view(self._context, name))
         if study is None:
             raise SettingsError("There is no preview yet: correct the errors in the study file first.")
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
             raise SettingsError(f"{language!r} is not a language of this study{suggestion(str(language), offered)}")
         target = PreviewTarget(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
-        self._desk.studies.register(study)
-        stream = asyncio.run(advance_to_step(self._desk.sessions, study, target))
-        self._desk.audit(user, f"started a preview at {target.step or 'the beginning'}", study.name)
-        link = self._walks.link(self._desk.settings.address, stream)
-        return {self._link: self._desk.html("study_link.html.j2", link=link, target=target)}
+        self._context.studies.register(study)
+        stream = asyncio.run(advance_to_step(self._context.sessions, study, target))
+        self._context.audit(user, f"started a preview at {target.step or 'the beginning'}", study.name)
+        link = self._walks.link(self._context.settings.address, stream)
+        return {self._link: self._context.html("study_link.html.j2", link=link, target=target)}
 
 
 def _study_of(view: StudyView) -> Study | None:

@@ -40,7 +40,7 @@ CLOSED = "The study is closed. New participants cannot start; sessions in progre
 
 class RecruitmentSection:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self._trials = TrialLinks(context.secret)
         self.outputs: list[Component] = []
 
@@ -85,7 +85,7 @@ class RecruitmentSection:
             self._made = html_part(elem_id="links-made")
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        on, study = self._desk.bind, self._place.study
+        on, study = self._context.bind, self._location.study
         for kind, button in self._buttons.items():
             on(button.click, self._decides(kind, repaint), [study], outputs, owner=True)
         on(self._close.click, lambda *_: {self._closing: gr.update(visible=True)}, [study], [self._closing], owner=True)
@@ -101,39 +101,39 @@ class RecruitmentSection:
         # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
         study = view.study if view.state != UNPUBLISHED else None
         fitting = view.operations.allowed if study and user.owner else ()
-        stand = outcomes(self._desk.database, [view.name], self._desk.clock.now_us())
+        stand = outcomes(self._context.database, [view.name], self._context.clock.now_us())
         people = {origin: stand[view.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
-        caps = view.operations.quotas_of(study.file.quotas) if study else ()
+        quotas = view.operations.quotas_of(study.file.quotas) if study else ()
         tree = view.written or view.study
         links = self._shared_links(study, user) if study else []
-        limits = [(cap.where, f"{cap.max:,} participants") for cap in caps]
+        limits = [(cap.where, f"{cap.max:,} participants") for cap in quotas]
         limits += [(dict(where), f"{most:,.2f} for models") for where, most in view.operations.budgets.items()]
         return {
-            self._head: self._desk.html("study_head.html.j2", seen=view, study=study),
+            self._head: self._context.html("study_head.html.j2", seen=view, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
             self._close: gr.update(visible="closed" in fitting),
             self._closing: gr.update(visible=False),
             self._why: "",
-            self._ask: self._desk.html("study_close.html.j2", name=view.name, going=going),
-            self._about: self._desk.html(
+            self._ask: self._context.html("study_close.html.j2", name=view.name, going=going),
+            self._about: self._context.html(
                 "study_about.html.j2",
                 **{"study": study, "people": people, "links": links, "seen": view},
                 limits=[(cell_key(where) or "All participants", most) for where, most in limits],
-                problems=problem_rows(link_problems(self._desk.database, view.name)),
+                problems=problem_rows(link_problems(self._context.database, view.name)),
             ),
             self._form: gr.update(visible=bool(study) and user.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
             self._most: gr.update(value=None),
             **self._links_form(study if user.owner else None),
-            self._tree: self._desk.html(
+            self._tree: self._context.html(
                 "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
             ),
         }
 
     def _shared_links(self, study: Study, user: CurrentUser) -> list[tuple[str, str, Markup | None]]:
         """The study's links, each with its label and, unless the recruiter has to fill it in, its QR code."""
-        address = self._desk.settings.address
+        address = self._context.settings.address
         found = recruitment_links(study, address)
         found += self._trials.links(study.name, address) if user.owner else []
         return [(label, link, None if "%" in link else as_svg(link, f"QR code: {label}")) for label, link in found]
@@ -153,24 +153,24 @@ class RecruitmentSection:
         }
 
     def _create_links(self, user: CurrentUser, name: str, count: Any, recruiter: Any, ids: Any) -> Updates:
-        desk, study = self._desk, self._desk.studies.newest(name)
-        known, signed = (desk.participants, study, desk.settings.address), bool(text(ids).strip())
+        context, study = self._context, self._context.studies.newest(name)
+        known, signed = (context.participants, study, context.settings.address), bool(text(ids).strip())
         if signed:
             links = signed_links(*known, text(ids), text(recruiter))
         else:
             links = personal_links(*known, count if isinstance(count, int) else 0)
         rows = [("id" if signed else "label", "link"), *links]
         written = "".join(f"{label},{link}\n" for label, link in rows).encode()
-        file = desk.downloads.offer(user, f"{study.name}-links.csv", "links", 0, lambda file: file.write(written))
-        desk.audit(user, f"created {len(links):,} links for participants", study.name)
+        file = context.downloads.offer(user, f"{study.name}-links.csv", "links", 0, lambda file: file.write(written))
+        context.audit(user, f"created {len(links):,} links for participants", study.name)
         about = f"{len(links):,} links. Each admits whoever has it as that participant: hand them out one by one."
-        return {self._made: desk.html("file_link.html.j2", link=file, about=about)}
+        return {self._made: context.html("file_link.html.j2", link=file, about=about)}
 
-    def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
+    def _decides(self, decision: Decision, repaint: Refresh) -> Callable[..., Updates]:
         def decided(user: CurrentUser, name: str, why: Any = "") -> Updates:
-            decide(self._desk.database, name, kind, user.name, self._desk.clock, text(why))
-            said = CLOSED if kind == "closed" else DECISIONS[kind][1]
-            return {**repaint(user, name), **self._desk.notify(said)}
+            decide(self._context.database, name, decision, user.name, self._context.clock, text(why))
+            said = CLOSED if decision == "closed" else DECISIONS[decision][1]
+            return {**repaint(user, name), **self._context.notify(said)}
 
         return decided
 
@@ -178,14 +178,14 @@ class RecruitmentSection:
         set_limit = set_quota if what == QUOTA else set_budget
 
         def limit(user: CurrentUser, name: str, where: Any, most: Any) -> Updates:
-            study, given = self._desk.studies.newest(name), None if lift else most
+            study, given = self._context.studies.newest(name), None if lift else most
             if given is None and not lift:
                 raise NotPossible(f"Type the {what} first.")
             cell = cell_of(study, where)
-            set_limit(self._desk.database, study, cell, given, user.name, self._desk.clock)
+            set_limit(self._context.database, study, cell, given, user.name, self._context.clock)
             said = f"The {what} for {cell_key(cell) or 'all participants'} is "
             said += "removed." if lift else f"{given:,}." + ("" if given else " New participants cannot start there.")
-            return {**repaint(user, name), **self._desk.notify(said)}
+            return {**repaint(user, name), **self._context.notify(said)}
 
         return limit
 

@@ -29,7 +29,7 @@ class AccountsTab:
     label = "Accounts"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk = context
+        self._context = context
         self._accounts = context.accounts
         self.outputs: list[Any] = []
 
@@ -79,20 +79,20 @@ class AccountsTab:
             self._change = gr.Button("Change password", elem_id="people-change", scale=0, min_width=130)
 
     def _wire(self) -> None:
-        desk, one = self._desk, [self._account]
-        desk.bind(self._invite.click, self._let_in, [self._role], [self._link, *self._audit_parts], owner=True)
+        context, one = self._context, [self._account]
+        context.bind(self._invite.click, self._let_in, [self._role], [self._link, *self._audit_parts], owner=True)
         for button, role in ((self._promote, "owner"), (self._demote, "analyst")):
-            desk.bind(button.click, self._give(role), one, [*self._listed, *self._audit_parts], owner=True)
-        desk.bind(
+            context.bind(button.click, self._give(role), one, [*self._listed, *self._audit_parts], owner=True)
+        context.bind(
             self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._audit_parts], owner=True
         )
         sure_of(self._account, self._sure)
         typed = [self._old, self._new, self._again]
         changing = [self._change.click, *(one.submit for one in typed)]
-        desk.bind(changing, self._set, typed, [*typed, *self._audit_parts])
-        desk.bind(self._newest.click, self._first, [self._who], self._audit_parts)
-        desk.bind(self._who.input, self._first, [self._who], self._audit_parts)
-        desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
+        context.bind(changing, self._set, typed, [*typed, *self._audit_parts])
+        context.bind(self._newest.click, self._first, [self._who], self._audit_parts)
+        context.bind(self._who.input, self._first, [self._who], self._audit_parts)
+        context.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         return {
@@ -109,7 +109,7 @@ class AccountsTab:
         others = [one.name for one in everybody if user.owner]
         actors = [EVERYBODY, *((name, name) for name in self._accounts.actors() if user.owner)]
         return {
-            self._people: self._desk.html("people.html.j2", people=seen, visitor=user),
+            self._people: self._context.html("people.html.j2", people=seen, visitor=user),
             self._account: gr.update(choices=others, value=None),
             self._sure: False,
             self._who: gr.update(choices=actors, value="", visible=user.owner),
@@ -125,7 +125,7 @@ class AccountsTab:
         found = self._accounts.audit_log.read(by, page, PAGE + 1)
         shown = found[:PAGE]
         return {
-            self._deeds: self._desk.html("people_deeds.html.j2", deeds=shown, older=page is not None),
+            self._deeds: self._context.html("people_deeds.html.j2", deeds=shown, older=page is not None),
             self._before: str(shown[-1].id) if shown else "",
             self._newest: gr.update(interactive=page is not None),
             self._older: gr.update(interactive=len(found) > PAGE),
@@ -133,13 +133,13 @@ class AccountsTab:
 
     def _let_in(self, user: CurrentUser, role: Any) -> Mapping[Any, Any]:
         token = self._accounts.invitations.make(text(role), user.name)
-        link = f"{self._desk.settings.console_address}/welcome/{token}"
-        return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(user)}
+        link = f"{self._context.settings.console_address}/welcome/{token}"
+        return {self._link: self._context.html("people_link.html.j2", link=link, role=role), **self._news(user)}
 
     def _give(self, role: str) -> Any:
         def give(user: CurrentUser, name: Any) -> Mapping[Any, Any]:
             self._accounts.change_role(_chosen(name), role, user.name)
-            notice = self._desk.notify(f"{_chosen(name)} is now an {role}.")
+            notice = self._context.notify(f"{_chosen(name)} is now an {role}.")
             return {**notice, **self._list(user), **self._news(user)}
 
         return give
@@ -148,14 +148,14 @@ class AccountsTab:
         if sure is not True:
             raise AccountError(f"To remove {_chosen(name)}, tick the box beside the button first.")
         self._accounts.remove(_chosen(name), user.name)
-        notice = self._desk.notify(f"The account {_chosen(name)} is removed and logged out everywhere.")
+        notice = self._context.notify(f"The account {_chosen(name)} is removed and logged out everywhere.")
         return {**notice, **self._list(user), **self._news(user)}
 
     def _set(self, user: CurrentUser, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords differ, so nothing was changed. Type the same password twice.")
         self._accounts.change_password(user.name, text(old), text(new), keep=user.login)
-        notice = self._desk.notify("Your password is changed. You are logged out everywhere else.")
+        notice = self._context.notify("Your password is changed. You are logged out everywhere else.")
         return {**notice, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(user)}
 
     def _news(self, user: CurrentUser) -> dict[Any, Any]:

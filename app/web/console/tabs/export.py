@@ -40,8 +40,8 @@ class ExportTab:
     label = "Export"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk = context
-        self._place = location
+        self._context = context
+        self._location = location
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -92,29 +92,29 @@ class ExportTab:
         ]
 
     def _wire(self) -> None:
-        desk, inputs = self._desk, [self._place.study, *self._form]
+        context, inputs = self._context, [self._location.study, *self._form]
         pickers = (self._origin, self._schema, self._where, self._language, self._complete, self._excluded)
         typed = [event for box in (self._since, self._until) for event in (box.submit, box.blur)]
-        desk.bind(
+        context.bind(
             [*(one.input for one in pickers), *typed],
             self._preview_of,
             [*inputs, self._file],
             [*self._form, *self._shown],
         )
-        desk.bind(self._file.input, self._preview_file, [*inputs, self._file], [self._preview])
-        desk.bind(self._button.click, self._make, [*inputs, self._safe, self._screen], self._made)
-        desk.bind(self._stop.click, self._halt, (), self._made)
-        desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
+        context.bind(self._file.input, self._preview_file, [*inputs, self._file], [self._preview])
+        context.bind(self._button.click, self._make, [*inputs, self._safe, self._screen], self._made)
+        context.bind(self._stop.click, self._halt, (), self._made)
+        context.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
-        found = export_options(self._desk.database, location.study)
+        found = export_options(self._context.database, location.study)
         if not found.schemas:
-            notice = self._desk.html("data_none.html.j2")
+            notice = self._context.html("data_none.html.j2")
             return {self._none: notice, self._all: gr.update(visible=False), **self._progress(user)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
         blank |= {self._screen: ""}
         _, origin = first = _first(found)
-        open_again(self._desk.database, location.study, origin, user.name, "export", self._desk.clock.now_us())
+        open_again(self._context.database, location.study, origin, user.name, "export", self._context.clock.now_us())
         return {
             self._none: "",
             self._all: gr.update(visible=True),
@@ -128,7 +128,7 @@ class ExportTab:
 
     def _preview_of(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         study, origin, schema, *more, file = values
-        found = export_options(self._desk.database, text(study))
+        found = export_options(self._context.database, text(study))
         schemas = found.schemas.get(text(origin), ())
         schema = schema if schema in schemas else next(iter(schemas), schema)
         shown = self._show(user, _export_request(study, origin, schema, *more), text(file))
@@ -137,38 +137,38 @@ class ExportTab:
     def _preview_file(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         *chosen, file = values
         request = _export_request(*chosen)
-        return {self._preview: self._first_rows(user, request, preview(self._desk.database, request, text(file)))}
+        return {self._preview: self._first_rows(user, request, preview(self._context.database, request, text(file)))}
 
     def _make(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         request = _export_request(*values)
-        said = about(request, files(self._desk.database, request))
-        desk = self._desk
-        if not desk.downloads.start(user, desk.database, request, said):
-            note = desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
+        said = about(request, files(self._context.database, request))
+        context = self._context
+        if not context.downloads.start(user, context.database, request, said):
+            note = context.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(user), **note}
-        desk.audit(user, "exported", f"{request.study}: {said}")
-        peeked = peek_by_export(desk.database, request, user.name, desk.clock.now_us())
-        return {**self._progress(user), **(desk.notify(peeked, "warn") if peeked else {})}
+        context.audit(user, "exported", f"{request.study}: {said}")
+        peeked = peek_by_export(context.database, request, user.name, context.clock.now_us())
+        return {**self._progress(user), **(context.notify(peeked, "warn") if peeked else {})}
 
     def _halt(self, user: CurrentUser) -> Mapping[Any, Any]:
-        self._desk.downloads.stop(user)
+        self._context.downloads.stop(user)
         return self._progress(user)
 
     def _progress(self, user: CurrentUser) -> Mapping[Any, Any]:
-        downloads = self._desk.downloads
+        downloads = self._context.downloads
         job, links = downloads.job(user), downloads.links(user)
         busy = job is not None and not job.done
-        list_html = self._desk.html("data_links.html.j2", job=job, links=links, busy=busy)
+        list_html = self._context.html("data_links.html.j2", job=job, links=links, busy=busy)
         return {
             self._links: list_html,
             self._stop: gr.update(visible=busy),
             self._timer: gr.update(active=busy),
         }
 
-    def _offer(self, found: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
-        schemas = found.schemas.get(origin, ())
+    def _offer(self, options: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
+        schemas = options.schemas.get(origin, ())
         named = [(f"{schema_title(name)} ({name})", name) for name in schemas]
-        origins, origin_value = [(WHOSE[name], name) for name in found.schemas], origin if schemas else None
+        origins, origin_value = [(WHOSE[name], name) for name in options.schemas], origin if schemas else None
         value = schema if schema in schemas else next(iter(schemas), None)
         return {
             self._origin: gr.update(choices=origins, value=origin_value),
@@ -177,29 +177,29 @@ class ExportTab:
 
     def _show(self, user: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:
         """What an export would contain, and the first rows of the given file, or else of its first file."""
-        outlook, first = preview_export(self._desk.database, request, file)
+        outlook, first = preview_export(self._context.database, request, file)
         return {
-            self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook, name=request.study),
+            self._outlook: self._context.html("data_outlook.html.j2", outlook=outlook, name=request.study),
             self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
             self._preview: self._first_rows(user, request, first),
         }
 
-    def _first_rows(self, user: CurrentUser, request: ExportRequest, found: FilePreview) -> str:
+    def _first_rows(self, user: CurrentUser, request: ExportRequest, preview: FilePreview) -> str:
         """The first rows of a file; why they are not shown, in a trial whose outcomes are locked."""
         origin = request.origin or Origin.PERSON
-        desk = self._desk
-        if why := locked_for(desk.database, request.study, origin, user.name, desk.clock.now_us()):
-            return desk.html("outcomes_locked.html.j2", why=why)
-        return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
+        context = self._context
+        if why := locked_for(context.database, request.study, origin, user.name, context.clock.now_us()):
+            return context.html("outcomes_locked.html.j2", why=why)
+        return self._context.html("data_preview.html.j2", preview=preview, rows=_cells(preview))
 
 
-def about(request: ExportRequest, outlook: ExportPreview) -> str:
+def about(request: ExportRequest, preview: ExportPreview) -> str:
     """An export in words, for the audit log and the list of downloads."""
-    rules = outlook.selected.rules if outlook.selected else ()
+    rules = preview.selected.rules if preview.selected else ()
     kept = ("with excluded sessions",) if request.selection.with_excluded else ()
     safe = ("safe for spreadsheets",) if request.safe else ()
     screened = (f"personal data {request.screen}ed",) if request.screen else ()
-    return "; ".join((f"{request.schema}, {outlook.origin}", *rules, *kept, *safe, *screened))
+    return "; ".join((f"{request.schema}, {preview.origin}", *rules, *kept, *safe, *screened))
 
 
 def _export_request(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:
@@ -219,17 +219,17 @@ def _mode(screen: Any) -> Literal["", "mark", "mask"]:
     return screen if screen in ("mark", "mask") else ""
 
 
-def _first(found: ExportOptions) -> tuple[str, str]:
-    origin, schemas = next(iter(found.schemas.items()))
+def _first(options: ExportOptions) -> tuple[str, str]:
+    origin, schemas = next(iter(options.schemas.items()))
     return schemas[0], origin
 
 
-def _conditions(found: ExportOptions) -> list[str]:
-    return [f"{name}={value}" for name, values in found.factors.items() for value in values]
+def _conditions(options: ExportOptions) -> list[str]:
+    return [f"{name}={value}" for name, values in options.factors.items() for value in values]
 
 
-def _cells(found: FilePreview) -> list[list[str]]:
-    return [["" if cell is None else _short(str(cell)) for cell in row] for row in found.rows]
+def _cells(preview: FilePreview) -> list[list[str]]:
+    return [["" if cell is None else _short(str(cell)) for cell in row] for row in preview.rows]
 
 
 def _short(text: str) -> str:

@@ -39,8 +39,8 @@ class MonitorTab:
     label = "Monitoring"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk = context
-        self._place = location
+        self._context = context
+        self._location = location
         self._watching = StudyMonitors(context.database)
         self.outputs: list[Component] = []
 
@@ -60,20 +60,20 @@ class MonitorTab:
             )
         self._body = html_part(elem_id="live-body")
         self._timer = gr.Timer(LOOK_S, active=False)
-        now, study = [self._head, self._rate, self._sum, self._body], self._place.study
+        now, study = [self._head, self._rate, self._sum, self._body], self._location.study
         self.outputs = [self._origin, *now, self._timer]
-        self._desk.bind(self._origin.input, self._choose, [study, self._origin], now)
-        inputs = [study, self._place.tab, self._origin]
-        self._desk.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
+        self._context.bind(self._origin.input, self._choose, [study, self._origin], now)
+        inputs = [study, self._location.tab, self._origin]
+        self._context.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
         """The participants' sessions, or those of another origin if there are none."""
-        study = self._desk.study(location.study)
+        study = self._context.study(location.study)
         if study is None:
-            none = self._desk.html("live_none.html.j2", name=location.study)
+            none = self._context.html("live_none.html.j2", name=location.study)
             hidden = dict.fromkeys([self._origin, self._rate, self._sum], gr.update(visible=False))
             return {self._head: none, self._body: "", self._timer: gr.update(active=False), **hidden}
-        origin = _origin_of(self._desk, study)
+        origin = _origin_of(self._context, study)
         return {
             self._origin: gr.update(value=origin, visible=True),
             self._timer: gr.update(active=True),
@@ -81,23 +81,23 @@ class MonitorTab:
         }
 
     def _choose(self, user: CurrentUser, study: str, origin: Any) -> Mapping[Component, Any]:
-        return self._now(self._desk.studies.newest(str(study)), _valid_origin(origin))
+        return self._now(self._context.studies.newest(str(study)), _valid_origin(origin))
 
     def _again(self, user: CurrentUser, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
         """Refresh the tab while it is open; in another one nothing is refreshed."""
         return self._choose(user, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
-        seen = self._watching.load(study, origin, self._desk.clock.now_us())
+        seen = self._watching.load(study, origin, self._context.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
         values["state"] = state_of(seen.operations)
-        values["problems"] = problem_rows(link_problems(self._desk.database, study.name))
+        values["problems"] = problem_rows(link_problems(self._context.database, study.name))
         rate, total = arrivals_chart(seen.over_time) if seen.over_time else (None, None)
         return {
-            self._head: self._desk.html("live_head.html.j2", **values),
+            self._head: self._context.html("live_head.html.j2", **values),
             self._rate: gr.update(value=rate, visible=rate is not None),
             self._sum: gr.update(value=total, visible=total is not None),
-            self._body: self._desk.html("live.html.j2", **values),
+            self._body: self._context.html("live.html.j2", **values),
         }
 
 
@@ -105,9 +105,9 @@ def _valid_origin(origin: Any) -> str:
     return origin if origin in ORIGINS else Origin.PERSON
 
 
-def _outcomes(seen: StudyMonitor) -> list[tuple[str, int]]:
+def _outcomes(monitor: StudyMonitor) -> list[tuple[str, int]]:
     """The number of sessions by status: in progress, ended by outcome, and abandoned."""
-    counts = seen.tally.outcomes
+    counts = monitor.tally.outcomes
     return [(name, counts[name]) for name in ("live", *OUTCOMES, "left") if counts.get(name)]
 
 

@@ -34,7 +34,7 @@ class PaymentsTab:
     label = "Payments"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -63,18 +63,18 @@ class PaymentsTab:
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
         self.outputs = [*shown, self._form, self._upload, self._export, self._excluded, self._link]
-        desk, chosen = self._desk, [self._place.study, self._export, self._excluded]
-        desk.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
-        desk.bind(self._free.click, self._release, [self._place.study, self._export], [], owner=True)
-        desk.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
-        desk.bind(self._fetch.click, self._make_again, [self._place.study, self._file], [self._link], owner=True)
+        context, chosen = self._context, [self._location.study, self._export, self._excluded]
+        context.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
+        context.bind(self._free.click, self._release, [self._location.study, self._export], [], owner=True)
+        context.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
+        context.bind(self._fetch.click, self._make_again, [self._location.study, self._file], [self._link], owner=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
-        study = self._desk.study(location.study) if user.owner else None
+        study = self._context.study(location.study) if user.owner else None
         return {
             **(self._shown(self._planned(study)) if study else self._nothing(user)),
             self._form: gr.update(visible=study is not None),
-            self._upload: self._desk.html("payments_upload.html.j2"),
+            self._upload: self._context.html("payments_upload.html.j2"),
             self._export: "",
             self._excluded: False,
             self._link: "",
@@ -89,29 +89,29 @@ class PaymentsTab:
             self._file: gr.update(choices=[], value=None),
         }
 
-    def _shown(self, planned: Payments) -> dict[Any, Any]:
-        files = recorded_files(planned.run.payees)
+    def _shown(self, payments: Payments) -> dict[Any, Any]:
+        files = recorded_files(payments.run.payees)
         names = [file.name for file in files]
         return {
-            self._overview: self._overview_of(planned),
+            self._overview: self._overview_of(payments),
             self._sure: False,
-            self._earlier: self._desk.html("payments_earlier.html.j2", files=files),
+            self._earlier: self._context.html("payments_earlier.html.j2", files=files),
             self._again: gr.update(visible=bool(files)),
             self._file: gr.update(choices=names, value=next(iter(names), None)),
         }
 
-    def _overview_of(self, planned: Payments | None, *, owner: bool = True, fault: str = "") -> str:
-        return self._desk.html("payments.html.j2", planned=planned, owner=owner, fault=fault)
+    def _overview_of(self, payments: Payments | None, *, owner: bool = True, fault: str = "") -> str:
+        return self._context.html("payments.html.j2", planned=payments, owner=owner, fault=fault)
 
     def _planned(self, study: Study, export: str = "", *, excluded: bool = False) -> Payments:
         """What would be paid now; raises BadFile or ProblemError if the export cannot be read."""
         return self._paid(study, replace(_request(study, export, excluded), dry=True))
 
     def _paid(self, study: Study, request: PaymentRequest) -> Payments:
-        return pay(self._desk.database, self._desk.participants, study, request, self._desk.clock.now_us())
+        return pay(self._context.database, self._context.participants, study, request, self._context.clock.now_us())
 
     def _plan(self, user: CurrentUser, name: str, export: Any, excluded: Any) -> Mapping[Any, Any]:
-        study = self._desk.study(name) if user.owner else None
+        study = self._context.study(name) if user.owner else None
         if study is None:
             return {}
         try:
@@ -121,41 +121,43 @@ class PaymentsTab:
         return {self._overview: shown, self._sure: False}
 
     def _pay(self, user: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
-        desk, study = self._desk, self._desk.studies.newest(name)
+        context, study = self._context, self._context.studies.newest(name)
         if sure is not True:
-            return desk.notify(NOT_SURE, "warn")
+            return context.notify(NOT_SURE, "warn")
         request = _request(study, text(export), excluded is True)
         with TemporaryDirectory() as folder:  # the files are in the link's zip, and can be made again from the log
             done = self._paid(study, replace(request, folder=Path(folder)))
         paid = f"{len(done.run.payments):,} bonuses, {sum(file.bonus for file in done.files):,.2f} in all"
-        desk.audit(user, "created payment files", f"{study.name}: {paid}")
+        context.audit(user, "created payment files", f"{study.name}: {paid}")
         return {
             **self._shown(self._planned(study, text(export), excluded=excluded is True)),
             **self._offer(user, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
-            **desk.notify(f"{paid}, are recorded as paid. Download the files now, and upload them at Prolific once."),
+            **context.notify(
+                f"{paid}, are recorded as paid. Download the files now, and upload them at Prolific once."
+            ),
         }
 
     def _release(self, user: CurrentUser, name: str, export: Any) -> Mapping[Any, Any]:
-        study, desk = self._desk.studies.newest(name), self._desk
+        study, context = self._context.studies.newest(name), self._context
         found = _statuses(text(export)) or {}
-        freed = release_places(desk.database, desk.participants, study.name, found, user.name, desk.clock)
+        freed = release_places(context.database, context.participants, study.name, found, user.name, context.clock)
         over = f"{freed.submissions:,} submissions are over at Prolific"
-        return desk.notify(f"{over}; {freed.places:,} places are free again, {freed.strangers:,} IDs are unknown.")
+        return context.notify(f"{over}; {freed.places:,} places are free again, {freed.strangers:,} IDs are unknown.")
 
     def _make_again(self, user: CurrentUser, name: str, file: Any) -> Mapping[Any, Any]:
-        desk, study = self._desk, self._desk.studies.newest(name)
+        context, study = self._context, self._context.studies.newest(name)
         files = {one.name: one.text for one in recorded_files(self._planned(study).run.payees) if one.name == file}
         if not files:
-            return desk.notify("Choose one of the bonus files.", "warn")
-        desk.audit(user, "created a bonus file again", f"{study.name}: {file}")
+            return context.notify("Choose one of the bonus files.", "warn")
+        context.audit(user, "created a bonus file again", f"{study.name}: {file}")
         return self._offer(user, f"{study.name}-{Path(str(file)).stem}", files)
 
     def _offer(
         self, user: CurrentUser, name: str, texts: Mapping[str, str], files: Sequence[PaymentFile] = ()
     ) -> dict[Any, Any]:
-        downloads = self._desk.downloads
+        downloads = self._context.downloads
         link = downloads.offer(user, f"{name}.zip", "payment files", 0, partial(zip_texts, texts))
-        return {self._link: self._desk.html("file_link.html.j2", link=link, files=files, about=NAMED)}
+        return {self._link: self._context.html("file_link.html.j2", link=link, files=files, about=NAMED)}
 
 
 def _request(study: Study, export: str, excluded: bool) -> PaymentRequest:

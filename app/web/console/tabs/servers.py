@@ -36,7 +36,7 @@ class ServersTab:
     label = "Model servers"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk = context
+        self._context = context
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -69,24 +69,24 @@ class ServersTab:
         typed = [self._kind, self._name, self._url, self._key]
         changed = [self._list, *typed, self._old, self._sure]
         self.outputs = [*changed, self._forms]
-        desk = self._desk
+        context = self._context
         known = [self._name, self._url]
-        desk.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
+        context.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
         saving = [self._save.click, *(one.submit for one in (self._name, self._url, self._key))]
-        desk.bind(saving, self._keep, typed, changed, owner=True)
+        context.bind(saving, self._keep, typed, changed, owner=True)
         sure_of(self._old, self._sure)
-        desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
+        context.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         return {**self._shown(user), self._forms: gr.update(visible=user.owner)}
 
     def _shown(self, user: CurrentUser) -> dict[Any, Any]:
-        saved = saved_servers(self._desk.database)
+        saved = saved_servers(self._context.database)
         return {
-            self._list: self._desk.html(
+            self._list: self._context.html(
                 "servers.html.j2",
                 saved=[(one, self._state(one), _line(one)) for one in saved],
-                fixed=self._desk.settings.model_servers,
+                fixed=self._context.settings.model_servers,
                 variable=env_name("model_servers"),
                 titles={name: title for title, name in KINDS},
                 backend=BACKEND,
@@ -102,12 +102,12 @@ class ServersTab:
 
     def _state(self, server: SavedServer) -> tuple[str, str]:
         """Whether a server can be used: a word, and the kind of its tag."""
-        if server.name in self._desk.settings.model_servers:
+        if server.name in self._context.settings.model_servers:
             return f"not used: {env_name('model_servers')} has a server of this name", "warn"
         if not server.sealed:
             return "no key", ""
         try:
-            open_key(self._desk.secret, server)
+            open_key(self._context.secret, server)
         except StorageError:
             return "the key cannot be opened with this secret: enter it again", "bad"
         return "key stored", "good"
@@ -123,21 +123,21 @@ class ServersTab:
     def _keep(self, user: CurrentUser, kind: Any, name: Any, url: Any, key: Any) -> Mapping[Any, Any]:
         name, url, key = text(name).strip(), text(url).strip(), text(key).strip()
         server = _server(name, url, key)
-        if name in self._desk.settings.model_servers:
+        if name in self._context.settings.model_servers:
             raise SettingsError(f"{env_name('model_servers')} has a server {name!r}, which wins. Choose another name.")
         provider = text(kind) if text(kind) in PROVIDERS else OTHER
         one = SavedServer(name, provider, server.url, user.name, 0, b"")
-        save_server(self._desk.database, self._desk.secret, one, key, self._desk.clock.now_us)
-        return {**self._shown(user), **self._desk.notify(f"The server {name} is saved. Studies can use it now.")}
+        save_server(self._context.database, self._context.secret, one, key, self._context.clock.now_us)
+        return {**self._shown(user), **self._context.notify(f"The server {name} is saved. Studies can use it now.")}
 
     def _drop(self, user: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
         if not text(name):
             raise SettingsError("Choose a server first.")
         if sure is not True:
             raise SettingsError(f"To remove {text(name)}, tick the box beside the button first.")
-        remove_server(self._desk.database, text(name), user.name, self._desk.clock.now_us)
+        remove_server(self._context.database, text(name), user.name, self._context.clock.now_us)
         done = f"The server {text(name)} is removed. Models of studies that name it no longer reply."
-        return {**self._shown(user), **self._desk.notify(done)}
+        return {**self._shown(user), **self._context.notify(done)}
 
 
 def _line(server: SavedServer) -> str:

@@ -69,8 +69,8 @@ class SessionsTab:
     label = "Sessions"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk = context
-        self._place = location
+        self._context = context
+        self._location = location
         self._replay = SessionReplay(context, location, lambda study, number: self._read(study, _number(number) or 0))
         self.outputs: list[Component] = []
 
@@ -151,9 +151,9 @@ class SessionsTab:
                 self._back = gr.Button("Back to the list", elem_id="session-back", size="sm")
 
     def _wire(self, listed: list[Component]) -> None:
-        place, filters = self._place, list(self._filters.values())
+        place, filters = self._location, list(self._filters.values())
         changes = [one.input for one in filters]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
-        on, inputs = self._desk.bind, [place.study, *filters]
+        on, inputs = self._context.bind, [place.study, *filters]
         on(changes, self._filter, [self._listed, *inputs], listed)
         on(self._newest.click, self._list_newest, inputs, listed)
         on(self._older.click, self._list_older, [*inputs, self._next], listed)
@@ -178,7 +178,7 @@ class SessionsTab:
             on(button.click, partial(self._erased, erase), [*here, self._sure, *filters], after, owner=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
-        cells = cell_choices(cells_of(self._desk.database, location.study))
+        cells = cell_choices(cells_of(self._context.database, location.study))
         return {
             **self._list_all(user, location.study),
             self._filters["cell"]: gr.update(choices=cells, value=ANY),
@@ -190,7 +190,7 @@ class SessionsTab:
 
     def _languages(self, study: str) -> tuple[str, ...]:
         """The languages of a study; none if it has imported sessions only."""
-        found = self._desk.study(study)
+        found = self._context.study(study)
         return found.file.offered if found else ()
 
     def _list_all(self, _: CurrentUser, study: str) -> Updates:
@@ -212,8 +212,8 @@ class SessionsTab:
         """The sessions of a recruiter's ID, whatever the filters were: they are cleared."""
         if not (id_ or "").strip():
             return self._list_all(user, study)
-        self._desk.audit(user, "searched for a recruiter ID", study)
-        query = SessionQuery(streams=self._desk.participants.called(study, id_.strip()))
+        self._context.audit(user, "searched for a recruiter ID", study)
+        query = SessionQuery(streams=self._context.participants.called(study, id_.strip()))
         said = {"applied": [("Recruiter ID", id_.strip())], "filtered": True, "no_dates": (), "hidden": 0}
         return {
             **self._page_of(study, query, "", said),
@@ -228,7 +228,7 @@ class SessionsTab:
     def _listing(self, study: str, sent: Sequence[Any], before: str = "") -> Updates:
         """A page of the sessions that the filters let through; the recruiter's ID, which they replace, is emptied."""
         found = parse_filters(dict(zip(NAMES, sent, strict=True)))
-        counted = count_by_origin(self._desk.database, study) if found.query.origins == OF_PEOPLE else {}
+        counted = count_by_origin(self._context.database, study) if found.query.origins == OF_PEOPLE else {}
         hidden = sum(number for origin, number in counted.items() if origin not in OF_PEOPLE)
         filtered = bool(before) or tuple(sent) != _first_filters()
         said = {"applied": found.applied, "filtered": filtered, "no_dates": found.no_dates, "hidden": hidden}
@@ -236,26 +236,28 @@ class SessionsTab:
         return {**page, self._listed: _mark(sent), self._person: gr.update(value="")}
 
     def _page_of(self, study: str, query: SessionQuery, before: str, said: Mapping[str, Any]) -> dict[Component, Any]:
-        found = sessions(self._desk.database, study, query, self._desk.clock.now_us(), _number(before))
-        newest = self._desk.study(study)
+        found = sessions(self._context.database, study, query, self._context.clock.now_us(), _number(before))
+        newest = self._context.study(study)
         titles = {step.path: step.title for step in funnel_steps(newest)} if newest else {}
         rehearsal = query.origins == (Origin.REHEARSAL,)
-        html = self._desk.html("sessions.html.j2", found=found, study=study, titles=titles, rehearsal=rehearsal, **said)
+        html = self._context.html(
+            "sessions.html.j2", found=found, study=study, titles=titles, rehearsal=rehearsal, **said
+        )
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
     def _open(self, user: CurrentUser, study: str, number: str = "") -> Updates:
-        return {self._place.session: number, **self._opened(user, LocationValues(study, number))}
+        return {self._location.session: number, **self._opened(user, LocationValues(study, number))}
 
     def _opened(self, user: CurrentUser, location: LocationValues) -> Updates:
         number = _number(location.session)
         if number is None:
-            return {**self._nothing(), self._head: self._desk.html("session_none.html.j2")}
+            return {**self._nothing(), self._head: self._context.html("session_none.html.j2")}
         try:
             session = self._read(location.study, number)
         except StorageError as error:
-            none = self._desk.html("session_none.html.j2")
-            return {**self._nothing(), self._head: none, **self._desk.notify(str(error), "warn")}
+            none = self._context.html("session_none.html.j2")
+            return {**self._nothing(), self._head: none, **self._context.notify(str(error), "warn")}
         return {**self._nothing(), **self._session_page(user, session)}
 
     def _nothing(self) -> dict[Component, Any]:
@@ -267,7 +269,7 @@ class SessionsTab:
         return {**texts, **hidden, self._sure: False, **self._replay.nothing()}
 
     def _session_page(self, user: CurrentUser, session: SessionRecord) -> Updates:
-        html, entry = self._desk.html, session.entry
+        html, entry = self._context.html, session.entry
         if session.study is None:
             tables = {row.table: [one for one in session.rows if one.table == row.table] for row in session.rows}
             first_rows = {name: (released(name).columns, rows[:MOST_ROWS], len(rows)) for name, rows in tables.items()}
@@ -301,46 +303,50 @@ class SessionsTab:
 
     def _show_id(self, user: CurrentUser, study: str, number: str) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
-        self._desk.audit(user, "viewed a recruiter ID", f"{study} No. {entry.number}")
+        self._context.audit(user, "viewed a recruiter ID", f"{study} No. {entry.number}")
         return {
-            self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
+            self._identity: self._context.html(
+                "identity.html.j2", person=self._context.participants.reveal(entry.stream)
+            )
         }
 
     def _export_person(self, user: CurrentUser, study: str, number: str) -> Updates:
-        desk, entry = self._desk, self._read(study, _number(number) or 0).entry
-        found = person_of_session(desk.database, desk.participants, entry.stream)
-        data = export_person(desk.database, desk.participants, found, user.name, desk.clock)
+        context, entry = self._context, self._read(study, _number(number) or 0).entry
+        found = person_of_session(context.database, context.participants, entry.stream)
+        data = export_person(context.database, context.participants, found, user.name, context.clock)
         about = f"one person's data, from session {entry.number} of {study}"
         name, count = f"person-{study}-{entry.number}.zip", len(data["sessions"])
-        link = desk.downloads.offer(user, name, about, count, partial(write_person, data))
+        link = context.downloads.offer(user, name, about, count, partial(write_person, data))
         about = f"{how_many(count, 'session')} of this person. The file names the person: send it to nobody else."
-        return {self._identity: desk.html("file_link.html.j2", link=link, about=about, doubtful=found.doubtful)}
+        return {self._identity: context.html("file_link.html.j2", link=link, about=about, doubtful=found.doubtful)}
 
     def _say(self, kind: Kind, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
-        desk, entry = self._desk, self._read(study, _number(number) or 0).entry
-        asyncio.run(add_remark(desk.sessions, desk.database, entry.stream, kind, text or "", user.name))
+        context, entry = self._context, self._read(study, _number(number) or 0).entry
+        asyncio.run(add_remark(context.sessions, context.database, entry.stream, kind, text or "", user.name))
         return self._done(user, LocationValues(study, number), sent, NOTED[kind].format(number=entry.number))
 
     def _erased(self, erase: Erasure, user: CurrentUser, study: str, number: str, sure: Any, *sent: Any) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
         if sure is not True:
-            return self._desk.notify(NOT_SURE, "warn")
+            return self._context.notify(NOT_SURE, "warn")
         return self._done(user, LocationValues(study, number), sent, erase(user, entry.stream))
 
     def _withdrawn(self, user: CurrentUser, stream: str) -> str:
-        asyncio.run(withdraw(self._desk.sessions, self._desk.database, stream, user.name))
+        asyncio.run(withdraw(self._context.sessions, self._context.database, stream, user.name))
         return "The session's data are erased. Files exported earlier still have them: export again."
 
     def _unlinked(self, user: CurrentUser, stream: str) -> str:
-        known = self._desk.database, self._desk.participants
-        deleted = delete_recruiter_id(*known, person_of_session(*known, stream), user.name, self._desk.clock)
+        known = self._context.database, self._context.participants
+        deleted = delete_recruiter_id(*known, person_of_session(*known, stream), user.name, self._context.clock)
         return f"Sessions that have lost their recruiter ID: {deleted:,}."
 
     def _done(self, user: CurrentUser, location: LocationValues, sent: Sequence[Any], said: str) -> Updates:
-        return {**self._opened(user, location), **self._listing(location.study, sent), **self._desk.notify(said)}
+        return {**self._opened(user, location), **self._listing(location.study, sent), **self._context.notify(said)}
 
     def _read(self, study: str, number: int) -> SessionRecord:
-        return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
+        return read_session(
+            self._context.database, self._context.studies, study or "", number, self._context.clock.now_us()
+        )
 
 
 def _box(name: str, example: str) -> gr.Textbox:

@@ -86,7 +86,7 @@ class StudiesTab:
     label = "Studies"
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
-        self._desk, self._place = context, location
+        self._context, self._location = context, location
         self._editor = EditorSection(context, location)
         self._parts: Mapping[str, StudySection] = {
             "Overview": RecruitmentSection(context, location),
@@ -129,14 +129,14 @@ class StudiesTab:
             head = [self._list, self._like, self._title, self._tabs, self._deleting, self._loss, self._typed]
             changed = [*head, *self._parts[then].outputs]
             part.wire([*changed, *self._marks_of(then)], partial(self._changed, then))
-        made = [self._place.study, self._place.painted, self._place.session, self._called, *self.outputs]
-        self._desk.bind(
+        made = [self._location.study, self._location.painted, self._location.session, self._called, *self.outputs]
+        self._context.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
-        self._desk.bind(self._file.change, self._upload, [self._file], [self._file, *made], owner=True)
-        deleted = [self._place.study, self._typed]
-        self._desk.bind(self._delete.click, self._remove, deleted, made, owner=True)
-        beside = (build, self._called, self._place.study, self._title, self._tabs)
+        self._context.bind(self._file.change, self._upload, [self._file], [self._file, *made], owner=True)
+        deleted = [self._location.study, self._typed]
+        self._context.bind(self._delete.click, self._remove, deleted, made, owner=True)
+        beside = (build, self._called, self._location.study, self._title, self._tabs)
         self._builder.wire(StudiesBeside(*beside, self._created, self._repaint, made))
         self._wire_following(tabs)
 
@@ -149,15 +149,15 @@ class StudiesTab:
                 self._delete = gr.Button("Delete", size="sm", variant="stop", elem_id="delete-yes")
         return accordion
 
-    def _build_part(self, label: str, part: StudySection) -> gr.Tab:
+    def _build_part(self, label: str, section: StudySection) -> gr.Tab:
         tab: gr.Tab
         with gr.Tab(label, id=label, elem_id=f"bench-{label}") as tab:
-            part.build()
+            section.build()
         return tab
 
     def _wire_following(self, tabs: Mapping[str, gr.Tab]) -> None:
         """Let the other tabs of the study show what was written in one of them."""
-        on, study, marks = self._desk.bind, self._place.study, list(self._marks.values())
+        on, study, marks = self._context.bind, self._location.study, list(self._marks.values())
         for label, tab in tabs.items():
             mark = self._marks_of(label)
             outputs = [self._front, self._title, *self._parts[label].outputs, *mark]
@@ -179,19 +179,19 @@ class StudiesTab:
     def _followed(self, user: CurrentUser, name: str, label: str, mark: str) -> Updates:
         """The title; and a tab of the study, if the study is not as it was painted: to paint undoes what a person has
         begun there, and Gradio also says that a tab was opened when the page was loaded."""
-        if name not in self._desk.names():
+        if name not in self._context.names():
             return {}
-        seen = load_view(self._desk, name)
+        seen = load_view(self._context, name)
         title: Updates = {self._title: self._title_of(seen)}
         if label not in FOLLOWING or mark == FOLLOWING[label](seen):
             return title
         return {**title, **self._parts[label].paint(user, seen), self._marks[label]: FOLLOWING[label](seen)}
 
     def _title_of(self, view: StudyView | None) -> str:
-        return self._desk.html("study_title.html.j2", seen=view)
+        return self._context.html("study_title.html.j2", seen=view)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Updates:
-        seen = load_view(self._desk, location.study) if location.study in self._desk.names() else None
+        seen = load_view(self._context, location.study) if location.study in self._context.names() else None
         shown: dict[Component, Any] = {
             **self._head(user, location.study, seen),
             self._new: gr.update(visible=user.owner),
@@ -205,21 +205,21 @@ class StudiesTab:
         return shown
 
     def _head(self, user: CurrentUser, name: str, view: StudyView | None) -> dict[Any, Any]:
-        listed = self._listed(self._desk.names())
-        deletable = user.owner and is_deletable(self._desk.database, self._desk.drafts, name)
-        sessions = len(own_streams(self._desk.database, name)) if deletable else 0
+        listed = self._listed(self._context.names())
+        deletable = user.owner and is_deletable(self._context.database, self._context.drafts, name)
+        sessions = len(own_streams(self._context.database, name)) if deletable else 0
         return {
-            self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=user.owner),
+            self._list: self._context.html("studies.html.j2", listed=listed, chosen=name, owner=user.owner),
             self._like: gr.update(choices=self._templates()),
             self._title: self._title_of(view),
             self._deleting: gr.update(visible=deletable, open=False),
-            self._loss: self._desk.html("study_delete.html.j2", seen=view, sessions=sessions) if deletable else "",
+            self._loss: self._context.html("study_delete.html.j2", seen=view, sessions=sessions) if deletable else "",
             self._typed: "",
         }
 
     def _changed(self, label: str, user: CurrentUser, name: str) -> Updates:
         """A study that was changed, with one of its tabs in front."""
-        seen = load_view(self._desk, name)
+        seen = load_view(self._context, name)
         return {
             **self._head(user, name, seen),
             **self._parts[label].paint(user, seen),
@@ -228,13 +228,13 @@ class StudiesTab:
         }
 
     def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
-        desk = self._desk
-        drafts, statuses = desk.drafts.names(), status_of_all(desk.database, names)
-        stand = outcomes(desk.database, names, desk.clock.now_us())
+        context = self._context
+        drafts, statuses = context.drafts.names(), status_of_all(context.database, names)
+        stand = outcomes(context.database, names, context.clock.now_us())
         found = []
         for name in names:
             draft = name in drafts and statuses[name].published is None
-            study = None if draft else desk.study(name)
+            study = None if draft else context.study(name)
             people = stand[name, Origin.PERSON]
             state = "draft" if draft else state_of(statuses[name]) if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
@@ -244,7 +244,7 @@ class StudiesTab:
 
     def _templates(self) -> list[tuple[str, str]]:
         """The studies that come with Parley, and the drafts."""
-        drafts = [(f"{name} (draft)", f"{DRAFT}{name}") for name in self._desk.drafts.names()]
+        drafts = [(f"{name} (draft)", f"{DRAFT}{name}") for name in self._context.drafts.names()]
         return [*((name, name) for name in shipped()), *drafts]
 
     def _repaint(self, user: CurrentUser, name: str, tab: str = "") -> Updates:
@@ -252,49 +252,51 @@ class StudiesTab:
         return {**self.paint(user, LocationValues(name, "")), **front}
 
     def _begin(self, user: CurrentUser, name: Any, like: Any) -> Updates:
-        name, like = new_name(text(name), self._desk.drafts.names()), text(like)
-        desk = self._desk
+        name, like = new_name(text(name), self._context.drafts.names()), text(like)
+        context = self._context
         if like.startswith(DRAFT):
-            desk.drafts.copy(name, like.removeprefix(DRAFT))
+            context.drafts.copy(name, like.removeprefix(DRAFT))
         else:
-            desk.drafts.create(name, like)
-            desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))
-        desk.audit(user, f"created a study from the template {like}", name)
+            context.drafts.create(name, like)
+            context.drafts.save(name, re.sub(r"\A# What next:.*\n", "", context.drafts.text(name)))
+        context.audit(user, f"created a study from the template {like}", name)
         return self._created(user, name)
 
     def _upload(self, user: CurrentUser, file: Any) -> Updates:
         if not text(file).strip():
             return {}
-        name = add_draft(self._desk.drafts, text(file))
-        self._desk.audit(user, "uploaded a study file", name)
-        said = self._desk.notify(f"{name} is uploaded. Files that it names, such as items, are uploaded under Items.")
+        name = add_draft(self._context.drafts, text(file))
+        self._context.audit(user, "uploaded a study file", name)
+        said = self._context.notify(
+            f"{name} is uploaded. Files that it names, such as items, are uploaded under Items."
+        )
         return {**self._created(user, name), self._file: "", **said}
 
     def _remove(self, user: CurrentUser, name: str, typed: Any) -> Updates:
-        desk = self._desk
+        context = self._context
         if text(typed).strip() != name:
-            return desk.notify("Type the study's name to delete it.", "warn")
-        known = (desk.database, desk.participants, desk.drafts)
-        erased = asyncio.run(delete_study(desk.sessions, *known, name, desk.clock.now_us()))
-        desk.audit(user, f"deleted the study, with {how_many(erased, 'session')}", name)
-        names = desk.names()
+            return context.notify("Type the study's name to delete it.", "warn")
+        known = (context.database, context.participants, context.drafts)
+        erased = asyncio.run(delete_study(context.sessions, *known, name, context.clock.now_us()))
+        context.audit(user, f"deleted the study, with {how_many(erased, 'session')}", name)
+        names = context.names()
         shown = name if name in names else next(iter(names), "")
         return {
             **self._repaint(user, shown),
-            self._place.study: gr.update(choices=names, value=shown or None),
-            self._place.painted: shown,
-            self._place.session: "",
-            **desk.notify(f"{name} is deleted" + (f", with {how_many(erased, 'session')}." if erased else ".")),
+            self._location.study: gr.update(choices=names, value=shown or None),
+            self._location.painted: shown,
+            self._location.session: "",
+            **context.notify(f"{name} is deleted" + (f", with {how_many(erased, 'session')}." if erased else ".")),
         }
 
     def _created(self, user: CurrentUser, name: str) -> Updates:
         return {
             **self._repaint(user, name, tab="Edit"),
-            self._place.study: gr.update(choices=self._desk.names(), value=name),
-            self._place.painted: name,
-            self._place.session: "",
+            self._location.study: gr.update(choices=self._context.names(), value=name),
+            self._location.painted: name,
+            self._location.session: "",
             self._called: "",
-            **self._desk.notify(
+            **self._context.notify(
                 f"{name} is created. Edit it here; participants see nothing of it until it is published and opened."
             ),
         }

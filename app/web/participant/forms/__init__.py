@@ -101,34 +101,34 @@ def groups(views: Iterable[FieldView]) -> tuple[FieldGroup, ...]:
     return tuple(FieldGroup(heading, tuple(rows)) for (heading, _), rows in found)
 
 
-def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
+def view_of(field: Field, value: Any, paste: Paste = "allow") -> FieldView:
     """The view of a field with the draft's value (None, a text, or a list of texts); `paste` is the study's default."""
     given = [str(one) for one in value] if isinstance(value, list | tuple) else [] if value is None else [str(value)]
-    common = (item.name, _control(item), item.text, item.help, item.required)
-    match item:
+    common = (field.name, _control(field), field.text, field.help, field.required)
+    match field:
         case ChoiceField():
             options = tuple(
                 OptionView(key, label, key in given, key if _is_letter(key) else "")
-                for key, label in item.options.items()
+                for key, label in field.options.items()
             )
-            return FieldView(*common, options, row=_fits_in_row(item), matrix=_heading(item))
+            return FieldView(*common, options, row=_fits_in_row(field), matrix=_heading(field))
         case Checkbox():
             return FieldView(*common, value="on" if given else "")
         case Number():
-            return FieldView(*common, value="".join(given[:1]), limits=_range(item), unit=item.unit)
+            return FieldView(*common, value="".join(given[:1]), limits=_range(field), unit=field.unit)
         case Slider():
-            line = (("min", str(item.minimum)), ("max", str(item.maximum)), ("step", str(item.step)))
-            ends = (item.left, item.right) if item.left or item.right else ()
+            line = (("min", str(field.minimum)), ("max", str(field.maximum)), ("step", str(field.step)))
+            ends = (field.left, field.right) if field.left or field.right else ()
             return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
         case TextField():
             # no maxlength: the browser would cut a pasted text without a word
-            return FieldView(*common, value="".join(given[:1]), paste=item.paste or paste)
+            return FieldView(*common, value="".join(given[:1]), paste=field.paste or paste)
         case _:
-            raise TypeError(f"no control is known for the field {item.name!r} of kind {type(item).__name__}")
+            raise TypeError(f"no control is known for the field {field.name!r} of kind {type(field).__name__}")
 
 
-def _control(item: Field) -> str:
-    match item:
+def _control(field: Field) -> str:
+    match field:
         case MultipleChoiceField():
             return "checkbox"
         case ChoiceField():
@@ -145,23 +145,23 @@ def _control(item: Field) -> str:
             return "short"
 
 
-def _heading(item: Field) -> str:
-    return item.matrix if isinstance(item, MatrixField) else ""
+def _heading(field: Field) -> str:
+    return field.matrix if isinstance(field, MatrixField) else ""
 
 
 def _is_letter(key: str) -> bool:
     return len(key) == 1 and key.isalpha() and key.isupper()
 
 
-def _fits_in_row(item: ChoiceField) -> bool:
-    longest = max(map(len, item.options.values()), default=0)
-    return not any(map(_is_letter, item.options)) and (
-        (len(item.options) <= 4 and longest <= 40 and longest * len(item.options) <= 120)
-        or (len(item.options) <= 11 and longest <= 3)
+def _fits_in_row(field: ChoiceField) -> bool:
+    longest = max(map(len, field.options.values()), default=0)
+    return not any(map(_is_letter, field.options)) and (
+        (len(field.options) <= 4 and longest <= 40 and longest * len(field.options) <= 120)
+        or (len(field.options) <= 11 and longest <= 3)
     )
 
 
-def _range(item: Number) -> tuple[tuple[str, str], ...]:
-    limits = {"min": item.minimum, "max": item.maximum}
+def _range(number: Number) -> tuple[tuple[str, str], ...]:
+    limits = {"min": number.minimum, "max": number.maximum}
     given = tuple((name, f"{limit:g}") for name, limit in limits.items() if limit is not None)
-    return (*given, ("inputmode", "numeric" if item.integer else "decimal"))
+    return (*given, ("inputmode", "numeric" if number.integer else "decimal"))

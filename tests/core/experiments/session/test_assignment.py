@@ -28,23 +28,23 @@ CRAMER = 0.05
 """By chance alone 2,000 draws exceed it in 2.5 % of all pairs of two values; balanced ones are far below."""
 
 
-def by_rule(free: Sequence[Cell], number: Sequence[int], seed: str) -> int:
-    counts = [(cell.values, n) for cell, n in zip(free, number, strict=True) if n]
-    return free.index(balanced(free, counts, seed))
+def by_rule(free_cells: Sequence[Cell], number: Sequence[int], seed: str) -> int:
+    counts = [(cell.values, n) for cell, n in zip(free_cells, number, strict=True) if n]
+    return free_cells.index(balanced(free_cells, counts, seed))
 
 
-def arrivals(free: Sequence[Cell], count: int, seed: str, assign: Assigner = by_rule) -> Sequence[list[int]]:
-    number, seen = [0] * len(free), []
+def arrivals(free_cells: Sequence[Cell], count: int, seed: str, assign: Assigner = by_rule) -> Sequence[list[int]]:
+    number, seen = [0] * len(free_cells), []
     for arrival in range(count):
-        number[assign(free, number, f"{seed}:{arrival}")] += 1
+        number[assign(free_cells, number, f"{seed}:{arrival}")] += 1
         seen.append(list(number))
     return seen
 
 
-def off(free: Sequence[Cell], number: Sequence[int], names: Sequence[str]) -> float:
+def off(free_cells: Sequence[Cell], number: Sequence[int], names: Sequence[str]) -> float:
     """By how much the values of these factors, taken together, are off their targets at most."""
     total, sums = sum(number), Counter[tuple[str, ...]]()
-    for cell, n in zip(free, number, strict=True):
+    for cell, n in zip(free_cells, number, strict=True):
         sums[tuple(cell.values[name] for name in names)] += n - cell.weight * total  # type: ignore[assignment]
     return max(map(abs, sums.values()))
 

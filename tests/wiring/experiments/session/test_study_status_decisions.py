@@ -29,8 +29,8 @@ NO_STATUS = ("described", "sampled", *PLAN)
 """Recorded beside the status: metadata, draws of samples, and what happened to a plan."""
 
 
-def allowed(state: StudyState, kind: Decision) -> bool:
-    return kind in (*CHANGES[state], *ALWAYS)
+def allowed(state: StudyState, decision: Decision) -> bool:
+    return decision in (*CHANGES[state], *ALWAYS)
 
 
 @cache

@@ -95,7 +95,7 @@ def test_withdrawn_data_are_in_no_population_and_those_stopped_on_the_way_in_one
     asyncio.run(busy(database, str(path)))
     data = read_trial(database, "left", "person", planned(path))
     contrast = hypothesis(path, "right").contrast
-    everybody = load("left", "person", database=database, selection=SessionFilter(with_excluded=True)).sessions
+    everybody = load("left", "person", database=database, session_filter=SessionFilter(with_excluded=True)).sessions
     assert len(data.sessions) == len(everybody) == 4
     assert data.by_session.keys() == set(everybody["session"])
     assert len(intention_to_treat(data, contrast).sessions) == len(everybody)

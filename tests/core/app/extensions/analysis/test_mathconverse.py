@@ -75,8 +75,8 @@ def estimates(shared: Path) -> Mapping[str, Estimate]:
     return found(pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False))
 
 
-def check(one: Estimate, value: float, n: int) -> None:
-    assert (one.value, one.n) == (pytest.approx(value, abs=1e-9), n)
+def check(estimate: Estimate, value: float, n: int) -> None:
+    assert (estimate.value, estimate.n) == (pytest.approx(value, abs=1e-9), n)
 
 
 def test_means_are_those_of_an_independent_count(told: list[Turn], estimates: Mapping[str, Estimate]) -> None:

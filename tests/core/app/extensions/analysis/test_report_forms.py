@@ -56,7 +56,7 @@ def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
 
 
 def test_the_csv_has_a_row_for_each_figure_and_nothing_that_a_spreadsheet_runs() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(made_up(hostile(), accuracy(), against=PAPER)))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(made_up(hostile(), accuracy(), paper=PAPER)))))
     assert [row["name"] for row in rows] == ["arena.win_rate.x", *(one.name for one in accuracy().estimates)]
     assert float(rows[0]["value"]) == 1 / 3
     assert rows[0]["label"] == f"'{NASTY}"
@@ -77,7 +77,7 @@ def test_markdown_shows_what_people_wrote_as_text() -> None:
 def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
     cell = figure("chatbench.accuracy.d.m.user-AI", NASTY, Interval(0.5), dataset=NASTY, model=NASTY)
     drawings = (finding("chatbench.accuracy", [cell]), by_turn(), crossed([NASTY, "one"]))
-    page = html(made_up(hostile(), *drawings, against=PAPER))
+    page = html(made_up(hostile(), *drawings, paper=PAPER))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     images = [b64decode(found) for found in re.findall(r"base64,([^\"]+)", page)]
@@ -98,7 +98,7 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
         figure(name, "g", Interval(0.5, 0.4, 0.6), model=model)
         for name, model in zip(names, ("zoe", "v1.5", "other.1"), strict=True)
     ])  # fmt: skip
-    report = made_up(found, against=paper)
+    report = made_up(found, paper=paper)
     assert [one.estimate.name for one in report.compared] == names[:2]
     assert "v1.5 is compared with the paper's llama-3.1-8b." in report.comparison_summary
     assert (

@@ -21,9 +21,9 @@ PLAIN = Design("between", "different", 0.05)
 
 
 def point(
-    design: Design, assumed: Assumptions, participants: int, effect: float, runs: int = 800, seed: int = 1
+    design: Design, assumptions: Assumptions, participants: int, effect: float, runs: int = 800, seed: int = 1
 ) -> PowerPoint:
-    return run_point(GridPoint(design, assumed, participants, effect, runs, seed))
+    return run_point(GridPoint(design, assumptions, participants, effect, runs, seed))
 
 
 def near(found: PowerPoint, power: float, slack: float = 0.0) -> bool:
@@ -106,10 +106,12 @@ def test_impossible_assumptions_are_refused(wrong: dict[str, float], part: str) 
         Assumptions(**wrong)
 
 
-def estimates(design: Design, assumed: Assumptions, participants: int, effect: float, runs: int) -> np.ndarray:
+def estimates(design: Design, assumptions: Assumptions, participants: int, effect: float, runs: int) -> np.ndarray:
     random = np.random.default_rng(7)
     judge = monitor_of(design, participants)
-    return np.asarray([simulate(random, assumed, design, participants, effect, judge).estimate for _ in range(runs)])
+    return np.asarray(
+        [simulate(random, assumptions, design, participants, effect, judge).estimate for _ in range(runs)]
+    )
 
 
 @pytest.mark.parametrize("r2", [0.0, 0.25, 0.6])

@@ -124,8 +124,8 @@ def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ..
 
 
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(parts: list[AnalysisStep]) -> Iterable[AnalysisStep]:
-        yield parts[0]
+    def interrupted(steps: list[AnalysisStep]) -> Iterable[AnalysisStep]:
+        yield steps[0]
         raise KeyboardInterrupt
 
     def stopped(*words: object, **given: object) -> object:
