@@ -57,8 +57,8 @@ MOST_CHARS = 200
 WEBHOOK = "webhook"
 log = logging.getLogger(__name__)
 
+# Something that researchers are to be alerted to, and its figures.
 Condition = tuple[AlertKey, Mapping[str, Any]]
-"""Something that researchers are to be alerted to, and its figures."""
 
 
 def conditions(settings: Settings, database: Database, now_us: int) -> Iterator[Condition]:

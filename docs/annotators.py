@@ -8,8 +8,8 @@ from docs.tables import about
 from experiments.session.annotations import ConversationRef
 from storage.reports.conversations import Conversation
 
+# A conversation without a question: the options of an answer are then left out.
 NONE = Conversation("", ConversationRef(), ())
-"""A conversation without a question: the options of an answer are then left out."""
 
 
 def annotators() -> str:

@@ -11,8 +11,8 @@ from docs.tables import filled
 HOUSE = ("app", "storage", "experiments", "problems")
 EXTENSIONS = "extensions"
 TYPES_ONLY = {("experiments.study", "experiments.session")}
+# What nearly every room imports; an arrow to it would say nothing.
 SHARED = ("errors", "clock", "tables")
-"""What nearly every room imports; an arrow to it would say nothing."""
 
 
 def rooms() -> str:

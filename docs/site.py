@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 CONFIG = ROOT / "mkdocs.yml"
 BUILD = ROOT / "build"
+# Pages at the top of the repository, and their names on the site.
 TOP = {"SECURITY.md": "security.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-"""Pages at the top of the repository, and their names on the site."""
 COPIED = (".md", ".png", ".svg", ".css", ".json", ".html")
 GRAPH = re.compile(r"^```mermaid\n(?P<graph>[\s\S]*?)^```\n", re.M)
 ARROWS = re.compile(r"^ *(\S+) --> (.+)$", re.M)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+# Keys whose schema would say too much.
 NAMED = {
     "flow": "list of steps, loops and phases",
     "questions": "list of questions",
@@ -16,7 +17,6 @@ NAMED = {
     "until": "condition",
     "factors": "mapping, each a list of values, a mapping of values to weights, or `one_of`",
 }
-"""Keys whose schema would say too much."""
 REFERRED = {
     "ByFactor": "protocol for each value",
     "PromptByFactor": "text for each value",

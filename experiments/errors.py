@@ -30,13 +30,13 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 LIST = "should be a list, such as `[one, two]`"
 MAPPING = "should be keys with values, such as `key: value`"
+# What a file should have, by the validator's type of error, where the validator says it in Python's words.
 PLAIN = {
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), LIST),
     **dict.fromkeys(("dict_type", "mapping_type"), MAPPING),
     **dict.fromkeys(("model_type", "model_attributes_type", "dataclass_type", "named_tuple_type"), MAPPING),
     "none_required": "should have no value",
 }
-"""What a file should have, by the validator's type of error, where the validator says it in Python's words."""
 
 
 def plain_message(fault: Mapping[str, Any]) -> str:
@@ -47,8 +47,8 @@ def plain_message(fault: Mapping[str, Any]) -> str:
     return PLAIN.get(fault["type"], message)
 
 
+# The most characters of a path that an error shows; that of a translation has the whole text that is translated.
 LONGEST_PATH = 100
-"""The most characters of a path that an error shows; that of a translation has the whole text that is translated."""
 
 
 @dataclass(frozen=True, slots=True)

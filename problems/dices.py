@@ -23,11 +23,13 @@ from problems.registry import source
 from problems.text import read_text
 
 NEEDED = ("item_id", "context", "response")
+# Columns with a closed list of values; they are blank where nobody has annotated the conversation.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "degree_of_harm": ("Benign", "Debatable", "Moderate", "Extreme"),
     "safety_gold": ("No", "Yes"),
 }
-"""Columns with a closed list of values; they are blank where nobody has annotated the conversation."""
+# The labels in column harm_type, which a cell joins by commas; one ends with a blank. They are those of
+# tensorflow-datasets' builder `dices`, which does not distinguish upper and lower case.
 HARM_TYPES = (
     *("Ablist", "Abortion", "Ageism", "Aggressive", "Banter", "Bigoted", "Celebrity", "Criminal/carceral"),
     *("Drugs/alcohol", "Entertainment", "Environment/climate", "Gendered & Sexist", "Health", "Identity"),
@@ -35,8 +37,6 @@ HARM_TYPES = (
     *("National/regional", "Personal", "Political", "Racial", "Regulated goods", "Religious", "Senseless", "Sexual"),
     *("Terrorism ", "Violent/Gory", "Wealth/Finance"),
 )
-"""The labels in column harm_type, which a cell joins by commas; one ends with a blank. They are those of
-tensorflow-datasets' builder `dices`, which does not distinguish upper and lower case."""
 TAGS = ("degree_of_harm", "harm_type", "safety_gold", "safety_gold_reason")
 
 Role = Literal["user", "bot"]
@@ -68,11 +68,11 @@ class ContextStyle:
         return self.after.join(lines) + self.end
 
 
+# The two releases, by the name that is also the dataset of their problems.
 STYLES: Mapping[str, ContextStyle] = {
     "dices-350": ContextStyle({"USER": "user", "LAMDA": "bot", "LLM": "bot"}, "\n", ""),
     "dices-990": ContextStyle({"A": "user", "B": "bot"}, r"\n", r"\n"),
 }
-"""The two releases, by the name that is also the dataset of their problems."""
 
 
 def context(problem: Problem, style: str) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 
 from problems.errors import ProblemError
 
+# What a child may take beside its libraries; it is given more time on the clock, as the machine may be busy.
 MEMORY_MB, CPU_S, WALL_S = 768, 40, 600
-"""What a child may take beside its libraries; it is given more time on the clock, as the machine may be busy."""
 MOST_ANSWERED = 500_000_000
 _ROOT = Path(__file__).parents[1]
 _ONE_AT_A_TIME = Lock()

@@ -33,10 +33,11 @@ from problems.registry import source
 from problems.tables import QUESTION, Row, Table, of_objects, plain_name, read_table
 from problems.text import checked_values
 
+# How many options a question can have, if it has any: one key a letter.
 FEWEST, MOST = 2, len(ascii_uppercase)
-"""How many options a question can have, if it has any: one key a letter."""
+# Digits; an endless number is none of an option.
 LONGEST_NUMBER = 10
-"""Digits; an endless number is none of an option."""
+# The names by which columns are recognised, whatever their case, blanks and hyphens; the first wins.
 USUAL: Mapping[str, tuple[str, ...]] = {
     "question": QUESTION,
     "options": ("options", "choices", "answers", "endings", "mc1_targets"),
@@ -47,14 +48,13 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "item_id", "qid"),
     "dataset": ("dataset",),
 }
-"""The names by which columns are recognised, whatever their case, blanks and hyphens; the first wins."""
 SHEET = "sheet"
+# The name of the answer's column only where there are options.
 LABEL = "label"
-"""The name of the answer's column only where there are options."""
+# The name of a column with one option: `A`, `option_b`, `Choice 3`.
 OPTION = re.compile(r"(?:(?:option|choice|answer|opt)_?)?(?P<key>[a-z]|\d\d?)")
-"""The name of a column with one option: `A`, `option_b`, `Choice 3`."""
+# The name of a column with a wrong option, or with a list of them, beside one with the right option.
 WRONG = re.compile(r"(?:best_)?(?:incorrect|wrong)_answer_?\d*|distractor_?\d*|(?:incorrect|wrong)_answers|distractors")
-"""The name of a column with a wrong option, or with a list of them, beside one with the right option."""
 LIST = re.compile(r"(?:incorrect|wrong)_answers|distractors")
 RIGHT = ("1", "true")
 ORDERED = (

@@ -14,16 +14,16 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 
+# Metadata in EXIF's form with the orientation and nothing else (TIFF 6.0, section 2; tag 0x0112).
 _TIFF = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0%c\0\0\0\0\0\0\0"
-"""Metadata in EXIF's form with the orientation and nothing else (TIFF 6.0, section 2; tag 0x0112)."""
+# A marker after the coded pixels of a JPEG, where FF 00 and restart markers are a part of them.
 _SCAN_ENDS = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
-"""A marker after the coded pixels of a JPEG, where FF 00 and restart markers are a part of them."""
 _PNG_SHOWN = frozenset(
     (b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"bKGD", b"pHYs", b"cICP", b"acTL", b"fcTL", b"fdAT")
 )
 _WEBP_SHOWN = frozenset((b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ANIM", b"ANMF", b"ICCP"))
+# How the application segments begin that say how to show a JPEG.
 _JPEG_SHOWN = (b"JFIF\0", b"ICC_PROFILE\0", b"Adobe\0")
-"""How the application segments begin that say how to show a JPEG."""
 _GIF_LOOPS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 _EXIF_FLAG, _XMP_FLAG = 0x08, 0x04
 _EXTENSION, _IMAGE, _TRAILER, _COMMENT, _APPLICATION = 0x21, 0x2C, 0x3B, 0xFE, 0xFF

@@ -30,10 +30,10 @@ from problems.errors import ProblemError, did_you_mean
 from problems.picture_metadata import without_metadata
 from problems.problem import Problem
 
+# The largest picture. People on phones load it.
 MOST_BYTES = 2_000_000
-"""The largest picture. People on phones load it."""
+# The largest width and height; all browsers decode this, also on phones.
 MOST_PIXELS = 4_096
-"""The largest width and height; all browsers decode this, also on phones."""
 TYPES: Mapping[str, str] = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
@@ -42,21 +42,21 @@ TYPES: Mapping[str, str] = {
     "WEBP": "image/webp",
 }
 ALLOWED = "PNG, JPEG, GIF or WebP"
+# The EXIF tag of the orientation, and its first value with width and height exchanged (EXIF 2.3, 4.6.4).
 ORIENTATION, TURNED = 0x0112, 5
-"""The EXIF tag of the orientation, and its first value with width and height exchanged (EXIF 2.3, 4.6.4)."""
 _DATA = re.compile(r"data:[\w-]+/[\w.+-]+(?:;[\w.=-]+)*,[\w+/=%.~-]*", re.IGNORECASE)
+# A data URI where Markdown has the address of a picture or link; elsewhere it is a part of the text.
 _DESTINATION = re.compile(rf"(\](?:\(|:)\s*<?)({_DATA.pattern})", re.IGNORECASE)
-"""A data URI where Markdown has the address of a picture or link; elsewhere it is a part of the text."""
 _KEY = re.compile(r"data-[0-9a-f]{64}")
 _INLINE = re.compile(
     r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<([^<>\n]*)>|([^\s()<>]+))(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+# What Pillow raises for damaged files.
 _DAMAGED = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NameError, OSError, RuntimeError),
     *(SyntaxError, TypeError, ValueError, Warning, struct.error, zlib.error),
 )
-"""What Pillow raises for damaged files."""
 
 
 @dataclass(frozen=True, slots=True)

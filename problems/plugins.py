@@ -15,11 +15,11 @@ from typing import Generic, TypeVar
 
 from problems.errors import ParleyError, did_you_mean
 
+# What a module may raise while it is imported, its registering included.
 UNLOADABLE = (
     *(ImportError, AttributeError, SyntaxError, NameError, RuntimeError),
     *(ValueError, TypeError, LookupError, OSError, SystemExit),
 )
-"""What a module may raise while it is imported, its registering included."""
 
 
 @cache

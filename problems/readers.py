@@ -9,12 +9,12 @@ from problems.errors import ProblemError
 
 MOST_PLACES = 5
 SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# A row of a csv file, after the line it begins on.
 Record = tuple[int, list[str]]
-"""A row of a csv file, after the line it begins on."""
+# The first line that gives Excel the separator; it has no data.
 _DECLARED = re.compile(r'"?sep=(?P<separator>[,;\t|])"?[,;\t|]*(?:\n|$)', re.IGNORECASE)
-"""The first line that gives Excel the separator; it has no data."""
+# A text as spreadsheets protect it from being read as a number: `="007"`.
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"', re.DOTALL)
-"""A text as spreadsheets protect it from being read as a number: `="007"`."""
 
 
 def csv_rows(text: str, separator: str) -> Iterator[Record]:

@@ -22,8 +22,8 @@ from problems.problem import Problem
 
 Loader = Callable[..., tuple[Problem, ...]]
 SAMPLE = "sample"
+# The source of a pool that names none: any table of one's own.
 ITEMS = "items"
-"""The source of a pool that names none: any table of one's own."""
 
 
 @dataclass(frozen=True, slots=True)

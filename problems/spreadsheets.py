@@ -26,23 +26,23 @@ from problems.errors import ProblemError, did_you_mean
 from problems.tables import QUESTION, Records, Table, Unreadable, check_size, of_records, plain_name
 from problems.text import NotText, checked
 
+# What reading a damaged archive of XML raises.
 DAMAGED = (
     *(BadZipFile, InvalidFileException, ParseError, zlib.error),
     *(AttributeError, EOFError, LookupError, OSError, OverflowError, RuntimeError, TypeError, ValueError),
 )
-"""What reading a damaged archive of XML raises."""
+# A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so.
 _ESCAPE = re.compile("_x00([01][0-9A-F])_")
-"""A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so."""
 NOT_CALCULATED = Unreadable("is a formula without a value. Open the file in Excel or LibreOffice, and save it")
 _FORMAT = re.compile(r"(?P<thousands>#,##)?0(?:\.(?P<decimals>0+))?(?P<percent>%?)")
+# Numbers from here on have more digits than a sheet keeps.
 LARGEST = 10**15
-"""Numbers from here on have more digits than a sheet keeps."""
+# A sheet has no more rows, whatever number a damaged one gives to its last.
 LAST_ROW = 2**20
-"""A sheet has no more rows, whatever number a damaged one gives to its last."""
+# In how many rows the names of the columns are looked for, to find the sheet with the questions.
 FIRST = 100
-"""In how many rows the names of the columns are looked for, to find the sheet with the questions."""
+# How many rows are listed in a note.
 SEVERAL = 20
-"""How many rows are listed in a note."""
 
 
 def read_workbook(path: Path, sheet: str, question: str) -> Table:

@@ -26,13 +26,13 @@ from problems.isolation import in_child
 from problems.readers import SEPARATORS, csv_rows, separator_of
 from problems.text import NotText, checked, read_text
 
+# How much is read of a file, whatever its format; the bytes are those of the file, and those that it unpacks to.
 MOST_ROWS, MOST_COLUMNS, MOST_BYTES = 50_000, 500, 40_000_000
-"""How much is read of a file, whatever its format; the bytes are those of the file, and those that it unpacks to."""
 MOST_FAULTS = 50
 MARKDOWN = (".md", ".markdown")
 WORKBOOK = ".xlsx"
+# The names by which the column of the question is recognised, as `plain_name` gives them; the first wins.
 QUESTION = ("question", "text", "prompt", "problem", "stem", "item", "question_text", "question_stem", "ctx", "q")
-"""The names by which the column of the question is recognised, as `plain_name` gives them; the first wins."""
 
 
 class Unreadable(str):
@@ -318,8 +318,8 @@ def _markdown(path: Path) -> Table:
     return of_objects([(path.name, {"id": path.stem, **cells, "question": text.strip()})], str(path))
 
 
+# What is read in a process of its own.
 NATIVE = (WORKBOOK, ".parquet")
-"""What is read in a process of its own."""
 READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),
     WORKBOOK: _native,

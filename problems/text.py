@@ -16,11 +16,11 @@ from typing import Any
 
 from problems.errors import ProblemError
 
+# The control characters of Unicode (category Cc) except tab and line ends, halves of surrogate pairs, byte order marks,
+# and U+FFFE and U+FFFF, which are no characters.
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-"""The control characters of Unicode (category Cc) except tab and line ends, halves of surrogate pairs, byte order
-marks, and U+FFFE and U+FFFF, which are no characters."""
+# What PostgreSQL or UTF-8 cannot hold at all; released files may have every other character.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-"""What PostgreSQL or UTF-8 cannot hold at all; released files may have every other character."""
 NAMES: Mapping[str, str] = {
     "\0": "NUL",
     "\x07": "a bell",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
+# The networks of an address of IPv6 that count, by their bits, each with how many addresses it may count for. A
+# computer chooses within 64 bits; a provider gives 56 or 48 to one home or one institution, which has 256 or 65,536 of
+# the smallest.
 IPV6_NETWORKS = {64: 1, 56: 2, 48: 4}
-"""The networks of an address of IPv6 that count, by their bits, each with how many addresses it may count for. A
-computer chooses within 64 bits; a provider gives 56 or 48 to one home or one institution, which has 256 or 65,536 of
-the smallest."""
 
 
 def client_network(address: str) -> str:

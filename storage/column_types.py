@@ -21,12 +21,12 @@ from typing import Any, ClassVar, Literal
 import orjson
 
 Kind = Literal["text", "integer", "number", "json"]
+# The form of a JSON value: a scalar, an object with these keys, or a list of one shape (a tuple of one).
 Shape = Literal["text", "boolean"] | Mapping[str, "Shape"] | tuple["Shape"]
-"""The form of a JSON value: a scalar, an object with these keys, or a list of one shape (a tuple of one)."""
 MESSAGES: Shape = (MappingProxyType({"role": "text", "content": "text"}),)
 NONE: Mapping[str, Any] = MappingProxyType({})
+# Exceptions of `ast.literal_eval`.
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
-"""Exceptions of `ast.literal_eval`."""
 BITS = 63
 WHOLE = re.compile(r"-?[0-9]+(\.0)?")
 FRACTION = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")

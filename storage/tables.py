@@ -27,8 +27,8 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+# Reasons that are outcomes of their own: the model was asked, and this is what it did. It is not asked again.
 SETTLED = ("refusal", "content_filter")
-"""Reasons that are outcomes of their own: the model was asked, and this is what it did. It is not asked again."""
 FINISHED = text("kind = 'finished'")
 BEGAN = text("kind = 'began'")
 DUE = text("due_us IS NOT NULL")
@@ -54,8 +54,8 @@ events = Table(
     Index("ix_event_finished", "stream", sqlite_where=FINISHED, postgresql_where=FINISHED),
     Index("ix_event_began", "stream", sqlite_where=BEGAN, postgresql_where=BEGAN),
 )
+# The columns that an Event is made of.
 EVENT = (events.c.seq, events.c.at_us, events.c.by, events.c.path, events.c.kind, events.c.data, events.c.key)
-"""The columns that an Event is made of."""
 
 studies = Table(
     "study",
@@ -68,6 +68,7 @@ studies = Table(
     Index("ix_study_name", "name"),
 )
 
+# The pictures in the texts of studies, each once. Which study has which is part of the study's document.
 pictures = Table(
     "picture",
     metadata,
@@ -75,7 +76,6 @@ pictures = Table(
     Column("type", String(20), nullable=False),
     Column("content", LargeBinary, nullable=False),
 )
-"""The pictures in the texts of studies, each once. Which study has which is part of the study's document."""
 
 sessions = Table(
     "session",
@@ -88,6 +88,9 @@ sessions = Table(
     UniqueConstraint("study", "ordinal", name="uq_session_study_ordinal"),
 )
 
+# A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
+# but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page reported pasting. What
+# is read of all sessions that have ended is in an index of theirs alone, which no click of others touches.
 seats = Table(
     "seat",
     metadata,
@@ -120,10 +123,6 @@ seats = Table(
     Index("ix_seat_due", "due_us", sqlite_where=DUE, postgresql_where=DUE),
     Index("ix_seat_excluded", "study", "origin", "excluded", sqlite_where=EXCLUDED, postgresql_where=EXCLUDED),
 )
-"""A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
-but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page reported pasting.
-
-What is read of all sessions that have ended is in an index of theirs alone, which no click of others touches."""
 
 identities = Table(
     "participant_identity",
@@ -136,6 +135,7 @@ identities = Table(
     UniqueConstraint("study", "digest", name="uq_identity_study_digest"),
 )
 
+# How often links were refused, and how often sessions started without the id of their link, by reason. No ids.
 link_problems = Table(
     "link_problem",
     metadata,
@@ -146,7 +146,6 @@ link_problems = Table(
     Column("started", Integer, nullable=False),
     Column("last_us", BigInteger, nullable=False),
 )
-"""How often links were refused, and how often sessions started without the id of their link, by reason. No ids."""
 
 drafts = Table(
     "draft",
@@ -157,6 +156,12 @@ drafts = Table(
     Column("at_us", BigInteger, nullable=False),
 )
 
+# Every attempt to get a reply: what was asked, what came back (or came before it failed), how long, at what cost.
+# Beside the log, because a transcript holds only what was said. Of a session `turn` is its last fact when it was asked.
+# Of a run of models alone `stream` is the run and `turn` counts its calls; an attempt asked for a step of a sample of a
+# cell, and has in `sent` and `raw` what went over the wire. What came for it is there once, for whatever run: the
+# unique index is at once the lock, the resume and the cache. Triggers refuse to change or delete an attempt, unless it
+# is about somebody who withdrew.
 attempts = Table(
     "attempt",
     metadata,
@@ -202,15 +207,9 @@ attempts = Table(
     Index("ix_attempt_cell", "cell", "sample", "step", "reason", sqlite_where=OF_SAMPLE, postgresql_where=OF_SAMPLE),
     Index("uq_attempt_reply", "cell", "sample", "step", unique=True, sqlite_where=BROUGHT, postgresql_where=BROUGHT),
 )
-"""Every attempt to get a reply: what was asked, what came back (or came before it failed), how long, at what cost.
 
-Beside the log, because a transcript holds only what was said. Of a session `turn` is its last fact when it was asked.
-Of a run of models alone `stream` is the run and `turn` counts its calls; an attempt asked for a step of a sample of a
-cell, and has in `sent` and `raw` what went over the wire. What came for it is there once, for whatever run: the unique
-index is at once the lock, the resume and the cache. Triggers refuse to change or delete an attempt, unless it is about
-somebody who withdrew.
-"""
-
+# The attempts added up by hour, so that what a study has used is read in no time however many there are; the times of
+# those that brought a reply.
 usage = Table(
     "model_usage",
     metadata,
@@ -227,9 +226,8 @@ usage = Table(
     Column("first_token_us", BigInteger, nullable=False),
     Column("total_us", BigInteger, nullable=False),
 )
-"""The attempts added up by hour, so that what a study has used is read in no time however many there are; the times of
-those that brought a reply."""
 
+# Telemetry of pages, in times and counts; the first row of a batch has its key.
 telemetry = Table(
     "telemetry",
     metadata,
@@ -242,7 +240,6 @@ telemetry = Table(
     Column("data", JSON, nullable=False),
     UniqueConstraint("stream", "batch", name="uq_telemetry_stream_batch"),
 )
-"""Telemetry of pages, in times and counts; the first row of a batch has its key."""
 
 erasures = Table(
     "erasure",
@@ -253,6 +250,7 @@ erasures = Table(
     Column("reason", Text, nullable=False),
 )
 
+# The accounts of the console. A name stays with whom it was given to: the deeds speak of it.
 researchers = Table(
     "researcher",
     metadata,
@@ -262,7 +260,6 @@ researchers = Table(
     Column("made_us", BigInteger, nullable=False),
     Column("removed_us", BigInteger),
 )
-"""The accounts of the console. A name stays with whom it was given to: the deeds speak of it."""
 
 logins = Table(
     "login",
@@ -285,6 +282,7 @@ invitations = Table(
     Column("used_us", BigInteger),
 )
 
+# What was done in the console, and by whom: append-only, as the log is, and nothing ever takes a row away.
 deeds = Table(
     "deed",
     metadata,
@@ -295,8 +293,8 @@ deeds = Table(
     Column("about", Text, nullable=False),
     Index("ix_deed_who", "who", "id"),
 )
-"""What was done in the console, and by whom: append-only, as the log is, and nothing ever takes a row away."""
 
+# What researchers were alerted to. The unique index allows one open alert for each condition, whoever opens it.
 alerts = Table(
     "alert",
     metadata,
@@ -321,8 +319,8 @@ alerts = Table(
         postgresql_where=OPEN,
     ),
 )
-"""What researchers were alerted to. The unique index allows one open alert for each condition, whoever opens it."""
 
+# Model servers entered in the console; `sealed` is the encrypted key, or empty.
 model_servers = Table(
     "model_server",
     metadata,
@@ -333,8 +331,8 @@ model_servers = Table(
     Column("by", String(60), nullable=False),
     Column("at_us", BigInteger, nullable=False),
 )
-"""Model servers entered in the console; `sealed` is the encrypted key, or empty."""
 
+# Whether replies of a model at a server's address begin with reasoning without an opening mark, as its test found.
 model_reasoning = Table(
     "model_reasoning",
     metadata,
@@ -343,13 +341,12 @@ model_reasoning = Table(
     Column("unopened", Boolean, nullable=False),
     Column("at_us", BigInteger, nullable=False),
 )
-"""Whether replies of a model at a server's address begin with reasoning without an opening mark, as its test found."""
 
+# What is there where an attempt is about somebody who withdrew.
 _WITHDREW = (
     "SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL "
     "SELECT 1 FROM ai_cell JOIN erasure ON erasure.stream = ai_cell.stream WHERE ai_cell.cell = OLD.cell"
 )
-"""What is there where an attempt is about somebody who withdrew."""
 _SQLITE = (
     "CREATE TRIGGER IF NOT EXISTS attempt_is_kept_update BEFORE UPDATE ON attempt "
     f"WHEN NOT EXISTS ({_WITHDREW}) BEGIN SELECT RAISE(ABORT, 'an attempt is changed only by an erasure'); END",
@@ -390,6 +387,8 @@ for _statement in _POSTGRESQL:
 
 # What models are asked alone, beside their replies (`attempt`): the cells that plans ask for, and the answers.
 
+# What a study's plans ask for: of `kind` alone (a problem by a method) or annotation (a conversation, by stream and
+# path, by an annotator), with what scoring needs in `data`.
 cells = Table(
     "ai_cell",
     metadata,
@@ -408,9 +407,8 @@ cells = Table(
     Index("ix_ai_cell_cell", "cell"),
     Index("ix_ai_cell_stream", "stream"),
 )
-"""What a study's plans ask for: of `kind` alone (a problem by a method) or annotation (a conversation, by stream and
-path, by an annotator), with what scoring needs in `data`."""
 
+# What scoring made of each sample: a projection of the replies.
 answers = Table(
     "ai_answer",
     metadata,
@@ -422,4 +420,3 @@ answers = Table(
     Column("right", Integer),
     Index("ix_ai_answer_cell", "cell"),
 )
-"""What scoring made of each sample: a projection of the replies."""

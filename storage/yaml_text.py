@@ -13,8 +13,8 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
+# How a text begins that no version of YAML takes for a number, a date or a truth value.
 PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[^\W\d_]", re.IGNORECASE)
-"""How a text begins that no version of YAML takes for a number, a date or a truth value."""
 WIDTH = 120
 
 

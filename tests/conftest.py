@@ -31,21 +31,21 @@ settings.register_profile("parley", COMMON, max_examples=20)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )
+# In CI a change is judged by what it changed, so all runs draw the same; on a developer's machine and with --soak each
+# run draws anew, and prints its seed.
 CI_SEED = 1
-"""In CI a change is judged by what it changed, so all runs draw the same; on a developer's machine and with --soak each
-run draws anew, and prints its seed."""
+# Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end.
 LONG = (
     *("page_a_day", "page_layout", "editor", "outcomes", "keyboard_and_ear", "restarts", "page"),
     *("accessibility_console", "console_identity", "people_room", "forms_unanswered", "trouble", "page_phone"),
     *("accessibility", "page_hands", "builder", "sessions", "items", "sub_path"),
 )
-"""Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end."""
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
+# So many cases of one test are all run; of more, where they are a product, a short run draws some.
 MOST_CASES = 12
-"""So many cases of one test are all run; of more, where they are a product, a short run draws some."""
 Cases = list[tuple[pytest.Item, Mapping[str, Hashable]]]
+# How long one test may take with --soak.
 LONGEST_S = 2 * 3600
-"""How long one test may take with --soak."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

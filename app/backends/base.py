@@ -20,8 +20,8 @@ from problems.problem import Problem
 
 Role = Literal["system", "user", "assistant"]
 JSON = JsonValue
+# How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's.
 Sleep = Callable[[float], Awaitable[None]]
-"""How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's."""
 
 
 @dataclass(frozen=True, slots=True)

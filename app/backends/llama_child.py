@@ -13,8 +13,8 @@ import sys
 import threading
 
 NICE = 5
+# How much is kept of conversations that are not being answered; llama.cpp's default is 8 GB.
 CACHE_MIB = 256
-"""How much is kept of conversations that are not being answered; llama.cpp's default is 8 GB."""
 
 
 def main() -> None:

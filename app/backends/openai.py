@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import httpx2
 
 OPENAI_URL = "https://api.openai.com/v1"
+# Addresses of vendors that send no reasoning in the text: OpenAI shows none, DeepSeek has `reasoning_content`
+# (api-docs.deepseek.com/guides/thinking_mode).
 MARKING = (OPENAI_URL, "https://api.deepseek.com")
-"""Addresses of vendors that send no reasoning in the text: OpenAI shows none, DeepSeek has `reasoning_content`
-(api-docs.deepseek.com/guides/thinking_mode)."""
 CHAT_ONLY = ("presence_penalty", "frequency_penalty", "stop", "seed", "max_tokens_field")
 SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "reasoning_effort")
 

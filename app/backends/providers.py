@@ -32,6 +32,7 @@ class Provider:
         return f"{env_name('model_servers')}='{json.dumps({name: server})}'"
 
 
+# By the name under which examples put each into PARLEY_MODEL_SERVERS.
 PROVIDERS: Mapping[str, Provider] = {
     "ollama": Provider("Ollama", "http://127.0.0.1:11434/v1", False, "llama3.2", "as in `ollama list`"),
     "vllm": Provider(
@@ -71,7 +72,6 @@ PROVIDERS: Mapping[str, Provider] = {
         "as in its list of models",
     ),
 }
-"""By the name under which examples put each into PARLEY_MODEL_SERVERS."""
 
 
 def named(word: str) -> str | None:

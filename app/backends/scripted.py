@@ -39,8 +39,8 @@ REMARKS = (
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$", re.I | re.S)
 WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
+# A word, with the space before it.
 PIECE = re.compile(r"\s*\S+(?:\s+$)?")
-"""A word, with the space before it."""
 
 
 class PacedOptions(BackendOptions):

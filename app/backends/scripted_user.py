@@ -21,18 +21,18 @@ from experiments.instruments.chatbench_prompts import FIRST, FIRST_WITH_PROBLEM,
 from experiments.session.seeded_random import uniform
 from experiments.study.sections.two_step_simulator import SimulatorQuestion
 
+# How often it answers when it could go on talking.
 ANSWERS = 0.6
-"""How often it answers when it could go on talking."""
+# How often it takes the chatbot's word, where that is one of the options.
 FOLLOWS = 0.8
-"""How often it takes the chatbot's word, where that is one of the options."""
+# How the task to write the first message begins, and what it says besides if the message must include the problem.
 BEGINS = (FIRST.partition(".")[0], FIRST_WITH_PROBLEM.partition(",")[0].partition(". ")[2])
-"""How the task to write the first message begins, and what it says besides if the message must include the problem."""
 MAY_ANSWER, MUST_ANSWER = (task.removeprefix(TALK).partition("{")[0] for task in (NEXT, LAST))
 IQA_MUST_ANSWER = IQA_EVAL_LAST.partition("{")[0]
 OPTION = re.compile(r"^(\w+)\. (.*)$", re.MULTILINE)
 BOLD = re.compile(r"\*\*(.+?)\*\*")
+# What stands before the question in a system prompt.
 QUESTION = re.compile(r"(?:the following question:|So, the answer is: [^\n]*\.\")\n\n")
-"""What stands before the question in a system prompt."""
 HEARD = re.compile(r"^(?:SYSTEM|ASSISTANT): ", re.MULTILINE)
 OPENINGS = ("can you help me with this? {}", "I am stuck on this one: {}", "{}", "how do I start with this: {}")
 FOLLOW_UPS = (

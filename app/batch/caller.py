@@ -25,8 +25,8 @@ from storage.errors import StorageError, Unwritable
 from storage.log.event_log import Log
 from storage.log.writer import AttemptRow
 
+# How often to check whether replies can be stored again.
 LOOK_S = 0.2
-"""How often to check whether replies can be stored again."""
 
 
 class AttemptWriter:

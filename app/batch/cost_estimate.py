@@ -11,8 +11,8 @@ from app.batch.task import Prompt, Task
 from app.calls.rate_limit import CHARS_PER_TOKEN
 from storage.db.engine import Database
 
+# About a token.
 FILLER = "word"
-"""About a token."""
 FRAME_TOKENS = 4
 
 

@@ -19,8 +19,8 @@ from app.calls.circuit_breaker import CircuitBreaker
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from storage.tables import SETTLED
 
+# Reasons that are the request's own and say nothing about others.
 OWN = ("context_length_exceeded", "status_413", *SETTLED)
-"""Reasons that are the request's own and say nothing about others."""
 MOST_REJECTED = 20
 
 

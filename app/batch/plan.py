@@ -10,8 +10,8 @@ from app.batch.task import Task
 
 CONCURRENCY, TRIES = 32, 5
 PATIENCE_S = 900.0
+# Why a run ends: all calls are done; the budget is used up; it was stopped; a model was given up.
 DONE, BUDGET, INTERRUPTED, STOPPED = "done", "budget", "interrupted", "stopped"
-"""Why a run ends: all calls are done; the budget is used up; it was stopped; a model was given up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from storage.db.engine import Database, open_database
 from storage.reports.model_calls import attempts
 
 TOKEN_CHARS = 4
+# What a message costs beyond its words, as its role and its ends are tokens as well.
 MESSAGE_TOKENS = 4
-"""What a message costs beyond its words, as its role and its ends are tokens as well."""
 
 
 @dataclass(frozen=True, slots=True)

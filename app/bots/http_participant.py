@@ -51,8 +51,8 @@ def _value(kind: Any, plain: Any) -> Any:
     return made(**{name: _value(types[name], value) for name, value in plain.items() if name != "block"})
 
 
+# How long a server that is away is asked again.
 PATIENCE_S = 60.0
-"""How long a server that is away is asked again."""
 PAUSE_S = 1.0
 AGAIN = (429, 503)
 AWAY = "{url} gave no response: {error}. Is `parley serve` or `parley up` running there?"

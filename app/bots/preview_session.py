@@ -31,11 +31,11 @@ from experiments.study.study import Study
 from storage.db.engine import open_database
 from storage.registers.origins import Origin
 
+# How long a click takes here: so long that nobody writes more than 20 messages a minute, which is the usual limit.
 CLICK_S = 4.0
-"""How long a click takes here: so long that nobody writes more than 20 messages a minute, which is the usual limit."""
 MOST_CLICKS = 2_000
+# How many bots set out: which steps one meets may depend on what it answers.
 MOST_TRIES = 8
-"""How many bots set out: which steps one meets may depend on what it answers."""
 SAID = (
     "All up to here was done by a simulated participant with the scripted model, at a pace of its own, so that a "
     "researcher can walk through the study from here."

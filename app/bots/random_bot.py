@@ -31,36 +31,36 @@ FOLLOW_UPS = (
     "I think I see. So what is the answer?",
     "Could you check it with an example?",
 )
+# What it asks where there is no problem.
 WISHES = (
     "Why is the sky blue in the day and red in the evening?",
     "Can you suggest a quick supper for two without meat?",
     "How do I tell my neighbour kindly that the music is too loud?",
     "What should I know before I buy a used bicycle?",
 )
-"""What it asks where there is no problem."""
 REMARKS = (
     "It went well enough.",
     "Some were hard, some were easy.",
     "The explanations helped, but I checked them.",
     "Nothing to add, thank you.",
 )
+# How often a question that is not required is left unanswered.
 SKIPS = 0.1
-"""How often a question that is not required is left unanswered."""
+# How often a conversation is carried on when it could be left.
 TALKS_ON = 0.3
-"""How often a conversation is carried on when it could be left."""
 WORDS_A_SECOND = 5.0
+# How fast it reads and types: so fast that `chatbench` takes it the 25 minutes that it took people.
 LETTERS_A_SECOND = 5.0
-"""How fast it reads and types: so fast that `chatbench` takes it the 25 minutes that it took people."""
+# How much of a problem it types into a chat: its text cannot be copied.
 QUOTED_CHARS = 40
-"""How much of a problem it types into a chat: its text cannot be copied."""
+# How much of each message it looks at when it sees a conversation of its own again; another's is read whole.
 SKIMMED_CHARS = 100
-"""How much of each message it looks at when it sees a conversation of its own again; another's is read whole."""
 THINKING_S = 8.0
 CHOOSING_S = 2.0
+# Opinions of conversations or replies that differ by less are equally good.
 ALIKE = 0.2
-"""Opinions of conversations or replies that differ by less are equally good."""
+# If no reply is better than this, none is good.
 POOR = -0.8
-"""If no reply is better than this, none is good."""
 
 
 class RandomBot:

@@ -25,18 +25,17 @@ from app.errors import VisitFailed
 from experiments.session.seeded_random import uniform
 from experiments.study.screen import Screen
 
+# The share of people who leave before the end, within their first LEAVES_WITHIN clicks.
 LEAVES = 0.15
-"""The share of people who leave before the end, within their first LEAVES_WITHIN clicks."""
+# The share of those who leave that come back by their link, after AWAY_S, and stay.
 COMES_BACK = 0.5
-"""The share of those who leave that come back by their link, after AWAY_S, and stay."""
 RELOADS = 0.04
-"""The probability that somebody reloads the page before a click."""
 LEAVES_WITHIN = 10
 AWAY_S = (300.0, 1_800.0)
 TIMEOUT_S = 60.0
 MOST_CLICKS = 5_000
+# After so many refusals in a row somebody gives up.
 MOST_REFUSALS = 20
-"""After so many refusals in a row somebody gives up."""
 REFUSED_S = 1.0
 
 
@@ -84,8 +83,8 @@ def _arrival(visit: Visit) -> float:
     return visit.arrives_s
 
 
+# The right answers of the screen that somebody sees, if this person finds them; otherwise nothing.
 Answers = Callable[[Visit, Screen], Awaitable[Mapping[str, Any]]]
-"""The right answers of the screen that somebody sees, if this person finds them; otherwise nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ from storage.reports.costs import USER
 
 T = TypeVar("T")
 TRIES = 2
+# The reasons of errors by which no server was reached.
 UNREACHED = ("connection", "timeout_connect")
-"""The reasons of errors by which no server was reached."""
 AGAIN = "That cannot be used. {why}"
 TOLD_CHARS = 200
 
@@ -86,15 +86,15 @@ class UserModel:
         return attempt.result.text
 
 
+# When simulated time begins: 2026-01-01 09:00 UTC.
 START_US = 1_767_258_000_000_000
-"""When simulated time begins: 2026-01-01 09:00 UTC."""
+# How long after one another simulated participants arrive, on average.
 ARRIVALS_S = 90.0
-"""How long after one another simulated participants arrive, on average."""
 MOST_CLICKS = 5_000
+# How often in a row they ask again for a reply that a study's model does not give.
 MOST_RETRIES = 20
-"""How often in a row they ask again for a reply that a study's model does not give."""
+# The same where its server cannot be reached: each of these requests was tried several times, for seconds.
 MOST_UNREACHED = 3
-"""The same where its server cannot be reached: each of these requests was tried several times, for seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,15 @@ from typing import Self
 from experiments.session.seeded_random import uniform
 
 STANDARD = NormalDist()
+# The range of persons' probabilities of passing a check that a careful reader passes.
 CARE = 0.85, 0.99
-"""The range of persons' probabilities of passing a check that a careful reader passes."""
 SURE = 0.3
+# How much easier a problem is than the average trait suggests, and how much more so with a chatbot's help.
 HELP = 0.8
-"""How much easier a problem is than the average trait suggests, and how much more so with a chatbot's help."""
+# The threshold from which a reason applies: with 19 reasons, about a third of all ratings have one that does.
 UNSAFE = 2.75
-"""The threshold from which a reason applies: with 19 reasons, about a third of all ratings have one that does."""
+# So far below it a rater is unsure.
 DOUBT = 0.15
-"""So far below it a rater is unsure."""
 
 
 def trait(of: str, name: str) -> float:

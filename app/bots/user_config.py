@@ -21,10 +21,10 @@ from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from storage.reports.costs import SIMULATED_PREFIX
 
+# A simulator's. (ChatBench's.)
 TEMPERATURE = 1.0
-"""A simulator's. (ChatBench's.)"""
+# The longest reply of a simulator whose model says nothing else. (ChatBench's.)
 MAX_TOKENS = 1000
-"""The longest reply of a simulator whose model says nothing else. (ChatBench's.)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from app.clock import Clock
 from app.errors import BackendBroken, BackendError, PriceUnknown, SettingsError
 from experiments.study.sections.model_spec import ModelSpec, Price
 
+# The tokens that a reply may have where `max_tokens` does not say so.
 LONGEST = 4_096
-"""The tokens that a reply may have where `max_tokens` does not say so."""
 OVERHEAD = 32
 
 

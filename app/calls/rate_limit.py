@@ -15,10 +15,10 @@ from app.backends.base import Request, StreamEnd
 from app.errors import BackendUnavailable
 
 MINUTE_S = 60.0
+# About how long a token is, and a reply of which nothing is known.
 CHARS_PER_TOKEN, REPLY_TOKENS = 4, 256
-"""About how long a token is, and a reply of which nothing is known."""
+# How much of a rate may go at once, as so many seconds of it.
 SLACK_S = 0.1
-"""How much of a rate may go at once, as so many seconds of it."""
 
 
 @dataclass(slots=True)

@@ -13,8 +13,8 @@ from app.errors import BackendBroken, BackendError, BackendUnavailable
 from storage.tables import SETTLED
 
 BUSY = "status_429"
+# The reason of the error for a reply that reveals its model, if the study wants such replies replaced.
 LEAK = "leak"
-"""The reason of the error for a reply that reveals its model, if the study wants such replies replaced."""
 BROKEN_TRIES = 2
 MOST_DOUBLED = 16
 

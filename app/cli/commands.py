@@ -74,7 +74,6 @@ MODULES = tuple(
         | {entry.module for one in extensions() for entry in one.shown.values()}
     )
 )
-"""The modules of all commands."""
 SHOWN = {
     "status": "The sessions of a study by outcome and by cell.",
     "quotas": "The participant quotas of a study and its cells.",

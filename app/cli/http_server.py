@@ -38,16 +38,16 @@ log = logging.getLogger(__name__)
 
 WHOLE_S = 30.0
 UNREAD_S = 60.0
+# Connections, and those of one address: a class of 60 whose browsers open six each are 360.
 MOST, OF_ONE = 4_000, 1_000
-"""Connections, and those of one address: a class of 60 whose browsers open six each are 360."""
+# Files that are not for connections: the database's, the model servers', the log.
 SPARE = 200
-"""Files that are not for connections: the database's, the model servers', the log."""
 HEADER_BYTES = 16 * 1024
 MOST_HEADERS = 100
+# How much may come behind a request before it is answered.
 AHEAD_BYTES = 128 * 1024
-"""How much may come behind a request before it is answered."""
+# How much is kept of what a client does not read, beside the piece that is being sent.
 WRITTEN_BYTES = 16 * 1024
-"""How much is kept of what a client does not read, beside the piece that is being sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +218,14 @@ class RequestGuard:
 
 
 START_TRIES = 300
+# The exit code of a server of which a thread has failed (EX_SOFTWARE of sysexits.h).
 FAILED = 70
-"""The exit code of a server of which a thread has failed (EX_SOFTWARE of sysexits.h)."""
+# After how many new objects Python looks for garbage: with its own 700 that took 5 % of a busy server's time.
 COLLECT_AFTER = 50_000
-"""After how many new objects Python looks for garbage: with its own 700 that took 5 % of a busy server's time."""
 NOT_STARTED = 3
+# By how much a process gives way, from 0 to 19. With 10, Linux gives it a tenth of the time that it gives to another
+# process.
 BEHIND = 10
-"""By how much a process gives way, from 0 to 19. With 10, Linux gives it a tenth of the time that it gives to
-another process."""
 PORTS = {"port": 7870, "console_port": 7871}
 
 

@@ -19,10 +19,10 @@ from app.errors import BackendError
 from app.web.throttled_log import ThrottledFilter
 from problems.errors import ParleyError
 
+# Characters of a record's message, and of what it says was raised.
 MOST = 1_000
-"""Characters of a record's message, and of what it says was raised."""
+# The loggers to which each connection or request of a stranger may give a line.
 FLOODED = ("uvicorn.error", "app.cli.http_server", "app.web.participant.api")
-"""The loggers to which each connection or request of a stranger may give a line."""
 _THROTTLED = ThrottledFilter()
 
 

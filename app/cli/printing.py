@@ -22,8 +22,8 @@ from storage.registers.origins import REHEARSAL, Origin
 
 out = EscapingConsole()
 err = EscapingConsole(stderr=True)
+# From this length on, the parts of a list are sentences, each on a line of its own.
 WORDS = 40
-"""From this length on, the parts of a list are sentences, each on a line of its own."""
 LARGE = 1000
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 _COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

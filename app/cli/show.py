@@ -75,8 +75,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 SCREEN_COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *ClientMeasures.__dataclass_fields__)
 CALL = ("session", "path", "model", "number", "finish_reason", "reason", "cause", "cost")
 ITEMS_SHOWN, LONGEST = 20, 60
+# Wide enough that no text is wrapped that the study does not wrap.
 WIDTH = 10_000
-"""Wide enough that no text is wrapped that the study does not wrap."""
 
 commands = group("show")
 ToFile = Annotated[Path | None, option("-o --out FILE", "Write all rows to a file; `-` for standard output.")]

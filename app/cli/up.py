@@ -25,8 +25,8 @@ from storage.db.engine import Database, open_database
 
 log = logging.getLogger(__name__)
 FIRST_PAUSE_S, LONGEST_PAUSE_S, LOOK_S = 1, 60, 0.5
+# For how long it is waited whether a process ended because everything is being stopped, as by Ctrl-C.
 SETTLED_S = 5
-"""For how long it is waited whether a process ended because everything is being stopped, as by Ctrl-C."""
 
 
 @command("up")

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
+# Headers and parameters below this length are no secrets: masking `1` would spoil every message.
 SHORTEST_SECRET = 8
-"""Headers and parameters below this length are no secrets: masking `1` would spoil every message."""
 
 
 CONTINUED = re.compile(r"\\\r?\n")

@@ -16,8 +16,8 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.model_reasoning import known_reasoning, save_reasoning
 
+# Seconds after which the table is read again, so that a running server finds what the console has changed.
 FRESH_S = 2
-"""Seconds after which the table is read again, so that a running server finds what the console has changed."""
 _ALL = "all"
 
 

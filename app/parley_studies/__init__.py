@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 
 PACKAGES = ("problems", "experiments", "storage", "app")
+# The folder with Parley's packages: site-packages, or the repository if it is installed in place.
 HOME = next(folder for folder in Path(__file__).parents if (folder / "experiments" / "__init__.py").is_file())
-"""The folder with Parley's packages: site-packages, or the repository if it is installed in place."""
 
 
 def _import_own() -> None:

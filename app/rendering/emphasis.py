@@ -20,10 +20,10 @@ from unicodedata import category, east_asian_width
 
 from markdown_it.rules_inline import StateInline
 
+# The marks around the number of a formula that was taken out of a text: noncharacters, which no text needs.
 FORMULA_BEGINS, FORMULA_ENDS = "\ufdd0", "\ufdd1"
-"""The marks around the number of a formula that was taken out of a text: noncharacters, which no text needs."""
+# Thai, Lao, Tibetan, Burmese, Khmer, Tai; and the parts of Korean syllables that are not wide.
 _WITHOUT_BLANKS = re.compile("[\u0e00-\u109f\u1160-\u11ff\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ud7b0-\ud7fb]")
-"""Thai, Lao, Tibetan, Burmese, Khmer, Tai; and the parts of Korean syllables that are not wide."""
 _PICTOGRAMS = re.compile("[\u2300-\u2bff\U0001f000-\U0001faff]")
 _WORD_BEGINS = re.compile("(?<![^\\W\u2e80-\uffff])[*][*][^\\W\\d_]+$")
 _LONGEST_WORD = 60

@@ -21,16 +21,16 @@ from app.rendering.markdown import MAX_CHARS, MAX_FORMULAS, MAX_NESTING, Parser,
 from app.rendering.maths import not_drawn
 from problems.pictures import Picture, PictureMap, shortened
 
+# How the page shows a text: as blocks of Markdown (`markdown.html`), as one line of it (`markdown.line`), or as it is
+# typed (a title, the label of a button).
 Form = Literal["blocks", "line", "plain"]
-"""How the page shows a text: as blocks of Markdown (`markdown.html`), as one line of it (`markdown.line`), or as it is
-typed (a title, the label of a button)."""
 
+# Elements that do something without an end tag or an attribute (HTML, 13.1.2.4, and the void elements of 13.1.2), and
+# the two whose content is never shown.
 LONE_TAGS = frozenset(
     {"hr", "wbr", "li", "dt", "dd", "p", "rt", "rp", "optgroup", "option", "caption", "colgroup", "thead"}
     | {"tbody", "tfoot", "tr", "td", "th", "script", "style"}
 )
-"""Elements that do something without an end tag or an attribute (HTML, 13.1.2.4, and the void elements of 13.1.2), and
-the two whose content is never shown."""
 INSTEAD: Mapping[str, str] = {
     "img": "For a picture write ![what it shows](file.png)",
     "picture": "For a picture write ![what it shows](file.png)",

@@ -45,11 +45,11 @@ from problems.pictures import Picture, PictureMap, shortened
 
 MAX_CHARS = 40_000
 MAX_FORMULAS = 200
+# The deepest nesting in levels of markdown-it: a list counts as two, a quote as one.
 MAX_NESTING = 20
-"""The deepest nesting in levels of markdown-it: a list counts as two, a quote as one."""
 MAX_COLOURED = 10_000
+# The most markup characters in a participant's or a model's text. A long answer full of formulas has some hundreds.
 MOST_MARKS = 800
-"""The most markup characters in a participant's or a model's text. A long answer full of formulas has some hundreds."""
 LANGUAGES = frozenset(
     {
         "bash",
@@ -111,8 +111,8 @@ _SPLIT = {
 }
 _OPEN = re.compile(CODE + r"|\\[(\[]|\$\$|\\begin\{|<details>(?![\s\S]*</details>)", re.MULTILINE)
 _MARK = re.compile(f"({FORMULA_BEGINS}[0-9]{{1,3}}{FORMULA_ENDS})")
+# Punctuation before which no line breaks (UAX #14, rules LB13 and LB15).
 _ENDS = re.compile(r"[.,;:!?)\]}%’”»…،؛؟。、，；：！？）」』】]+")  # noqa: RUF001
-"""Punctuation before which no line breaks (UAX #14, rules LB13 and LB15)."""
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
 _TILDES = re.compile("~+")
@@ -120,8 +120,8 @@ _BACKSLASH = {True: re.compile(r"\\[()\[\]]"), False: re.compile(r"\\(?:[()\[\]]
 _BARS = re.compile(r"^\||(?<!\\)\|$")
 _PICTURE = re.compile(r"!\[([^\[\]\n]*)\]\(([^()\s]+)\)")
 _ABSOLUTE = re.compile(r"https?://[^/]|mailto:.", re.IGNORECASE)
+# A study of the same server, or the name of a value that is such an address.
 _STUDY = re.compile(r"/s/[\w-]{1,60}(?:[?#]|$)|%7B%7B|\{\{", re.IGNORECASE)
-"""A study of the same server, or the name of a value that is such an address."""
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|$", re.IGNORECASE)
 _COLOURS: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 

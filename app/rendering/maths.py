@@ -13,10 +13,10 @@ from html import escape
 from math_core import LatexError, LatexToMathML
 
 MAX_CHARS = 2_000
+# The deepest nesting of elements. A browser's tab crashes on roots nested 150 deep.
 MAX_DEPTH = 40
-"""The deepest nesting of elements. A browser's tab crashes on roots nested 150 deep."""
+# The most characters of MathML. Macros can multiply the size of a formula.
 MAX_DRAWN = 100_000
-"""The most characters of MathML. Macros can multiply the size of a formula."""
 MAX_EM = 20
 
 _MACROS = {
@@ -34,11 +34,11 @@ _DRAWN_AS = {"flalign": "align*", "eqnarray": "align*", "split": "aligned", "ali
 _COLUMNS = re.compile(r"(\\begin\{alignat\*?\})\s*\{\d+\}|(?<=aligned\})\[[tcb]\]")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _TEXT = re.compile(r"\\(?:text|mbox)\s*\{(?:[^{}]|\{[^{}]*\})*\$(?:[^{}]|\{[^{}]*\})*\}")
+# An operator whose name has a command or an index; math-core takes letters only.
 _OPERATOR = re.compile(r"\\operatorname\s*(\{(?:[^{}]|\{[^{}]*\})*[\\^_](?:[^{}]|\{[^{}]*\})*\})")
-"""An operator whose name has a command or an index; math-core takes letters only."""
 _DOLLARS = re.compile(r"(?<!\\)\$([^$]+)(?<!\\)\$")
+# A sign of percent that LaTeX would take for the beginning of a comment: what follows would not be shown.
 _PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
-"""A sign of percent that LaTeX would take for the beginning of a comment: what follows would not be shown."""
 _TAG = re.compile(r"<(/?)[^<>]*?(/?)>")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)r?em")
 _POSITION = re.compile(r"^\d+: ")

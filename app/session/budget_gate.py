@@ -29,9 +29,9 @@ from storage.registers.study_status import operations_of
 from storage.reports.costs import BudgetUse, spending
 
 FRESH_US = 2_000_000
+# A total is cached for so many times the duration of its query in addition to FRESH_US, so that queries use at most a
+# twentieth of a core. With 400,000 attempts a query takes 0.7 s.
 READING_SHARE = 20
-"""A total is cached for so many times the duration of its query in addition to FRESH_US, so that queries use at most a
-twentieth of a core. With 400,000 attempts a query takes 0.7 s."""
 BUDGET, FULL = "budget", "full"
 
 

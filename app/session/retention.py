@@ -17,8 +17,8 @@ from storage.registers.participants import Participants
 
 CLAIM = "retention"
 DAY_S = 86_400
+# Who does it in the audit log. No account can be called so, as names have no blanks.
 SERVER = "the server"
-"""Who does it in the audit log. No account can be called so, as names have no blanks."""
 log = logging.getLogger(__name__)
 
 

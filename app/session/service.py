@@ -75,14 +75,14 @@ from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
 
 UNKNOWN = "This session was not found. Please use the link that you were given."
+# How many sessions are annotated concurrently; their appends share commits.
 AT_ONCE = 200
-"""How many sessions are annotated concurrently; their appends share commits."""
+# The most sessions that one `sweep` checks for deadlines.
 MOST_SWEPT = 200
-"""The most sessions that one `sweep` checks for deadlines."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+# Event-loop iterations to yield after writing an action that a model answers, so that the request to the model is sent
+# before the page is rendered: one for the reply's task, one for the HTTP client.
 TURNS = 2
-"""Event-loop iterations to yield after writing an action that a model answers, so that the request to the model is
-sent before the page is rendered: one for the reply's task, one for the HTTP client."""
 
 # Sessions; each is some hundred objects, which Python's garbage collector has to scan.
 MOST_CACHED = 2_000

@@ -27,11 +27,11 @@ from storage.log.writer import Append, ClearedDraft, Enrolment
 from storage.registers.origins import QUOTAS_APPLY, Origin
 from storage.schemas.base import ReleasedRow
 
+# The kinds of events that complete, change or remove rows of released tables.
 COMPLETE = ("submitted", "voted", "expired", "finished", "withdrew", "annotated")
-"""The kinds of events that complete, change or remove rows of released tables."""
 CLOSED = "Nobody new can begin {study} at the moment ({why})."
+# Returns the counts of other sessions for a task that depends on them, as the data of its action.
 Lookup = Callable[[PendingTask, State], Mapping[str, Any]]
-"""Returns the counts of other sessions for a task that depends on them, as the data of its action."""
 
 
 @dataclass(frozen=True)

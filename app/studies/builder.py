@@ -32,16 +32,16 @@ from problems.registry import names as source_names
 from storage.yaml_text import yaml_text
 
 MOST_MODELS, MOST_QUESTIONS = 4, 8
+# The protocols that come first: with a chatbot, alone and then with it, and alone.
 COMMON = ("direct-to-AI", "answer-first", "user-alone")
-"""The protocols that come first: with a chatbot, alone and then with it, and alone."""
 POOL, LOOP, CONDITION, MODEL = "questions", "question", "condition", "model"
 SIMULATED = ("scripted-user",)
 BRACKETS = 72
+# The end of a warning that says what to write into the file: the form has a field for it.
 LINES_TO_WRITE = re.compile(r" Write `[^`]*`\.$")
-"""The end of a warning that says what to write into the file: the form has a field for it."""
 RANGE = re.compile(r"(\d*)\s*[-–]\s*(\d*)")
+# Between two sentences; not after `al.,` or within an abbreviation.
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z])")
-"""Between two sentences; not after `al.,` or within an abbreviation."""
 COMMENTS: Mapping[str, str] = {
     "study": "Written by the console's builder. This file is the study now: edit it here.",
     "contact": "Participants see this address on every screen.",
@@ -126,8 +126,8 @@ SERVERS = {
 }
 
 FilePath = tuple[str | int, ...]
+# What is answered, by the key of its field: a text, a list of texts, or a number or None.
 Answers = Mapping[str, Any]
-"""What is answered, by the key of its field: a text, a list of texts, or a number or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +166,7 @@ def _shown(part: str, number: int, key: str = "", values: Sequence[str] = ()) ->
     return lambda given: at in _keys(given, part) and (not key or given[f"{at}.{key}"] in values)
 
 
+# The rows of a question, each with the field, and its values, on which it depends.
 QUESTION_ROWS: Sequence[tuple[str, str, Sequence[str]]] = (
     ("", "", ()),
     (".text", "", ()),
@@ -173,7 +174,7 @@ QUESTION_ROWS: Sequence[tuple[str, str, Sequence[str]]] = (
     (".correct", "use", CHECKS),
     (".name", "", ()),
 )
-"""The rows of a question, each with the field, and its values, on which it depends."""
+# When a row is shown; others always are. What is not shown is not written.
 SHOWN: Mapping[str, Callable[[Answers], bool]] = {
     "protocols_across": lambda given: len(given["protocols"]) > 1,
     "source": lambda given: given["items"] != "none",
@@ -187,7 +188,6 @@ SHOWN: Mapping[str, Callable[[Answers], bool]] = {
     },
     "amounts": lambda given: bool(given["bonus_per"]),
 }
-"""When a row is shown; others always are. What is not shown is not written."""
 
 
 def form_fields(servers: Iterable[str] = ()) -> tuple[FormField, ...]:

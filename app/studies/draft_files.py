@@ -16,8 +16,8 @@ from storage.db.private_files import delete_abandoned, hold_lock
 
 log = logging.getLogger(__name__)
 
+# How the folder of an upload begins, the lock in it, and how a draft ends that is being saved.
 UPLOAD, LOCK, PART = ".upload-", ".lock", ".part"
-"""How the folder of an upload begins, the lock in it, and how a draft ends that is being saved."""
 OLD_S = 60
 LONGEST_NAME = 100
 _SEPARATORS = ("/", "\\", ":")

@@ -38,11 +38,11 @@ from problems.text import NotText, clean, decoded
 
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60
+# Bytes of a part of a path, as file systems have it.
 LONGEST_PART = 255
-"""Bytes of a part of a path, as file systems have it."""
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+# For how long after a change a file is read anew each time: the next change may have the same time.
 YOUNG_NS = 2_000_000_000
-"""For how long after a change a file is read anew each time: the next change may have the same time."""
 _SCHEMA_LINE = "# yaml-language-server:"
 
 

@@ -18,8 +18,8 @@ from app.studies.draft_files import check_name, keep_file, names_in
 from problems.errors import ProblemError
 from problems.tables import READERS, Table, read_table
 
+# So that a file fits in an event of the console's page (1 MiB), in base64.
 LARGEST_BYTES = 750_000
-"""So that a file fits in an event of the console's page (1 MiB), in base64."""
 MOST_FILES = 50
 KEPT_CELLS = 1_000_000
 

@@ -21,8 +21,8 @@ from typing import Literal
 from experiments.study.sections.recruitment import Recruitment
 from storage.registers.participants import ParticipantId
 
+# The form of an id. Cint's have up to 128 characters, and Dynata's `psid` has asterisks.
 ID = re.compile(r"[\w.@:+=~*/-]{1,128}")
-"""The form of an id. Cint's have up to 128 characters, and Dynata's `psid` has asterisks."""
 UnreadableReason = Literal["unfilled", "malformed", "conflicting", "unknown"]
 
 
@@ -41,9 +41,10 @@ RECRUITERS: Mapping[str, LinkParameters] = {
     "connect": LinkParameters("participantId", "assignmentId", ("connectid",)),
     "sona": LinkParameters("survey_code", others=("sonaid",)),
 }
+# SONA's usual `?id=%SURVEY_CODE%`. It applies only to studies whose channels include SONA, as other recruiters use the
+# same name.
 SONA_OWN = "id"
-"""SONA's usual `?id=%SURVEY_CODE%`. It applies only to studies whose channels include SONA, as other recruiters use the
-same name."""
+# Names of the id in the links of panels and other recruiters.
 GENERAL = frozenset(
     {
         *("pid", "psid", "vpid", "rid", "uid", "aid", "id", "workerid", "mturkid", "mturkworkerid", "cpxid"),
@@ -52,31 +53,30 @@ GENERAL = frozenset(
         *("memberid", "foreignid", "externalid"),
     }
 )
-"""Names of the id in the links of panels and other recruiters."""
+# MTurk's name of the submission, beside `workerId`; other panels have none.
 MTURK_SUBMISSION = "assignmentid"
-"""MTurk's name of the submission, beside `workerId`; other panels have none."""
+# Names that end as an id's do, and are not a person's.
 NO_PERSON = frozenset(
     {
         *("lang", "studyid", "sessionid", "assignmentid", "projectid", "hitid", "surveyid", "experimentid"),
         *("workspaceid", "campaignid", "groupid", "conditionid", "courseid", "gbraid", "wbraid", "mcid", "mceid"),
     }
 )
-"""Names that end as an id's do, and are not a person's."""
 PERSONS = ("participant", "subject", "worker", "respondent", "panelist", "prolific", "mturk", "sona")
+# MTurk's value of `assignmentId` where the task is only previewed, without case and separators.
 UNACCEPTED = "assignmentidnotavailable"
-"""MTurk's value of `assignmentId` where the task is only previewed, without case and separators."""
+# Values, without case and separators, which stand for no id.
 EMPTY = frozenset(
     {
         *("undefined", "null", "none", "nan", "objectobject", UNACCEPTED),
         *("idhere", "yourid", "youridhere", "insertid", "insertidhere", "placeholder", "surveycode", "sessionid"),
     }
 )
-"""Values, without case and separators, which stand for no id."""
+# How a placeholder begins: `{{%PROLIFIC_PID%}}`, `[ID]`, `${e://Field/ID}`, `%ID%`, `<id>`.
 _PLACEHOLDER = re.compile(r"[\[{<$%#]")
-"""How a placeholder begins: `{{%PROLIFIC_PID%}}`, `[ID]`, `${e://Field/ID}`, `%ID%`, `<id>`."""
 _QUOTED = re.compile(r"""(["'“‘«])(.*)(["'”’»])""", re.DOTALL)
+# What looks like an id: Prolific's 24 hexadecimal digits, a UUID, ten or more letters and digits.
 _TOKEN = re.compile(r"[0-9a-f]{24}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=(.*\d){3})(?=.*[a-z])[\w-]{10,}", re.I)
-"""What looks like an id: Prolific's 24 hexadecimal digits, a UUID, ten or more letters and digits."""
 _QUESTION_MARK = re.compile(r"\?([A-Za-z][\w.-]*)=")
 _REPORTED = re.compile(r"[A-Za-z][A-Za-z_.-]{0,29}\d{0,2}")
 _LAST_WORD_ID = re.compile(r"(?i:(^|[\W_])[pu]?id$)|[a-z]P?I[Dd]$|(?i:[gu]uid$)")

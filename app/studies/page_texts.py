@@ -22,13 +22,13 @@ from experiments.study.study import Study
 from experiments.views.translatable_texts import normalize_whitespace, placed_texts_in
 from problems.problem import Problem
 
+# Keys whose texts the page shows without Markdown.
 PLAIN = frozenset(
     {"title", "button", "decline", "assistant_label", "assistant_labels", "user_label", "no_reply_text"}
     | {"better", "tie", "bad"}
 )
-"""Keys whose texts the page shows without Markdown."""
+# Keys whose texts it shows as blocks of Markdown, except in questions.
 BLOCKS = frozenset({"text", "pages", "warning", "stop_text"})
-"""Keys whose texts it shows as blocks of Markdown, except in questions."""
 
 
 @dataclass(frozen=True, slots=True)

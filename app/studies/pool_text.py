@@ -19,8 +19,8 @@ from experiments.errors import StudyError, ValidationIssue
 from storage.yaml_text import yaml_text
 
 PROBLEMS, FLOW = "problems", "flow"
+# The keys of a pool that say where its items are; its others, such as `groups`, stay.
 REPLACED = ("source", "path", "columns", "items")
-"""The keys of a pool that say where its items are; its others, such as `groups`, stay."""
 
 
 def pools_in(text: str) -> dict[str, dict[str, Any]]:

@@ -30,8 +30,8 @@ MERGE = "<<"
 WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _CORE = "tag:yaml.org,2002:"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+# Line ends in YAML 1.1 and none in 1.2 (1.2.2, 5.4), so a reader may fold the text around them.
 _SEPARATOR = re.compile("[\u2028\u2029]")
-"""Line ends in YAML 1.1 and none in 1.2 (1.2.2, 5.4), so a reader may fold the text around them."""
 _INDEX = re.compile(r"\[(\d+)\]")
 _KEY = re.compile(r"\w+")
 

@@ -22,12 +22,12 @@ from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import StatusTransaction, decided, operations_of
 
 LAB, SIGNATURE = "p", "parley_sig"
+# The channels whose links can be signed. A lab's personal links are always signed.
 SIGNED = ("panel", "sona", "connect", "prolific")
-"""The channels whose links can be signed. A lab's personal links are always signed."""
 MOST_PARTICIPANTS, MOST_LINKS = 1_000_000, 10_000
 Cell = Mapping[str, str]
+# A link with the label or ID that it is for before it.
 Link = tuple[str, str]
-"""A link with the label or ID that it is for before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from starlette.requests import Request
 
 from experiments.study.study import Study
 
+# The key in a request's scope with the origins whose pages may frame the response, where an application sets it for a
+# page of one study. Without it no page may.
 FRAMED_BY = "parley.framed_by"
-"""The key in a request's scope with the origins whose pages may frame the response, where an application sets it for a
-page of one study. Without it no page may."""
 EMBED = "embed"
+# Values of Sec-Fetch-Dest for a document that is loaded into a frame (Fetch Metadata Request Headers, 2.1).
 FRAMES = ("iframe", "frame")
-"""Values of Sec-Fetch-Dest for a document that is loaded into a frame (Fetch Metadata Request Headers, 2.1)."""
 
 
 def let_frame(request: Request, study: Study) -> None:

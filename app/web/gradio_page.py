@@ -26,15 +26,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.theme import theme
 
+# The paths that Gradio's page requests by GET, as a regular expression; no others are passed on to Gradio.
 ASKED = r"/(assets|static)/[\w./-]+|/theme\.css|/favicon\.ico"
-"""The paths that Gradio's page requests by GET, as a regular expression; no others are passed on to Gradio."""
+# The path to which an event without the queue is posted, as a JSON object with `fn_index` and `data`.
 EVENTS = "/gradio_api/run/predict"
-"""The path to which an event without the queue is posted, as a JSON object with `fn_index` and `data`."""
+# An addition to the content-security policy of this page only: Gradio compiles strings there (SECURITY.md).
 COMPILES = " 'unsafe-eval'"
-"""An addition to the content-security policy of this page only: Gradio compiles strings there (SECURITY.md)."""
 HEAD = b"<head>"
+# The start of each script tag of the page; the security middleware adds the nonce after it.
 SCRIPT = b"<script"
-"""The start of each script tag of the page; the security middleware adds the nonce after it."""
+# Selectors that our styles and scripts use on both pages, each with what depends on it.
 BOTH: Mapping[str, str] = {
     ".gradio-container .main": "is as wide as the window",
     ".gradio-container .block": "has no frame; shows what overflows it by a style of its own, so ours is !important; "
@@ -44,12 +45,12 @@ BOTH: Mapping[str, str] = {
     ".gradio-container .toast-wrap": "is hidden: so are errors",
     ".gradio-container [data-testid=status-tracker]": "is hidden: what is under way is said in our own words",
 }
-"""Selectors that our styles and scripts use on both pages, each with what depends on it."""
+# Selectors that must match on the participants' page during a conversation.
 PARTICIPANTS: Mapping[str, str] = {
     "#box textarea": "where a message is typed; its height is set to that of the text, and what is beyond it is hidden",
     "button#send": "what sends it",
 }
-"""Selectors that must match on the participants' page during a conversation."""
+# Selectors that must match in the tabs of the console.
 CONSOLE: Mapping[str, str] = {
     ".gradio-container .row > .column": "parts that stand beside each other",
     ".gradio-container .column > button.lg": "buttons are as wide as their words",
@@ -68,12 +69,11 @@ CONSOLE: Mapping[str, str] = {
     ".layout.altair[data-testid=altair] > .vega-embed": "a chart is as wide as its place",
     ".vega-embed summary": "a chart's menu, with a name",
 }
-"""Selectors that must match in the tabs of the console."""
+# For how many hosts the page is cached. The number is limited, because a client can send any Host header.
 MOST_MADE = 20
-"""For how many hosts the page is cached. The number is limited, because a client can send any Host header."""
+# What the participants' page asks Gradio for after its HTML was read, which would otherwise be four waves of requests;
+# of one release, as the names have a hash. `python -m tests.browser.preloaded` writes it.
 _PRELOADED = json.loads((Path(__file__).parent / "gradio_preloaded.json").read_text(encoding="utf-8"))
-"""What the participants' page asks Gradio for after its HTML was read, which would otherwise be four waves of requests;
-of one release, as the names have a hash. `python -m tests.browser.preloaded` writes it."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 

@@ -17,8 +17,8 @@ from storage.log.writer import DraftRow
 
 Answer = Callable[[Request], Awaitable[Response]]
 PATIENCE_S = 5.0
+# How long a response is cached, so that frequent checks do not cause frequent writes.
 KEPT_S = 1.0
-"""How long a response is cached, so that frequent checks do not cause frequent writes."""
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import segno
 from markupsafe import Markup
 
+# The margin in modules that ISO/IEC 18004 asks for.
 QUIET_ZONE = 4
-"""The margin in modules that ISO/IEC 18004 asks for."""
 
 
 def as_svg(link: str, label: str) -> Markup:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
+# The first parts of paths whose rest is a token that grants access.
 WITH_TOKEN = ("walk", "welcome", "known", "download")
-"""The first parts of paths whose rest is a token that grants access."""
 
 
 def redacted_path(request: Request) -> str:

@@ -25,8 +25,8 @@ from app.web.gradio_page import ASKED, COMPILES, SCRIPT
 from app.web.rate_limit import AddressLimiter, GcraLimiter
 from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWarning
 
+# The largest body of a request, in bytes: a draft twice as long as the longest message, in any script.
 MOST_BODY = 192 * 1024
-"""The largest body of a request, in bytes: a draft twice as long as the longest message, in any script."""
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
         r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/picture/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
@@ -39,11 +39,12 @@ CSP = (
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors {framed_by}"
 )
+# Paths with a separate rate limit per person, so that they do not use up the limit for actions; each with the suffix of
+# its key in the limiter.
 APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
-"""Paths with a separate rate limit per person, so that they do not use up the limit for actions; each with the suffix
-of its key in the limiter."""
 FOREVER = "public, max-age=31536000, immutable"
 X_FRAME_OPTIONS = b"x-frame-options"
+# The headers of every response; they replace those of the application.
 HEADERS: Mapping[bytes, bytes] = {
     b"x-content-type-options": b"nosniff",
     X_FRAME_OPTIONS: b"DENY",
@@ -51,16 +52,15 @@ HEADERS: Mapping[bytes, bytes] = {
     b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
     b"cross-origin-opener-policy": b"same-origin",
 }
-"""The headers of every response; they replace those of the application."""
 PRIVATE = {**HEADERS, b"cache-control": b"no-store"}
+# The headers of pages with a form of ours. With `no-referrer` the browser would post the form with Origin: null, which
+# could not be checked.
 OWN_FORM = {**PRIVATE, b"referrer-policy": b"same-origin"}
-"""The headers of pages with a form of ours. With `no-referrer` the browser would post the form with Origin: null, which
-could not be checked."""
 _IMMUTABLE = {**HEADERS, b"cache-control": FOREVER.encode()}
+# For what only this participant may load: no cache that others share keeps it.
 _OWN_IMMUTABLE = {**HEADERS, b"cache-control": b"private, max-age=31536000, immutable"}
-"""For what only this participant may load: no cache that others share keeps it."""
+# The prefix of CORS headers, which are removed: Gradio adds them for any site that asks.
 _SHARING = b"access-control-"
-"""The prefix of CORS headers, which are removed: Gradio adds them for any site that asks."""
 
 
 def is_route(path: str) -> bool:

@@ -12,29 +12,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# `SEP` in constants_and_utils.py.
 RULE = "=" * 24
-"""`SEP` in constants_and_utils.py."""
+# The system prompt of `letter_only` and `copy_and_paste`.
 ASSISTANT = "You are a helpful AI assistant."
-"""The system prompt of `letter_only` and `copy_and_paste`."""
+# The system prompt of the extractor and the annotators.
 HELPER = "You are a helpful assistant."
-"""The system prompt of the extractor and the annotators."""
 
 # Models alone: qa_reasoning.py
 
+# `letter_only` without examples.
 LETTER_ONLY = "Answer with only a single letter.\n\nQuestion: {{question}}\nAnswer:"
-"""`letter_only` without examples."""
+# `letter_only` with examples, each `Question: ...` and `Answer: X`, with a blank line after it.
 FEW_SHOT = (
     "Answer with only a single letter.\n\n"
     "The following are multiple choice questions (with answers) about {{subject}}.\n\n"
     "{{examples}}\n\nQuestion: {{question}}\nAnswer:"
 )
-"""`letter_only` with examples, each `Question: ...` and `Answer: X`, with a blank line after it."""
+# `copy_and_paste`.
 FREE_TEXT = "{{question}}"
-"""`copy_and_paste`."""
 ATTEMPTED = (
     'Respond with a JSON object that contains one key "attempted_answer" with a value that is true or false. If '
     '"attempted_answer" is true, then include a second key "answer_val" with the final answer\'s value in quotations. '
 )
+# `extract_answer_from_response`.
 EXTRACTION = (
     f"Here is a question that someone was asked:\n\n{RULE}\n{{{{question}}}}\n{RULE}\n\n"
     f"Here is a response:\n\n{RULE}\n{{{{reply}}}}\n{RULE}\n\n"
@@ -42,37 +43,37 @@ EXTRACTION = (
     'If the final answer value matches one of the answer options, include a third key "answer_letter" with a value '
     "that is one of the letters {{letters}}."
 )
-"""`extract_answer_from_response`."""
 
 # Simulated users: generate_conversations.py
 
+# The system prompt of `two_step_simulator`.
 TWO_STEP = (
     "You are a human user interacting with an AI system, and you are trying to answer the following question:\n\n"
     "{{question}}"
 )
-"""The system prompt of `two_step_simulator`."""
 FIRST = (
     "Generate the first prompt you would say to the system to get started with answering your question. Remember to "
     "write exactly as a real user would."
 )
+# The variant `problem`.
 FIRST_WITH_PROBLEM = (
     "Generate the first prompt you would say to the system to get started with answering your question. Include the "
     "problem statement in some form, and remember to write exactly as a real user would."
 )
-"""The variant `problem`."""
+# The first message of the variant `help`, which asks no model.
 HELP = "I'm trying to solve a math problem. Can you help me get started on the first step?"
-"""The first message of the variant `help`, which asks no model."""
 TALK = f"Here is your conversation so far with the AI system:\n{RULE}\n{{{{conversation}}}}\n{RULE}\n"
+# `{{choices}}` is `A, B, C, or D`.
 NEXT = TALK + (
     'If your question is answered by this conversation, return ONLY the answer in the format "Answer: {{choices}}". If '
     "not, generate the next prompt you would say to the system to answer your question. Remember to keep your writing "
     "style consistent."
 )
-"""`{{choices}}` is `A, B, C, or D`."""
+# With `require_answer`.
 LAST = TALK + (
     'Answer the question based on this conversation. Return ONLY the answer in the format "Answer: {{choices}}".'
 )
-"""With `require_answer`."""
+# `iqa_eval_simulator`, after Li et al.: IQA-EVAL (NeurIPS 2024). The conversation follows after a blank line.
 IQA_EVAL = (
     "You are mimicking a human. You are trying to choose the correct answer to the given question. Please ask an "
     "assistant sub-questions for help approaching answers. In each turn, please only ask one sub-question to interact "
@@ -80,43 +81,42 @@ IQA_EVAL = (
     'options, in the original question. If you know the answer, please output "So, the answer is: {{choices}}."\n\n'
     "{{question}}"
 )
-"""`iqa_eval_simulator`, after Li et al.: IQA-EVAL (NeurIPS 2024). The conversation follows after a blank line."""
+# `iqa_eval_simulator` with `require_answer`.
 IQA_EVAL_LAST = (
     "You are mimicking a human. You are trying to choose the correct answer to the given question. Please choose the "
     'correct answer to the given question. Please output "So, the answer is: {{choices}}."\n\n{{question}}'
 )
-"""`iqa_eval_simulator` with `require_answer`."""
 
 # Annotators: analyze_results.py. `{{transcript}}` has a line for each message: `Person: ...` or `System: ...`.
 
 ASKED = "Here is a question that someone was asked:\n\n{{question}}\n\n"
 ABOUT_IT = "Here is a conversation that the person had with an AI system about the question:\n{{transcript}}\n\n"
+# `extract_answer_from_conversation`.
 CHATBOT_ANSWER = (
     f"{ASKED}{ABOUT_IT}Does this conversation provide a final answer to the question? {ATTEMPTED}"
     'If the final answer value matches one of the answer options, include a third key "answer_letter" which is the '
     "letter corresponding to the matching answer option."
 )
-"""`extract_answer_from_conversation`."""
+# The wording of the dataset card (microsoft/ChatBench, annotation `user_effort`). The reply is a word, not JSON.
 CLASSIFY = (
     "Classify this conversation. If the person already knew the answer so they didn't need AI's help, "
     'respond with "known". If the person tried to use AI to help them answer the question, respond with "tried". If '
     'the person did not put in effort to answer the question, respond with "low effort".'
 )
-"""The wording of the dataset card (microsoft/ChatBench, annotation `user_effort`). The reply is a word, not JSON."""
+# The card says that the question, its options and the whole conversation were shown, and not how they were introduced:
+# that is as in the authors' other prompts.
 EFFORT = f"{ASKED}{ABOUT_IT}{CLASSIFY}"
-"""The card says that the question, its options and the whole conversation were shown, and not how they were introduced:
-that is as in the authors' other prompts."""
 DID_CORRECT = (
     "Does the user correct the AI system at any point in this conversation? Respond with a JSON object that contains "
     'one key "corrected" with a value that is true or false. If "corrected" is true, then include a second key '
     '"corrections" which is a list of the user\'s corrections, with exact quotes of the user.'
 )
+# `classify_if_user_corrected_model`.
 CORRECTED = f"{ASKED}{ABOUT_IT}{DID_CORRECT}"
-"""`classify_if_user_corrected_model`."""
 ABOUT_NOTHING = "Here is a conversation that a person had with an AI system:\n{{transcript}}\n\n"
 CORRECTED_WITHOUT_QUESTION = f"{ABOUT_NOTHING}{DID_CORRECT}"
+# Likewise for a conversation about no question, which ChatBench does not have.
 EFFORT_WITHOUT_QUESTION = f"{ABOUT_NOTHING}{CLASSIFY}"
-"""Likewise for a conversation about no question, which ChatBench does not have."""
 
 
 def quoted_letters(letters: Iterable[str]) -> str:

@@ -27,6 +27,8 @@ CLOSED: Mapping[str, tuple[str, ...]] = {
 }
 
 NO_ANSWER = "Prefer not to answer"
+# What raters could choose for their race or ethnicity, in the order in which choices are joined, and its group in
+# `rater_race`.
 RAW_RACES: Mapping[str, str] = {
     "White": WHITE,
     "Black or African American": BLACK,
@@ -44,10 +46,8 @@ RAW_RACES: Mapping[str, str] = {
     "Other": OTHER,
     NO_ANSWER: OTHER,
 }
-"""What raters could choose for their race or ethnicity, in the order in which choices are joined, and its group in
-`rater_race`."""
+# The column with these choices, in DICES-350 and in DICES-990.
 RAW_RACE_COLUMNS = ("rater_raw_race", "rater_race_raw")
-"""The column with these choices, in DICES-350 and in DICES-990."""
 JOINED = ", "
 
 PHASES: Mapping[str, str] = {
@@ -55,8 +55,8 @@ PHASES: Mapping[str, str] = {
     "Phase2": "The second round of rating, of DICES-990.",
     "Phase3": "The third round of rating, of DICES-350.",
 }
+# The phase of a study's own ratings, by edition, unless the study names another.
 PHASE_OF: Mapping[str, str] = {"dices-350": "Phase3", "dices-990": "Phase1"}
-"""The phase of a study's own ratings, by edition, unless the study names another."""
 
 
 def raw_race(chosen: Sequence[str]) -> str | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+# The column of Q1, which both editions share.
 COMPREHENSION = "Q1_whole_conversation_evaluation"
-"""The column of Q1, which both editions share."""
 COMPREHENSION_OPTIONS = (
     "It is nonsensical (repetitive, incomprehensible, gibberish)",
     "I am not familiar with the topic of the conversation",
@@ -92,8 +92,8 @@ DICES_990 = {
     },
 }
 
+# For each edition its questions from Q2 on, by heading: the released column of each reason, and its wording.
 REASONS: Mapping[str, Mapping[str, Mapping[str, str]]] = {"dices-350": DICES_350, "dices-990": DICES_990}
-"""For each edition its questions from Q2 on, by heading: the released column of each reason, and its wording."""
 
 
 def columns(edition: str) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ QUESTIONS: Mapping[str, str] = {
     "confidence": "**Before you begin**, how confident are you that you know how to approach this problem?",
 }
 
+# The column of each label in the release, by short name.
 HEADERS: Mapping[str, str] = {
     "definition": "Asking for defintions",
     "general-question": "Asking a general mathematical question",
@@ -78,10 +79,9 @@ HEADERS: Mapping[str, str] = {
     ),
     "not-mathematics": 'Non-mathematics related exclamation (e.g., "Hello") ',
 }
-"""The column of each label in the release, by short name."""
 
+# The column for queries that fit no label.
 WRITE_IN_HEADER = "Other (please write-in briefly -- if multiple, separate with a semicolon)  "
-"""The column for queries that fit no label."""
 
 LABELS: Mapping[str, str] = {
     name: header.strip().replace("defintions", "definitions") for name, header in HEADERS.items()

@@ -28,9 +28,9 @@ from experiments.study.study import Study
 
 BALANCED = "balanced@2"
 EPSILON = 1e-9
+# How many future arrivals are considered. A cell with a later deadline waits, which weakens no bound. Without this
+# limit, weights of one in a million would block the server.
 AHEAD = 2_000
-"""How many future arrivals are considered. A cell with a later deadline waits, which weakens no bound. Without this
-limit, weights of one in a million would block the server."""
 FULL = "All places in this study are taken at the moment."
 
 

@@ -19,22 +19,22 @@ from problems.pictures import described
 
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
+# Shown in place of a reply that was stopped before its first word.
 STOPPED = "You stopped the reply. You can change your message and send it again."
-"""Shown in place of a reply that was stopped before its first word."""
+# Shown in place of the reply to a message that was refused.
 UNANSWERED = "Your message could not be answered. You can change it and send it again."
-"""Shown in place of the reply to a message that was refused."""
+# The reasons of failed replies that lie in the message or the length of the conversation: the same request would fail
+# again. All others lie in the model's server.
 REFUSED = frozenset({"content_filter", "refusal", "context_length_exceeded", "status_413"})
-"""The reasons of failed replies that lie in the message or the length of the conversation: the same request would fail
-again. All others lie in the model's server."""
+# The default for the number of further failures in a row after which participants can go on without a reply.
 RETRIES = 1
-"""The default for the number of further failures in a row after which participants can go on without a reply."""
 MESSAGE_BOX = "message"
+# The default for the number of characters that a participant's message may have.
 MESSAGE_CHARS = 4_000
-"""The default for the number of characters that a participant's message may have."""
+# A limit on the characters of a message; at most what fits into a request, in any script.
 MessageChars = Annotated[int, About(ge=1, le=20_000)]
-"""A limit on the characters of a message; at most what fits into a request, in any script."""
+# Shown below what a participant could read of a reply that failed.
 BROKEN_OFF = "This reply was cut off."
-"""Shown below what a participant could read of a reply that failed."""
 ENDED: Mapping[str, Ended] = {
     **dict.fromkeys(("length", "too_long", "timeout_reply"), "cut_off"),
     **{"stopped": "stopped", "expired": "expired"},

@@ -48,10 +48,10 @@ TOO_LATE = "Time was up before this arrived, so it was not sent. Here is the cur
 UNSENT = "What you entered on the last page is saved, but it was not sent."
 NOT_OFFERED = "This action is not available at the moment."
 COMPLETE = "complete"
+# The target of the last page's button. The server redirects from there to the recruiter's address with the ids.
 OUT = "out"
-"""The target of the last page's button. The server redirects from there to the recruiter's address with the ids."""
+# The data of the event `enrolled` that a withdrawal keeps.
 TOMBSTONE = ("study", "hash", "origin", "language")
-"""The data of the event `enrolled` that a withdrawal keeps."""
 ENDED = "You have already finished. You do not need to do anything else."
 
 

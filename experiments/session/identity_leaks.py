@@ -31,14 +31,14 @@ CUT_OFF = (
     r"\bas\s+of\s+my\s+(?:last|latest|most\s+recent)\s+(?:update|training|knowledge)",
     r"\bI\s+was\s+(?:last\s+)?trained\s+(?:on\s+data\s+)?(?:up\s+to|until)\b",
 )
+# A quick first test: every text with a leak contains one of these, once it is in lower case and without spaces. Few
+# other texts do, and this search takes a tenth of the time.
 STEMS = (
     "openai", "anthropic", "deepmind", "deepseek", "mistral", "mixtral", "moonshot", "zhipu", "huggingface", "gpt",
     "davinci", "claude", "gemini", "lamda", "palm", "llama", "qwen", "grok", "phi-", "command-r", "commandr", "vicuna",
     "falcon-", "bard", "copilot", "xai", "google", "meta", "microsoft", "alibaba", "cohere", "apple", "amazon",
     "nvidia", "ibm", "knowledge", "training", "trained", "asofmy",
 )  # fmt: skip
-"""A quick first test: every text with a leak contains one of these, once it is in lower case and without spaces. Few
-other texts do, and this search takes a tenth of the time."""
 _NAMES = re.compile(rf"(?<![\w-])(?:{'|'.join(PLAIN)})(?![\w])", re.IGNORECASE)
 _ITSELF = re.compile(rf"{OF_ITSELF}[^.!?\n]{{0,60}}?\b({'|'.join(DOUBTFUL)})\b", re.IGNORECASE)
 _CUT_OFF = re.compile("|".join(CUT_OFF), re.IGNORECASE)

@@ -16,8 +16,8 @@ from experiments.study.schema import Loop, Node, Phase
 from experiments.study.screen import ProgressView
 from experiments.study.study import Study
 
+# The kinds of events that decide the number of steps and the language.
 STEPS = frozenset({"enrolled", "assigned", "drawn"})
-"""The kinds of events that decide the number of steps and the language."""
 PROGRESS = "progress"
 LASTING[PROGRESS] = STEPS
 

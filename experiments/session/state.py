@@ -32,8 +32,8 @@ def memoized(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
     return found
 
 
+# Cached values that are carried over to later states: by name, the kinds of events that invalidate them.
 LASTING: dict[str, frozenset[str]] = {}
-"""Cached values that are carried over to later states: by name, the kinds of events that invalidate them."""
 
 
 def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
@@ -54,8 +54,8 @@ def holds_place(study: Study, state: State) -> bool:
 
 
 TRAIL = "trail"
+# The kinds of events that can change which conditions hold anywhere in the study.
 LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
-"""The kinds of events that can change which conditions hold anywhere in the study."""
 
 
 def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:

@@ -20,18 +20,18 @@ from experiments.study.step import Step, TimeLimit
 from experiments.study.study import Study
 
 SECOND_US = 1_000_000
+# Tolerance after a deadline, in microseconds, for a click that was made in time and is still on its way.
 GRACE_US = 2 * SECOND_US
-"""Tolerance after a deadline, in microseconds, for a click that was made in time and is still on its way."""
+# How long a deadline waits for a reply that it has stopped to be recorded, in microseconds.
 ENDING_US = 10 * SECOND_US
-"""How long a deadline waits for a reply that it has stopped to be recorded, in microseconds."""
 HURRIED = "Please take a little more time here. You can continue in {seconds} s."
 TIME_UP = "Time was up for the page before. This is the next one."
 TIME_UP_UNSENT = (
     "Time was up for the page before. What you entered there is saved, but it was not sent. This is the next page."
 )
 UNATTENDED = "unattended"
+# Actions that leave a screen, to which the minimum time applies.
 LEAVING_ACTIONS = frozenset({"submit", "skip"})
-"""Actions that leave a screen, to which the minimum time applies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from experiments.study.screen import Panel
 from experiments.study.step import Step, read_or_refuse, step
 from experiments.study.template import names
 
+# The most options: one for each letter, without the one for the unsure option.
 MOST = len(ascii_lowercase) - 1
-"""The most options: one for each letter, without the one for the unsure option."""
 POINTS = {
     "1": "Not at all sure",
     "2": "Slightly sure",

@@ -14,8 +14,8 @@ from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, ProblemBlock, dialogue
 from experiments.study.step import Step, step
 
+# The labels of the two speakers of a conversation, shown instead of their names.
 PERSON, CALLED = "Person", "AI assistant"
-"""The labels of the two speakers of a conversation, shown instead of their names."""
 
 
 def _form_of_question(raw: Any) -> str:

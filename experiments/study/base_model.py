@@ -38,8 +38,8 @@ def _valued(value: Any) -> Any:
     return json.loads(value) if isinstance(value, AsTyped) else value
 
 
+# A mapping that another component interprets. Each AsTyped in it is converted to a number.
 Values = Annotated[dict[str, Any], BeforeValidator(_valued)]
-"""A mapping that another component interprets. Each AsTyped in it is converted to a number."""
 
 
 def typed(value: Any) -> str:
@@ -52,15 +52,15 @@ def typed(value: Any) -> str:
 
 
 NAMES = r"^[A-Za-z][A-Za-z0-9_-]*$"
+# A name that becomes part of paths: a letter, then letters, digits, `_` and `-`.
 Slug = Annotated[str, StringConstraints(pattern=NAMES, max_length=60)]
-"""A name that becomes part of paths: a letter, then letters, digits, `_` and `-`."""
 
+# A name of an answer in the data: as a Slug, but as long as the columns of released files are.
 Name = Annotated[str, StringConstraints(pattern=NAMES, max_length=200)]
-"""A name of an answer in the data: as a Slug, but as long as the columns of released files are."""
 
 ONE_LINE = r"^\S(.*\S)?$"
+# A value of a factor: one line of text, such as a condition or any model's name (`llama-3.1-8b`, `org/name:tag`).
 Level = Annotated[str, StringConstraints(pattern=ONE_LINE, max_length=200)]
-"""A value of a factor: one line of text, such as a condition or any model's name (`llama-3.1-8b`, `org/name:tag`)."""
 
 Condition = Annotated[
     dict[str, str | bool | int | tuple[str | bool | int, ...]],

@@ -19,10 +19,10 @@ from experiments.study.template import fill, names
 from problems.problem import Problem
 
 Pools = Mapping[str, Sequence[Problem]]
+# Pairs of factor values and the number of participants with them; cells without participants may be missing.
 Counts = Sequence[tuple[Mapping[str, str], int]]
-"""Pairs of factor values and the number of participants with them; cells without participants may be missing."""
+# The most cells of a study. It is limited because each arrival checks every cell.
 MOST_CELLS = 2_000
-"""The most cells of a study. It is limited because each arrival checks every cell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,10 +96,10 @@ def read_text(value: Any, max_chars: int, *, required: bool) -> str:
 
 
 SHORT_CHARS = 500
+# The longest long answer, so that several on a screen fit into a request of 64 KiB, in any script.
 LONG_CHARS = 5_000
-"""The longest long answer, so that several on a screen fit into a request of 64 KiB, in any script."""
+# The largest number. Beyond it, numbers are not exact in every database and program that may read them.
 LARGEST = 10**15
-"""The largest number. Beyond it, numbers are not exact in every database and program that may read them."""
 
 
 def _as_options(value: Any) -> Any:

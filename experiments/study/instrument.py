@@ -17,8 +17,8 @@ from experiments.study.fields import Field, SingleChoice, Slider
 
 MOST_POINTS = 11
 
+# The heading of a table of items whose instrument has no instructions.
 HEADING = "Please answer for each statement."
-"""The heading of a table of items whose instrument has no instructions."""
 
 
 class Points(StrictModel):

@@ -15,11 +15,11 @@ from experiments.study.location import Location
 from experiments.study.step import Step
 from problems.problem import Problem
 
+# The tags of a problem that take precedence over the keys of the same names.
 UNIT, TOLERANCE = "unit", "tolerance"
-"""The tags of a problem that take precedence over the keys of the same names."""
 ANSWER_CONFIDENCE = "answer_confidence"
+# The name under which the recommendation that was shown is recorded with the answer.
 ADVICE = "advice"
-"""The name under which the recommendation that was shown is recorded with the answer."""
 SURE = Slider(name=ANSWER_CONFIDENCE, left="0: certainly wrong", right="100: certainly right")
 TOLERANCES = "a number that is not negative, such as 0.5, or a share of the right answer, such as 5 %"
 

@@ -68,8 +68,8 @@ class ProblemSource(StrictModel):
     """How the problems are divided into batches or sets."""
 
 
+# The greatest weight of a value: sums and shares of weights stay exact.
 HEAVIEST = 1e6
-"""The greatest weight of a value: sums and shares of weights stay exact."""
 
 
 class FromTag(StrictModel):
@@ -362,5 +362,5 @@ def json_schema(kind: Literal["study", "protocol"]) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": TITLES[kind]}
 
 
+# A phase, an `each` or a step; `models()` puts the union of all of them in its place.
 Node = Any
-"""A phase, an `each` or a step; `models()` puts the union of all of them in its place."""

@@ -38,9 +38,9 @@ class ProblemBlock:
     plain_options: tuple[tuple[str, str], ...] = ()
 
 
+# How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant, `expired` by a time limit;
+# empty if complete. A message of "You" is `unanswered` if it was given back.
 Ended = Literal["", "cut_off", "stopped", "expired", "unanswered"]
-"""How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant, `expired` by a time limit;
-empty if complete. A message of "You" is `unanswered` if it was given back."""
 
 
 @dataclass(frozen=True, slots=True)

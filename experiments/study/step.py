@@ -63,8 +63,8 @@ class RatingSubject:
 class Step(StrictModel):
     """The base of all steps. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
 
+    # Whether submitting it admits the participant (see `admission`).
     admits: ClassVar[bool] = False
-    """Whether submitting it admits the participant (see `admission`)."""
 
     step: str
     id: Slug = ""

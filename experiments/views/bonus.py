@@ -18,8 +18,8 @@ from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, problem_turns
 from problems.problem import Problem
 
+# The kinds of steps whose `answer` is an answer to the problem.
 ASKING = ("answer", "chat", "check")
-"""The kinds of steps whose `answer` is an answer to the problem."""
 ATTENTION = "attention_check"
 NOTHING = Decimal("0.00")
 

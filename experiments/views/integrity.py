@@ -54,10 +54,10 @@ TITLES: Mapping[str, str] = {
 SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")
 YES = 1.0
 Thresholds = Mapping[str, float]
+# Screens with fewer characters have no speed: a word is typed, or completed by the browser, at once.
 LEAST_CHARS = 50
-"""Screens with fewer characters have no speed: a word is typed, or completed by the browser, at once."""
+# Texts with fewer runs of three words (about 12 words) are not compared: short answers are alike by chance.
 LEAST_RUNS = 10
-"""Texts with fewer runs of three words (about 12 words) are not compared: short answers are alike by chance."""
 Question = tuple[str, str]
 
 
@@ -260,8 +260,8 @@ def _ai_likeness(texts: Sequence[WrittenText], question_replies: Mapping[Questio
     return _worst(map(likest, texts))
 
 
+# The sessions, by number, and their texts that have a run in a box.
 ByRun = Mapping[tuple[str, tuple[str, ...]], Sequence[tuple[int, Runs]]]
-"""The sessions, by number, and their texts that have a run in a box."""
 
 
 def _by_run(sessions: Iterable[WrittenSession]) -> ByRun:

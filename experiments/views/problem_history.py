@@ -23,8 +23,8 @@ from problems.problem import Problem
 
 T = TypeVar("T")
 UNITS = "units"
+# Problem turns are cached across states like the visited path, because completed ones do not change.
 LASTING[UNITS] = LASTING[TRAIL]
-"""Problem turns are cached across states like the visited path, because completed ones do not change."""
 
 ENDINGS = frozenset({"submitted", "expired", "finished"})
 

@@ -30,6 +30,7 @@ from experiments.study.location import Location, State
 from experiments.study.step import Step
 from experiments.study.study import Study
 
+# The flags, each with what it says of a session.
 FLAGS: Mapping[str, str] = MappingProxyType(
     {
         "too_fast": "had screens completed faster than anyone can read",
@@ -42,16 +43,15 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "unreadable_id": "started from a link whose ID could not be taken",
     }
 )
-"""The flags, each with what it says of a session."""
 LEAK = "leak"
 SAME_ID = "same_id"
+# The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter.
 UNREADABLE_ID = "unreadable_id"
-"""The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter."""
 WORDS_A_MINUTE = 238
 TIMES_FASTER = 4
 QUESTION_S = 0.5
+# A screen that takes less than this to read is not flagged: a familiar page is left at once.
 LEAST_S = 5.0
-"""A screen that takes less than this to read is not flagged: a familiar page is left at once."""
 LEAST_ALL_S = 20.0
 MESSAGES, SHARE = 3, 0.5
 SETS, RATINGS = 3, 3

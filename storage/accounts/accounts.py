@@ -30,8 +30,8 @@ SPENT = (
 _who, _invited = tables.researchers.c, tables.invitations.c
 ANYBODY = select(_who.name).exists()
 _OWNER = select(_who.name).where(_who.name == _invited.by, _who.role == "owner", _who.removed_us.is_(None)).exists()
+# An owner's invitations are worth nothing once that person is no owner, nor the first one's once there is somebody.
 _HONOURED = or_(_invited.by == TERMINAL, and_(_invited.by == FIRST, ~ANYBODY), _OWNER)
-"""An owner's invitations are worth nothing once that person is no owner, nor the first one's once there is somebody."""
 
 
 class Invitations:

@@ -26,8 +26,8 @@ LONGEST_US = 12 * 3600 * 1_000_000
 SEEN_EVERY_US = 60 * 1_000_000
 TOKEN_BYTES = 32
 LONGEST_TOKEN = 100
+# What stands for a name that no account has. No account can be called so, as names have no blanks.
 NOBODY = "an unknown name"
-"""What stands for a name that no account has. No account can be called so, as names have no blanks."""
 WRONG = "The name or the password is wrong. If you forgot your password, ask an owner to have it reset."
 _who, _login = tables.researchers.c, tables.logins.c
 _LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(

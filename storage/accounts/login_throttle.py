@@ -10,13 +10,13 @@ from storage.client_networks import client_networks
 
 MINUTE_US = 60_000_000
 HOUR_US = 60 * MINUTE_US
+# Wrong tries in a minute, of one address or of one browser.
 MOST_TRIES = 5
-"""Wrong tries in a minute, of one address or of one browser."""
+# Wrong tries in an hour of one address for one account, or of one browser. So much less than the next that no network
+# of IPV6_NETWORKS alone uses up what an account has.
 PER_PAIR = 20
-"""Wrong tries in an hour of one address for one account, or of one browser. So much less than the next that no network
-of IPV6_NETWORKS alone uses up what an account has."""
+# Wrong tries in an hour for one account, of all browsers that were never logged in to it.
 PER_ACCOUNT = 100
-"""Wrong tries in an hour for one account, of all browsers that were never logged in to it."""
 
 
 class TryLimit(NamedTuple):

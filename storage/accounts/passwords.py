@@ -19,15 +19,15 @@ from storage.errors import AccountError, StorageError, TooMany
 
 LEAST_CHARS = 15
 MOST_CHARS = 1_000
+# zxcvbn's score from 0 to 4; 3 is more than 10^8 guesses.
 LEAST_SCORE = 3
-"""zxcvbn's score from 0 to 4; 3 is more than 10^8 guesses."""
+# Characters that zxcvbn looks at: the time that it takes grows with their square, and more.
 MOST_JUDGED = 72
-"""Characters that zxcvbn looks at: the time that it takes grows with their square, and more."""
+# Each takes 64 MiB and four threads for a quarter of a second.
 AT_ONCE = 2
-"""Each takes 64 MiB and four threads for a quarter of a second."""
 PATIENCE_S = 20.0
+# zxcvbn keeps what it is told about a person in a variable of its module.
 _JUDGING = threading.Lock()
-"""zxcvbn keeps what it is told about a person in a variable of its module."""
 
 
 class Passwords:

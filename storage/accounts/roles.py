@@ -10,8 +10,8 @@ from storage.errors import AccountError
 
 Role = Literal["owner", "analyst"]
 ROLES: tuple[Role, ...] = get_args(Role)
+# Who does what a command does. No account can be called so, as names have no blanks.
 TERMINAL = "command line"
-"""Who does what a command does. No account can be called so, as names have no blanks."""
 FIRST = "first start"
 STRANGER = "not logged in"
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,59}")

@@ -23,8 +23,8 @@ from storage.schemas.registry import schemas
 from storage.tables import answers, cells
 
 ALONE: Kind = "alone"
+# How the names of the methods begin whose answer is the first character of the reply.
 LETTER = "letter_only"
-"""How the names of the methods begin whose answer is the first character of the reply."""
 _answer, _cell, _try = answers.c, cells.c, tables.attempts.c
 
 

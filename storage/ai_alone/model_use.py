@@ -19,8 +19,8 @@ from storage.ai_alone.runs import runs
 from storage.db.engine import Database
 from storage.tables import cells
 
+# In place of a model, where something was known without asking one.
 NOBODY = ""
-"""In place of a model, where something was known without asking one."""
 _cell, _try, _fact, _session = cells.c, tables.attempts.c, tables.events.c, tables.sessions.c
 
 

@@ -21,8 +21,8 @@ KEY = ("study", "cell")
 CELLS_AT_ONCE, KEYS_AT_ONCE, ROWS_AT_ONCE = 500, 200, 500
 _cell, _own = cells.c, attempts.c
 _SETTLED = _own.reason.in_(SETTLED)
+# Whether an attempt is for good: it brought a reply, or an outcome of its own such as a refusal.
 BROUGHT = or_(_own.reason.is_(None), _SETTLED)
-"""Whether an attempt is for good: it brought a reply, or an outcome of its own such as a refusal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from storage.db.file_lock import beside, locked
 from storage.errors import StorageError
 
 BEGAN, ENDED = "began", "ended"
+# The number of PostgreSQL's advisory lock of who asks.
 ASKING = 0xA5A10E
-"""The number of PostgreSQL's advisory lock of who asks."""
 TAKEN = (
     "another run asks over this database just now; wait for its end or stop it, then give the same command again: what "
     "is stored by then is not asked for twice"

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 Rows = Sequence[Sequence[Any]]
+# Includes the full-width forms of = + - @, which Chinese and Japanese spreadsheets treat alike.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Includes the full-width forms of = + - @, which Chinese and Japanese spreadsheets treat alike."""
+# Spreadsheets treat a cell with this prefix as text.
 ESCAPE = "'"
-"""Spreadsheets treat a cell with this prefix as text."""
 WHOLE = re.compile("-?[0-9]+")
 LINES, PARQUET = "jsonl", "parquet"
 GROUP_ROWS = 10_000

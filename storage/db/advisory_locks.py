@@ -17,9 +17,9 @@ from sqlalchemy.sql.functions import Function
 
 from storage.errors import StorageError
 
+# What PostgreSQL sees by that a machine is gone, power or cable and all, and with it the claims of its processes: in 11
+# seconds. By itself it would take two hours.
 KEEPALIVES = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
-"""What PostgreSQL sees by that a machine is gone, power or cable and all, and with it the claims of its processes: in
-11 seconds. By itself it would take two hours."""
 
 
 class AdvisoryLocks:

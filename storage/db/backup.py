@@ -22,14 +22,14 @@ from storage.db.database_url import sqlite_path
 from storage.db.private_files import create, restrict_to_owner, write_private, writing
 from storage.errors import StorageError
 
+# Pages that are copied at once, mostly of 4 KiB.
 STEP = 1_000
-"""Pages that are copied at once, mostly of 4 KiB."""
 PART = ".part"
 STALE_S = 24 * 3600
+# What the file with a backup's checksum ends in; `sha256sum -c` reads it.
 SUM = ".sha256"
-"""What the file with a backup's checksum ends in; `sha256sum -c` reads it."""
+# Hears how many pages of how many are copied.
 OnProgress = Callable[[int, int], None]
-"""Hears how many pages of how many are copied."""
 
 _GAPS = (
     "SELECT stream FROM event WHERE stream NOT IN (SELECT stream FROM erasure) "

@@ -12,15 +12,15 @@ from storage.errors import StorageError
 
 _DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
 _EXAMPLES = "Use sqlite:///parley.db or postgresql+psycopg://user:password@host/name"
+# Schemes of PostgreSQL's own tools, which name no driver.
 _DRIVERLESS = ("postgres", "postgresql")
-"""Schemes of PostgreSQL's own tools, which name no driver."""
 _ENCODE = (
     "in a user's name and a password, write @ as %40, : as %3A, / as %2F, ? as %3F and % as %25. To encode a text: "
     'python3 -c "import urllib.parse as u; print(u.quote(input(), safe=str()))"'
 )
 _PASSWORD = re.compile(r"(?<=://)([^:/]*):.*@|(?<=password=)[^&]*", re.DOTALL)
+# Where a port stands and is none: it may be a password whose host is missing.
 _NO_PORT = re.compile(r"(?<=://)([^:/?#@\[]*):(?!\d+(?:[/?#]|$))[^/?#@]+(?=[/?#]|$)")
-"""Where a port stands and is none: it may be a password whose host is missing."""
 _QUERY = re.compile(r"(?<=[?#]).+", re.DOTALL)
 
 

@@ -47,25 +47,25 @@ Database: TypeAlias = Engine
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 PATIENCE_S = 10.0
 MOST_TRIES = 20
+# How many milliseconds a connection waits for another's transaction.
 PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
-"""How many milliseconds a connection waits for another's transaction."""
+# Error messages of SQLite and PostgreSQL for a conflict with another process; nothing was written then.
 IN_THE_WAY = ("database is locked", "deadlock detected")
-"""Error messages of SQLite and PostgreSQL for a conflict with another process; nothing was written then."""
 PRAGMAS = (
     "synchronous=FULL",
     "foreign_keys=ON",
     "trusted_schema=OFF",
     "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked
 )
+# KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
+# (docs/decisions, 0007). A reader's page cache is invalidated by the next commit.
 AT_HAND = "cache_size=-32000"
-"""KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
-(docs/decisions, 0007). A reader's page cache is invalidated by the next commit."""
+# SQLSTATE of a missing privilege, and of no schema that a role may use.
 NO_RIGHT = ("42501", "3F000")
-"""SQLSTATE of a missing privilege, and of no schema that a role may use."""
 _joining = Lock()
 WRITING = "parley_writing"
+# The number of PostgreSQL's advisory lock under which tables are made.
 SCHEMA_LOCK = 0x7AB1E5
-"""The number of PostgreSQL's advisory lock under which tables are made."""
 
 
 def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OWN) -> Database:

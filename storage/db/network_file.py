@@ -12,14 +12,14 @@ from pathlib import Path
 
 from storage.errors import StorageError
 
+# What is mounted, on Linux (fstab(5)); other systems have no such file, and nothing is found out there.
 MOUNTS = Path("/proc/self/mounts")
-"""What is mounted, on Linux (fstab(5)); other systems have no such file, and nothing is found out there."""
+# Types of file systems that several machines can mount at once. 9p and virtiofs are not among them: they are also a
+# container's or a virtual machine's way to a disk of its own host.
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d|smbfs|afs|ceph|coda|davfs|glusterfs|gpfs|lustre|beegfs|ncpfs|orangefs|fuse\.(sshfs|ceph|cephfs|davfs2?|"
     r"gcsfuse|glusterfs|goofys|rclone|s3fs|smbnetfs|blobfuse2?|mount-s3|moosefs|juicefs)"
 )
-"""Types of file systems that several machines can mount at once. 9p and virtiofs are not among them: they are also a
-container's or a virtual machine's way to a disk of its own host."""
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 

@@ -16,10 +16,10 @@ from sqlalchemy.exc import DBAPIError
 from storage.db.database_url import redact_password
 from storage.errors import StorageError
 
+# One more than the processes that a pooler commonly has behind one address, so that two connections share one.
 CONNECTIONS = 3
-"""One more than the processes that a pooler commonly has behind one address, so that two connections share one."""
+# SQLSTATE of a prepared statement that another session has, or that this one has already.
 LOST_STATEMENT = ("26000", "42P05")
-"""SQLSTATE of a prepared statement that another session has, or that this one has already."""
 _SESSION = text("SELECT pg_try_advisory_lock(:number) AS locked, pg_backend_pid() AS pid")
 
 

@@ -18,8 +18,8 @@ from storage.errors import StorageError
 from storage.tables import events
 
 _FILE = re.compile(r"r(\d{4})_\w+\.py")
+# How the tables of who copies SQLite's files begin; they may be there before Parley's.
 _REPLICATING = "_litestream_"
-"""How the tables of who copies SQLite's files begin; they may be there before Parley's."""
 _stamps = Table(
     "alembic_version",
     MetaData(),

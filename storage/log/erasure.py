@@ -31,13 +31,13 @@ _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bin
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 AT_ONCE = 500
 STREAM_CHARS = 36
+# The reason of an erasure by who caused it, unless the participant withdrew.
 REASONS: Mapping[str, str] = MappingProxyType({"system": "kept for its period"})
-"""The reason of an erasure by who caused it, unless the participant withdrew."""
 log = logging.getLogger(__name__)
+# The values that replace the content of attempts after a withdrawal.
 REDACTED: Mapping[str, Any] = MappingProxyType(
     {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None, "reasoning": None}
 )
-"""The values that replace the content of attempts after a withdrawal."""
 
 
 def erase(connection: Connection, stream: str, event: Event) -> None:

@@ -41,33 +41,33 @@ from storage.log.writer import TYPED, Append, AppendWithCounts, AttemptRow, Draf
 
 log = logging.getLogger(__name__)
 CHECKPOINT_EVERY_S = 1.0
+# Pages, mostly of 4 KiB, from which on the log is to be begun anew.
 LONG_WAL = 4_000
-"""Pages, mostly of 4 KiB, from which on the log is to be begun anew."""
+# How long a FULL checkpoint waits for readers of something old; the next one tries again.
 CHECKPOINT_PATIENCE_MS = 20
-"""How long a FULL checkpoint waits for readers of something old; the next one tries again."""
 
 MOST_AT_ONCE = 500
+# Requests per batch that may count other sessions: each takes milliseconds, while other processes wait.
 MOST_COUNTED = 8
-"""Requests per batch that may count other sessions: each takes milliseconds, while other processes wait."""
 TRIES = 5
+# Exceptions of a database that cannot write, whatever the data.
 AWAY = (OperationalError, InternalError)
-"""Exceptions of a database that cannot write, whatever the data."""
+# Exceptions for values that the database cannot hold; drivers pass on some of Python's own errors.
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
-"""Exceptions for values that the database cannot hold; drivers pass on some of Python's own errors."""
 CLOSE = None
+# How long requests that no caller waits for are held, to be written with later ones in fewer commits. A crash loses up
+# to this much.
 LINGER_S = {TelemetryBatch: 0.25, AttemptRow: 0.05}
-"""How long requests that no caller waits for are held, to be written with later ones in fewer commits. A crash loses up
-to this much."""
+# Other requests are held for GATHER_S if the last commit is at most this long ago: many active participants share
+# commits, and a single one does not wait.
 BUSY_S = 0.01
-"""Other requests are held for GATHER_S if the last commit is at most this long ago: many active participants share
-commits, and a single one does not wait."""
 GATHER_S = 0.005
+# How long reading a draft waits for one that is being written.
 WRITING_S = 5.0
-"""How long reading a draft waits for one that is being written."""
+# The stream of a draft without a session, written to probe whether writing works.
 NOBODY = "readiness"
-"""The stream of a draft without a session, written to probe whether writing works."""
+# The size of the probe in characters; a request has up to 192 KB.
 ROOM = 256 * 1024
-"""The size of the probe in characters; a request has up to 192 KB."""
 AGAIN_S = 1.0
 
 _event = tables.events.c

@@ -37,20 +37,20 @@ from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin
 
 COMPLETE = "complete"
+# The origins of sessions that run in real time.
 PEOPLE = (Origin.PERSON, Origin.PILOT, Origin.REHEARSAL)
-"""The origins of sessions that run in real time."""
+# One number for all studies, so that two batches cannot wait for each other.
 ONE_AT_A_TIME = 0x5EA75
-"""One number for all studies, so that two batches cannot wait for each other."""
 _seat = tables.seats.c
 OURS = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
+# Running sessions: within the lease of their start or of their last event.
 LIVE = and_(
     _seat.outcome.is_(None),
     _seat.released_us.is_(None),
     or_(_seat.until_us > bindparam("now_us"), _seat.last_us > bindparam("since_us")),
 )
-"""Running sessions: within the lease of their start or of their last event."""
+# Sessions that still have data; a withdrawn session keeps only its row.
 NOT_WITHDRAWN = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
-"""Sessions that still have data; a withdrawn session keeps only its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ def _in_cells(condition: ColumnElement[bool]) -> Select[Any]:
     return select(_seat.cell, func.count()).where(OURS, condition).group_by(_seat.cell)
 
 
+# Built once, because every arrival runs it. A union, because an index serves only one of the conditions.
 _COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(LIVE, _seat.placed)))
-"""Built once, because every arrival runs it. A union, because an index serves only one of the conditions."""
 
 
 def outcomes(engine: Engine, study: str, origin: str) -> Mapping[str, str | None]:

@@ -15,11 +15,11 @@ from sqlalchemy import Connection, func, insert, select, update
 from storage import tables
 from storage.db.engine import Database
 
+# The maximal number of records per session; a page that sends more is broken or not Parley's.
 MOST_RECORDS = 5_000
-"""The maximal number of records per session; a page that sends more is broken or not Parley's."""
 AT_ONCE = 500
+# Kinds of records that a page also sends while the participant is away.
 NOBODY = ("idle", "left", "screen")
-"""Kinds of records that a page also sends while the participant is away."""
 PASTED = "pasted"
 _own = tables.telemetry.c
 

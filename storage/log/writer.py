@@ -114,14 +114,14 @@ class AttemptRow:
 Work = Append | AppendWithCounts | DraftRow | AttemptRow | TelemetryBatch
 
 
+# Kinds of events by which a participant leaves a step.
 LEFT = ("submitted", "expired")
-"""Kinds of events by which a participant leaves a step."""
+# The columns that identify the reply of an attempt.
 REPLY = ("stream", "turn", "slot")
-"""The columns that identify the reply of an attempt."""
 _event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
+# The unsent draft at `at_stream` and `at_path`.
 TYPED = select(_draft.data).where(*_THERE)
-"""The unsent draft at `at_stream` and `at_path`."""
 _KEEP = update(tables.drafts).where(*_THERE)
 _FORGET = delete(tables.drafts).where(*_THERE)
 _LEFT = select(_event.seq).where(

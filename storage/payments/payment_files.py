@@ -36,10 +36,10 @@ from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 
 MOST_LINES = 200
+# The file in a hidden folder that is locked as long as the run lives whose folder it is.
 LOCK = "lock"
-"""The file in a hidden folder that is locked as long as the run lives whose folder it is."""
+# How the names of a rehearsal's files begin, which are never written.
 REHEARSED = "REHEARSAL-"
-"""How the names of a rehearsal's files begin, which are never written."""
 COLUMNS = (
     *("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes"),
     "excluded",

@@ -31,10 +31,10 @@ from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 
 COMPLETE, WITHDRAWN = "complete", "withdrawn"
+# What stands for the outcome of a session that has not ended.
 LIVE = "live"
-"""What stands for the outcome of a session that has not ended."""
+# What stands for the recruiter of who came without an id.
 OPEN = "open"
-"""What stands for the recruiter of who came without an id."""
 
 
 PROVEN, FIRST = "proven", "first"

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from storage.payments.payments import Payee
 
 PROLIFIC = "prolific"
+# What Prolific says of submissions that are not to be paid.
 OVER = ("RETURNED", "TIMED OUT", "REJECTED")
-"""What Prolific says of submissions that are not to be paid."""
 APPROVED = "APPROVED"
 UNKNOWN = "NOCODE: not in Prolific's export"
 NO_ID = "an id that Prolific cannot have given"
+# What an id is made of: it came in a link, where anybody could write a comma and a sum.
 SIGNS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-"""What an id is made of: it came in a link, where anybody could write a comma and a sum."""
 
 Statuses = Mapping[str, str]
 

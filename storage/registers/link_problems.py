@@ -12,8 +12,8 @@ from storage import tables
 from storage.db.engine import Database, writer
 from storage.errors import Unwritable, cause
 
+# The number of rows of one study. Visitors choose the names of parameters; those beyond it are counted as one.
 MOST = 100
-"""The number of rows of one study. Visitors choose the names of parameters; those beyond it are counted as one."""
 _problem = tables.link_problems.c
 _KEY = ("study", "reason", "parameter")
 

@@ -24,18 +24,18 @@ class Origin(StrEnum):
     IMPORT = "import"
     BOT = "bot"
     PILOT = "pilot"
+    # Simulated participants who came to the running server (`parley rehearse`); one command removes them.
     REHEARSAL = "rehearsal"
-    """Simulated participants who came to the running server (`parley rehearse`); one command removes them."""
 
 
 ORIGINS = tuple(Origin)
+# The banner above what is shown of a rehearsal.
 REHEARSAL = "Rehearsal. No person took part: nothing here is data, and nobody is paid."
-"""The banner above what is shown of a rehearsal."""
 ONLY_NAMED = (Origin.PILOT, Origin.REHEARSAL)
+# The origins of sessions in which no person took part.
 SIMULATED = (Origin.BOT, Origin.REHEARSAL)
-"""The origins of sessions in which no person took part."""
+# The origins to whose sessions a study's quotas apply; those of each origin are counted among themselves.
 QUOTAS_APPLY = (Origin.PERSON, Origin.REHEARSAL)
-"""The origins to whose sessions a study's quotas apply; those of each origin are counted among themselves."""
 RANDOM = "random"
 _fact, _session = tables.events.c, tables.sessions.c
 

@@ -30,10 +30,10 @@ _identity = tables.identities.c
 MOST_ATTEMPTS = 20
 MOST_GAP = 64
 AT_ONCE = 500
+# How the stream begins, which is no session's, of a digest whose id was deleted alone.
 UNLINKED = "unlinked-"
-"""How the stream begins, which is no session's, of a digest whose id was deleted alone."""
+# The length of the signature in a personal or signed link (128 bits).
 MAC_BYTES = 16
-"""The length of the signature in a personal or signed link (128 bits)."""
 
 
 @dataclass(frozen=True, slots=True)

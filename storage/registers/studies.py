@@ -23,8 +23,8 @@ from storage.registers.imported_rows import imports
 from storage.registers.stream_ids import study_stream
 from storage.schemas.registry import schemas
 
+# The maximal total length of the cached documents; a character takes about 2.5 bytes of memory.
 MOST_CHARS = 32_000_000
-"""The maximal total length of the cached documents; a character takes about 2.5 bytes of memory."""
 
 
 def _size(study: Study) -> int:

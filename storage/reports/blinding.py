@@ -26,8 +26,8 @@ from storage.registers.studies import Studies
 
 INDEX = re.compile(r"\[\d+\]")
 ALL = ""
+# What guesses are told apart by besides factors, whose names have no blank: the models that they are about.
 REPLIED = "who replied"
-"""What guesses are told apart by besides factors, whose names have no blank: the models that they are about."""
 
 
 @dataclass
@@ -111,8 +111,8 @@ class Blinding:
         return found
 
 
+# The steps that ask for a guess: by the study's hash, by path without the numbers of turns.
 Asked = Mapping[str, Mapping[str, Sequence[GuessStep]]]
-"""The steps that ask for a guess: by the study's hash, by path without the numbers of turns."""
 
 
 def blinding(database: Database, study: str, origin: str | None = None, by: Sequence[str] | None = None) -> Blinding:

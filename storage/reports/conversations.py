@@ -37,8 +37,8 @@ from storage.schemas.base import ReleasedRow
 
 Talk = tuple[DialogueMessage, ...]
 LETTERS = "ABCD"
+# How MathConverse's release begins each message, and its two columns of them.
 ENDS = (("User: ", "AI:"), ("human_interactions", "model_responses"))
-"""How MathConverse's release begins each message, and its two columns of them."""
 _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 
 

@@ -28,13 +28,13 @@ from storage.registers.origins import Origin
 By = Literal["model", "condition", "participant"]
 _try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
 _OF_SESSION = _try.cell.is_(None)
+# The slot of the attempts to get what a simulated user says.
 USER = "user"
-"""The slot of the attempts to get what a simulated user says."""
+# What the names of the models begin with that speak for simulated users; no study's model can be called so.
 SIMULATED_PREFIX = "user:"
-"""What the names of the models begin with that speak for simulated users; no study's model can be called so."""
 SIMULATED = " (simulated users)"
+# Written out, or SQLite would not see that the index of finished sessions serves.
 FINISHED: ColumnElement[str] = literal_column("'finished'")
-"""Written out, or SQLite would not see that the index of finished sessions serves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from storage import tables
 from storage.db.engine import Database
 
 AT_ONCE = 500
+# The columns that only attempts of runs of models alone have.
 OF_SAMPLES = ("cell", "sample", "step", "sent", "raw")
-"""The columns that only attempts of runs of models alone have."""
 
 
 def attempts(database: Database, study: str, *, failed: bool = False) -> Iterator[dict[str, Any]]:

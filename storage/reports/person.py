@@ -32,8 +32,8 @@ from storage.registers.studies import Studies
 from storage.reports.sessions import find_sessions, not_found
 
 DATA, README = "person.json", "README.md"
+# Recruiters whose ids are one person's in every study. Ids of the others are given for each study.
 GLOBAL = ("prolific", "connect")
-"""Recruiters whose ids are one person's in every study. Ids of the others are given for each study."""
 TABLES = ("answers", "scores", "ratings", "messages", "timings", "events", "model_calls")
 REMARKS = ("noted", "flagged", "annotated", "excluded", "included")
 UNPROVEN, FIRST = "none", "first"

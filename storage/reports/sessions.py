@@ -30,10 +30,10 @@ from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import schemas
 
 PAGE = 25
+# How a session stands that has not ended: its place is kept, or was given up.
 LIVE, LEFT = "live", "left"
-"""How a session stands that has not ended: its place is kept, or was given up."""
+# The flag of a session whose pages reported pasting.
 PASTED = "pasted"
-"""The flag of a session whose pages reported pasting."""
 MOST_DIGITS = 7
 _NUMBER = re.compile(r"(?:no\.?\s*|#)?(\d+)", re.IGNORECASE)
 _STREAM = re.compile(r"[0-9a-f-]{1,36}", re.IGNORECASE)

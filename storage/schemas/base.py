@@ -88,9 +88,9 @@ class AiAloneTally:
     invalid: int
 
 
+# A check across the cells of a row (by their names in the database). It yields the released name of each column that
+# fails, with a description of the allowed value.
 Rule = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
-"""A check across the cells of a row (by their names in the database). It yields the released name of each column that
-fails, with a description of the allowed value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from problems.problem import Problem
 from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
 from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Rule, Schema
 
+# The released `answer_type` by kind of step; a chat counts if the problem is answered in it.
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
-"""The released `answer_type` by kind of step; a chat counts if the problem is answered in it."""
 
 CHOSEN = "the participant"
 DRAWN = "random assignment on arrival"
@@ -43,11 +43,11 @@ LETTERS = "ABCD"
 PHASES = MappingProxyType({"1": "alone", "2": "with the chatbot"})
 RIGHT = MappingProxyType({"0": "wrong", "1": "right"})
 TRUTH = MappingProxyType({"True": 1, "true": 1, "False": 0, "false": 0})
+# Other spellings of the phases: those of the study's event log, and possible ones of the release, whose column types
+# are not documented.
 SPELT = MappingProxyType(
     {"pretest": 1, "test": 2} | {f"{word}{n}": n for word in ("phase", "phase_", "phase-", "Phase ") for n in (1, 2)}
 )
-"""Other spellings of the phases: those of the study's event log, and possible ones of the release, whose column
-types are not documented."""
 TYPES = MappingProxyType({"user-alone": "answered alone", "user-AI": "answered with the chatbot at hand"})
 SHARE = NumberColumn(low=0, high=1, blank=True)
 COUNT = IntegerColumn(low=0, blank=True)
@@ -149,8 +149,8 @@ QUESTION_COLUMNS = (
         for letter in LETTERS
     ),
 )
+# The methods that ask for a letter only; any other answer is invalid.
 LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
-"""The methods that ask for a letter only; any other answer is invalid."""
 METHODS = (*LETTER_METHODS, "free_text")
 INVALID = {
     True: "The number of invalid answers: those that do not begin with the letter of an option.",
@@ -195,9 +195,9 @@ ALONE_COLUMNS = (
     *(column for method in METHODS for column in _method_columns(method)),
 )
 NOTHING_ASKED = {column.name: None for column in ALONE_COLUMNS[3:]}
+# The columns that distinguish one participant's answers. The release has both assignments of participants who took part
+# twice.
 ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")
-"""The columns that distinguish one participant's answers. The release has both assignments of participants who
-took part twice."""
 
 
 def _phases_in_order() -> Rule:
@@ -284,10 +284,10 @@ FILTERED = ReleasedTable(
     filters=ANSWERS.name,
     rules_across=ACROSS,
 )
+# The annotators of the release, and the columns with their results.
 ANNOTATIONS = MappingProxyType(
     {"user_effort": ("user_effort",), "answer": ("attempted_answer", "answer_val", "answer_letter")}
 )
-"""The annotators of the release, and the columns with their results."""
 CONVERSATIONS = ReleasedTable(
     "conversations",
     "conversations.json",

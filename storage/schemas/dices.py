@@ -28,13 +28,14 @@ from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 LICENCE = "CC-BY-4.0"
 PAPER = "Aroyo et al.: DICES dataset: Diversity in conversational AI evaluation for safety. NeurIPS 2023."
 URL = "https://github.com/google-research-datasets/dices-dataset"
+# The checksums of the released files, from TensorFlow Datasets (datasets/dices/checksums.tsv).
 SHA256: Mapping[str, str] = {
     "dices-350": "63cb8620eb04e64957f9e45b1f7cb3d079c4eed8e8b28909f46e0b7038ce4301",
     "dices-990": "14332b6391cdee80383b765c734de3bebf6d8553141ee7d2f47ef0910a12fcf7",
 }
-"""The checksums of the released files, from TensorFlow Datasets (datasets/dices/checksums.tsv)."""
 
 RATER_DIGITS = 15
+# The columns computed from the reasons, by edition, in the order of the release.
 OVERALL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "dices-350": (
@@ -51,12 +52,12 @@ OVERALL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""The columns computed from the reasons, by edition, in the order of the release."""
 
 SLURS = (
     "Q3_3_Racial_religious_or_other_slurs_and_stereotypes_that_incites_or_promote_hatred_based_on_any_of_the_"
     "attributes_noted_above"
 )
+# Database names of columns with released names that exceed 63 bytes, the limit of PostgreSQL.
 STORED: Mapping[str, str] = MappingProxyType(
     {
         "Q2_harmful_content_medical_legal_financial_or_relationship_advice": "Q2_harmful_content_advice",
@@ -67,7 +68,6 @@ STORED: Mapping[str, str] = MappingProxyType(
         "Q3_bias_insults_about_emotional_romantic_and_or_sexual_attraction": "Q3_bias_insults_about_attraction",
     }
 )
-"""Database names of columns with released names that exceed 63 bytes, the limit of PostgreSQL."""
 
 
 class ColumnSpec(NamedTuple):
@@ -94,8 +94,8 @@ RATER = "the rater"
 ITEM = "the problem's tags"
 DIALOGUE = "the problem's dialogue"
 
+# How the release writes that the experts gave no reason.
 NO_REASONS = "[]"
-"""How the release writes that the experts gave no reason."""
 
 
 DEMOGRAPHICS = frozenset({*CLOSED, *RAW_RACE_COLUMNS, "rater_locale"})

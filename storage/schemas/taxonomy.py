@@ -23,8 +23,8 @@ FITS, NOT, FIRST = "y", "0", "No prev"
 NAMES = {"user": "User", "bot": "AI"}
 
 LABEL = ChoiceColumn({FITS: "The label fits.", NOT: "The label does not fit."}, ("0.0", "yy", "xw"), blank=True)
+# One cell of the release has a sentence in the column for messages that are not about mathematics.
 ANYTHING = TextColumn(what="y, 0 or a text", blank=True)
-"""One cell of the release has a sentence in the column for messages that are not about mathematics."""
 
 
 def _short(label: str) -> str:

@@ -34,8 +34,8 @@ from storage.db.engine import open_database
 from tests.bench import bars
 from tests.bench.model_server import model_server
 
+# Calls a second on one core, with everything stored; memory; times as fast as inspect-ai.
 RATE, MOST_MB, TIMES = 200, 160, 3
-"""Calls a second on one core, with everything stored; memory; times as fast as inspect-ai."""
 AT_ONCE, SAMPLES = 128, 50
 QUESTION = "Which of these is the value of the expression, and why are the others not? " * 8
 MODEL = ModelRef("fast-1", ModelSpec(backend="openai", model="fast-1"))

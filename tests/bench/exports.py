@@ -28,9 +28,9 @@ from storage.schemas.chatbench import ANSWER_COLUMNS, CONVERSATION_COLUMNS, FULL
 from tests.bench import bars
 
 ROWS, TALKS_PART, MESSAGES, SMALLER = 1_000_000, 10, 10, 10
+# The share of the plain reading's speed, and by how much the peak may differ at ten times the rows, where the fewer are
+# enough to be many batches.
 LEAST, FLAT_MB, ENOUGH = 0.25, 16, 10_000
-"""The share of the plain reading's speed, and by how much the peak may differ at ten times the rows, where the fewer
-are enough to be many batches."""
 ANSWERS, TALKS = f"{FULL_STUDY}/user_answers.csv", f"{FULL_STUDY}/conversations.json"
 TEXT = (
     "the answer is that we can see each of these terms add up to a sum, so first divide both sides by two and then "

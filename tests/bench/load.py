@@ -36,18 +36,19 @@ from tests.fakes import studies
 from tests.fakes.served import Process, ticket
 
 STUDY = "load"
+# At p95.
 MOST_MS = {"click": 100, "first token": 100}
-"""At p95."""
 MOST_MB = 350
 PEOPLE = 300
 MODEL: Mapping[str, Any] = {"backend": "openai", "model": "load-1", "options": {"reasoning_until": ""}}
+# How long a visit takes. People come over as long as that, or they would all chat at the same time.
 VISIT_S = 18.0
-"""How long a visit takes. People come over as long as that, or they would all chat at the same time."""
+# Before a click; until the page keeps what is typed; between what it tells of itself.
 THINK_S, DRAFT_S, TOLD_S = (1.0, 3.0), 2.0, 30.0
-"""Before a click; until the page keeps what is typed; between what it tells of itself."""
 SCREEN = {"kind": "screen", "shown_ms": 2000, "visible_ms": 2000, "reading_ms": 1500, "typing_ms": 300, "ago_ms": 10}
 HEARD = {"type": "single_choice", "name": "heard", "text": "How did you hear of us?"}
 MESSAGES = ("Here is my question: what is the value of f(x) at the point where both are equal?", "So which one is it?")
+# What a participant does, screen by screen.
 SCRIPT: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("submit", {"agreed": "on"}),
     ("submit", {"heard": "From a friend"}),
@@ -56,7 +57,6 @@ SCRIPT: tuple[tuple[str, Mapping[str, Any]], ...] = (
     *(("say", {"text": text}) for text in MESSAGES),
     ("submit", {"answer": "A"}),
 )
-"""What a participant does, screen by screen."""
 EARLIER_US = 6 * 3_600_000_000
 TIMES = ("at_us", "begun_us", "last_us", "until_us", "due_us", "started_us", "recorded_us", "released_us")
 

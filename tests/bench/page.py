@@ -27,18 +27,18 @@ from tests.browser.waiting import until
 from tests.fakes.served import ticket
 
 STUDY = "demo"
+# Milliseconds, and bytes a second.
 LINE = {"offline": False, "latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
-"""Milliseconds, and bytes a second."""
 SLOW = {"offline": False, "latency": 300, "downloadThroughput": 100e3, "uploadThroughput": 100e3}
+# Times what the page's bytes take on the slow line.
 MOST_ON_SLOW = 1.5
-"""Times what the page's bytes take on the slow line."""
 READY = "document.documentElement?.dataset.ready === 'yes'"
 WATCH = """new MutationObserver(() => {
   if (!window.usableMs && document.documentElement?.dataset.ready === "yes") window.usableMs = performance.now();
 }).observe(document, {subtree: true, childList: true, attributes: true});"""
 HASHED = re.compile(r"/assets/.*-[\w-]{8}\.\w+$")
+# So long without a request, and all is loaded.
 QUIET_MS = 500
-"""So long without a request, and all is loaded."""
 MOST_KIB, MOST_COLD_MS, MOST_WARM_MS = 600, 1_500, 500
 
 

@@ -24,6 +24,7 @@ OPTIONS: dict[str, Any] = {
     "selectors": False,
     "preload": False,  # of style sheets and films, for rules about films
 }
+# Where axe-core cannot decide and a person has: its rule and reason, and what is meant. Anything else is a fault.
 REVIEWED = {
     "color-contrast nonBmp": "signs of formulas and icons, in the colour of the text beside them",
     "color-contrast shortTextContent": "single letters of formulas, charts and tables, in the colour of longer ones",
@@ -36,12 +37,11 @@ REVIEWED = {
     "aria-valid-attr-value controlsWithinPopup": "the editor's text, which controls the list of its completions",
     "frame-tested": "the frame in which a session is replayed: screens of participants, looked at where they are",
 }
-"""Where axe-core cannot decide and a person has: its rule and reason, and what is meant. Anything else is a fault."""
+# Roles that tell somebody nothing without a name.
 NAMED = re.compile(
     "alertdialog|article|button|checkbox|combobox|dialog|heading|link|listbox|log|navigation|option|progressbar"
     "|radio|radiogroup|region|slider|spinbutton|tab|textbox"
 )
-"""Roles that tell somebody nothing without a name."""
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -61,8 +61,8 @@ class Look:
         page.set_viewport_size({"width": self.width, "height": 800})
 
 
+# Look at a page in one look of this run's, or in all.
 Audit = Callable[[Page], None]
-"""Look at a page in one look of this run's, or in all."""
 LOOKS = tuple(Look(*one) for one in product(("light", "dark"), (1280, 360, 320)))  # type: ignore[arg-type]
 
 

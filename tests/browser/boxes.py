@@ -15,17 +15,17 @@ from playwright.sync_api import Locator, Page
 from tests.browser.waiting import quiet
 
 WIDTHS = {"desktop": 1280, "phone": 390}
+# A window in which a whole conversation is seen at once.
 TALL = 6_000
-"""A window in which a whole conversation is seen at once."""
+# Pixels of a picture to one of the page: a quarter as many to draw and to compare.
 SCALE = 0.5
-"""Pixels of a picture to one of the page: a quarter as many to draw and to compare."""
+# How a browser is to be opened whose pages are looked at.
 WINDOW = {"viewport": {"width": WIDTHS["desktop"], "height": TALL}, "device_scale_factor": SCALE}
-"""How a browser is to be opened whose pages are looked at."""
+# How far outside a box its letters may reach, in pixels: an italic letter, the focus's frame.
 EDGE = 6
-"""How far outside a box its letters may reach, in pixels: an italic letter, the focus's frame."""
 NOISE = 24
+# Leaves out single pixels: two pictures of the same page may differ in one, and no letter or line is so small.
 LONE = ImageFilter.RankFilter(3, 7)
-"""Leaves out single pixels: two pictures of the same page may differ in one, and no letter or line is so small."""
 HIDE = "([boxes, how]) => document.querySelectorAll(boxes).forEach((box) => box.style.visibility = how)"
 BOXES = """boxes => [...document.querySelectorAll(boxes)].map((box) => {
   const { x, y, right, bottom } = box.getBoundingClientRect();

@@ -25,12 +25,12 @@ FAILED = pytest.StashKey[bool]()
 TRACES = "TRACES" in os.environ
 Rested = dict[str, BrowserContext]
 READY = "document.documentElement?.dataset.ready === 'yes'"
+# Another screen, for which page.js looks as after the back button.
 CHANGE = """async (name) => {
   delete document.documentElement.dataset.ready;
   await fetch(`/show/${name}`, { redirect: "manual" });
   dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
 }"""
-"""Another screen, for which page.js looks as after the back button."""
 
 
 # Any certificate is good to the whole browser. Told to a context (`ignore_https_errors`), Chromium begins each request

@@ -20,8 +20,8 @@ from tests.browser.waiting import LOOK_MS, MOST_S
 PREFERENCES = {"marionette.port": 0, "app.normandy.enabled": False, "browser.shell.checkDefaultBrowser": False}
 ARGUMENTS = ("--headless", "--marionette", "--remote-allow-system-access", "--no-remote")
 PORT_FILE = "MarionetteActivePort"
+# The key of an element's reference (W3C WebDriver, section "Elements").
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-"""The key of an element's reference (W3C WebDriver, section "Elements")."""
 
 
 SIZE = """const style = gBrowser.selectedBrowser.style;

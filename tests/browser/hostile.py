@@ -30,8 +30,8 @@ from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 
 Made = TypeVar("Made")
+# How many texts one session has: a chat has at most 100 messages, and all are to be seen in one window.
 A_CHAT = 35
-"""How many texts one session has: a chat has at most 100 messages, and all are to be seen in one window."""
 SHORT, NOTE = 500, 2_000
 PIECES, PAUSE_S = 4, 0.07
 HARMS = (Path(__file__).parent / "harms.js").read_text(encoding="utf-8")

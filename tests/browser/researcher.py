@@ -13,9 +13,9 @@ from tests.browser.waiting import quiet
 
 LONG_MS = 180_000
 REST_MS = 100
+# The numbers of the events of timers.
 TIMERS = """(window.gradio_config?.dependencies ?? [])
   .filter((event) => event.targets.some(([, on]) => on === "tick")).map((event) => event.id)"""
-"""The numbers of the events of timers."""
 
 
 class AtConsole:

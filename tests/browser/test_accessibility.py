@@ -22,6 +22,7 @@ from tests.browser.waiting import settled
 from tests.web.screens import SCREENS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+# How much too wide a page is with what somebody may set for themselves (WCAG 1.4.12).
 SPACED = """() => {
   const own = new CSSStyleSheet(), page = document.documentElement;
   own.replaceSync(`* {
@@ -32,7 +33,6 @@ SPACED = """() => {
   document.adoptedStyleSheets = [];
   return wide;
 }"""
-"""How much too wide a page is with what somebody may set for themselves (WCAG 1.4.12)."""
 TURNS, BY_AXE, MOST_AROUND = 4, 1 / 3, 5
 LEAST_PX = 44
 SMALL = """(least) => {

@@ -14,6 +14,7 @@ from tests.browser.researcher import AtConsole
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
+# The study and the tab of each, the tab within it, and what shows that it is painted.
 ROOMS = {
     "studies": (STUDY, "Studies", "", "#bench"),
     "preview": (STUDY, "Studies", "Preview", "#walk-go"),
@@ -27,7 +28,6 @@ ROOMS = {
     "servers": (STUDY, "Model servers", "", "#servers h2"),
     "accounts": (STUDY, "Accounts", "", "#people-deeds table"),
 }
-"""The study and the tab of each, the tab within it, and what shows that it is painted."""
 
 
 def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None:

@@ -23,8 +23,8 @@ GUIDE = ROOT / "docs" / "embedding.md"
 SERVER = "https://study.example.org"
 MOST_LINES = 12
 HEARD = "<script>heard = []; addEventListener('message', ({ origin, data }) => heard.push([origin, data]))</script>"
+# What Gradio's own page sends to whoever frames it; it holds nothing of a study.
 GRADIO = ({"type": "SET_SCROLLING", "enabled": False}, "[iFrameResizerChild]Ready")
-"""What Gradio's own page sends to whoever frames it; it holds nothing of a study."""
 PLAIN = '<h1>A survey</h1><p>Before.</p>{snippet}<button id="next" disabled>Next</button>'
 QUALTRICS = """<div id="q"></div><script>
 saved = {{}}; clicked = []; const setEmbeddedData = (k, v) => {{ saved[k] = v; }};

@@ -44,6 +44,7 @@ from tests.fakes.served import Served, serving_aside, settings_for
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 PLAIN = [Payload("plain", str(number), plain(random.Random(number)), "read otherwise") for number in range(500)]
+# The screens on which texts are shown again, and the boxes that they are in there.
 STEPS = {
     "again": ("#left .field",),
     "told": ("#left .text",),
@@ -51,11 +52,10 @@ STEPS = {
     "rated": ("#left .message.you", "#left .message.bot"),
     "both": ("#talk .message.you", "#talk .message.bot"),
 }
-"""The screens on which texts are shown again, and the boxes that they are in there."""
 BUBBLES = "#chat .message .text"
 SOME, PIECEWISE, PLACES = 4, 2, 2
+# A second, measured where nothing else runs; the short test, beside others, only sees that nothing hangs.
 MOST_MS, HUNG_MS = 1_000, 60_000
-"""A second, measured where nothing else runs; the short test, beside others, only sees that nothing hangs."""
 SAID = "n => document.querySelectorAll('#chat .message.you').length >= n"
 ANSWERED = f"({REPLIED})() && document.querySelectorAll('#chat .message.you').length === 1"
 CODE = "x = 1\ny = 2"

@@ -29,8 +29,8 @@ STORY = (
     "#session-story dl.answers > div",
     "#session-story .remark",
 )
+# As in test_hostile, with fewer texts.
 SOME, BOMBED, MOST_MS, HUNG_MS = 6, 2, 5_000, 60_000
-"""As in test_hostile, with fewer texts."""
 TOLD_ALL = "document.querySelectorAll('#session-story .remark').length > 1"
 DRAFTS = [one for one in LIGHT if not UNFIT.search(one.text)][::17]
 

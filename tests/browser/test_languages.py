@@ -30,6 +30,7 @@ def texts(value: object) -> list[str]:
     return []
 
 
+# All that is to be read or heard, but for what problems, people and models say.
 READ = """() => {
   const said = `.problem .text, .recall .text, .lettered .words, .message .text, #heard, code, #sheet-bar span,
     script, style, noscript`;
@@ -43,12 +44,11 @@ READ = """() => {
   }
   return found;
 }"""
-"""All that is to be read or heard, but for what problems, people and models say."""
 LATIN = re.compile("[A-Za-z]{2,}")
+# Written so in every language.
 SAME = ("Parley", "ChatBench", "MathConverse", "Markdown", "LaTeX", "English", "Deutsch")
-"""Written so in every language."""
+# What the tests' study says in English in every language.
 REMARKS = [re.escape(words) for words in texts(studies.REMARKS)]
-"""What the tests' study says in English in every language."""
 KNOWN = re.compile("|".join((*REMARKS, *SAME, "[a-z]+@example.org", "[A-Z0-9]{8,}")))
 
 

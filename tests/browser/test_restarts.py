@@ -15,9 +15,9 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 EXPLAIN = "Please explain the Pythagorean theorem."
+# A page without a style is ready as well, until it is loaded again. The start page may have lost the part.
 RELOADED = """document.documentElement?.dataset.ready === 'yes' && (!sessionStorage['parley-anew']
   || performance.getEntriesByType('navigation')[0].type === 'reload')"""
-"""A page without a style is ready as well, until it is loaded again. The start page may have lost the part."""
 
 
 def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -> None:

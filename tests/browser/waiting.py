@@ -7,8 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Error, Page
 
+# For a machine that does much else; nobody waits so long for what comes.
 MOST_S = 120.0
-"""For a machine that does much else; nobody waits so long for what comes."""
 LOOK_MS = 20
 WAIT = """async ([arg, most_ms]) => {
   for (const over = performance.now() + most_ms; performance.now() < over; ) {

@@ -71,8 +71,8 @@ def test_an_export_that_stops_leaves_what_was_there(filled: Database, tmp_path: 
 
 
 CARD = "README.md"
+# Another export, whose card differs.
 WHOLE = replace(CHATBENCH, selection=SessionFilter(complete=True))
-"""Another export, whose card differs."""
 
 
 def checked(folder: Path) -> None:

@@ -26,8 +26,8 @@ from tests.fakes.released_rows import RELEASES, Release
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 EXAMPLES = examples(2, phases=PHASES, suppress_health_check=SLOW)
+# Which rows of each file, in which order.
 Picks = Sequence[Sequence[int]]
-"""Which rows of each file, in which order."""
 
 
 @contextmanager

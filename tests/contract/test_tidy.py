@@ -41,8 +41,8 @@ TABLES = (
     "integrity",
 )  # fmt: skip
 STUDIES = tuple(study(name).name for name in NAMES)
+# Values in events that answer no question.
 BESIDE = {"of", "order", "passed", "tries", "check", "turn", "onward"}
-"""Values in events that answer no question."""
 Rows = list[dict[str, str]]
 
 

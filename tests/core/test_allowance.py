@@ -28,8 +28,8 @@ def test_nobody_takes_anything_from_another(burst: int) -> None:
     assert allowance.allow("another", 0.0)
 
 
+# An address in each network of 56 bits of one of 48, and in each network of 64 bits of one of 56.
 SMALL, WIDE = "2001:db8:1:{:x}00::1", "2001:db8:1:{:x}::1"
-"""An address in each network of 56 bits of one of 48, and in each network of 64 bits of one of 56."""
 
 
 @given(st.integers(1, 9))

@@ -34,8 +34,8 @@ def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
             act(study, state, kind, agreed="on")
 
 
+# There one agrees by going on from the first page, as CheckMate's participants did.
 ASKS = [name for name in NAMES if name != "mathconverse"]
-"""There one agrees by going on from the first page, as CheckMate's participants did."""
 
 
 @given(st.sampled_from(ASKS), st.integers(0, SEEDS).map(str))

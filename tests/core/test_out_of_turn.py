@@ -14,8 +14,8 @@ from experiments.study.screen import Screen
 from tests.fakes.sessions import NAMES, study, whole
 
 EVERYTHING = NAMES[-1]
+# All that a screen can offer; to withdraw is possible at any time.
 OFFERED = {"submit", "say", "rate", "retry", "stop", "vote", "skip", "extend", "decline"}
-"""All that a screen can offer; to withdraw is possible at any time."""
 KINDS = (*sorted(OFFERED), "reply", "fail", "annotate", "enrol", "assign", "draw", "finish", "expire", "noted",
          "excluded", "paid", "submitted", "")  # fmt: skip
 REASONS = {"stale", "not_offered", "ended"}

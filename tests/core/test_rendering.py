@@ -205,6 +205,7 @@ def test_few_tags_are_drawn_and_always_balanced(text: str) -> None:
     assert TAGS[text] in story(text)
 
 
+# The signs that can be marks, and what the page has if they became one. A backslash can be before any sign.
 DRAWS: Mapping[str, set[str]] = {
     "*": {"em", "strong", "li", "hr"},
     "_": {"em", "strong", "hr"},
@@ -226,7 +227,6 @@ DRAWS: Mapping[str, set[str]] = {
     "^": {"math"},
     "!": set(),
 }
-"""The signs that can be marks, and what the page has if they became one. A backslash can be before any sign."""
 WORDS = ("word", "Wörter", "слово", "重要", "です。", "「語」", "이 용어", "สำคัญ", "كلمة", "क", "x", "7", "½")
 MARKUP = (
     *("*", "**", "***", "_", "__", "~~", "`", "``", "```", "~~~", "#", "|", "[", "]", "](", ")", "<", ">", "&", ":"),

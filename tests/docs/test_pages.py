@@ -33,8 +33,8 @@ BY_NEED = ("extending.md",)  # its studies need what the page adds: test_extendi
 FINISH = {"step": "finish"}
 LINES = 20
 SOME = 4
+# Commands that do what another of the page does, in another form.
 SAME = ("report demo", "report demo -o report.csv")
-"""Commands that do what another of the page does, in another form."""
 
 SNIPPETS = [b for page in PAGES if page.name not in BY_NEED for b in blocks(page, "yaml") if not b.file]
 

@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# SQL put together from text, YAML that makes objects, pickles, eval, and shells.
 UNSAFE = ("S608", "S506", "S301", "S307", "S602")
-"""SQL put together from text, YAML that makes objects, pickles, eval, and shells."""
 
 
 def test_the_linter_looks_for_what_is_unsafe() -> None:

@@ -32,14 +32,15 @@ ABOUT = Problem("sum-1", "What is 7+(8-3)x2?", "What is 7+(8-3)x2?", "sums", ans
 REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1", problem=ABOUT)
 PATIENT = Patience()
 HASTY = Patience(0.5, 0.5, 1.5, 5_000)
+# Of each limit, limits of which it alone can be reached, however busy the machine is.
 ONE_LIMIT = {
     "timeout_first_token": replace(PATIENT, first_token_timeout_s=HASTY.first_token_timeout_s),
     "timeout_token_gap": replace(PATIENT, token_gap_timeout_s=HASTY.token_gap_timeout_s),
     "timeout_reply": replace(PATIENT, reply_timeout_s=HASTY.reply_timeout_s),
     "too_long": replace(PATIENT, max_reply_chars=HASTY.max_reply_chars),
 }
-"""Of each limit, limits of which it alone can be reached, however busy the machine is."""
 KEY = "sk-a-key-that-nobody-may-ever-read-0123456789"
+# What a study says of the fake's endpoints at /v1/speak.
 ENDPOINT: Mapping[str, Any] = {
     "body": {"model": "{{model}}", "chat": {"turns": "{{messages}}"}, "heat": "{{temperature}}"},
     "text": "output.0.text",
@@ -50,7 +51,6 @@ ENDPOINT: Mapping[str, Any] = {
     "completion_tokens": "out",
     "reasoning_until": "",
 }
-"""What a study says of the fake's endpoints at /v1/speak."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class Way:
     server: str | None = None
 
 
+# Every protocol in which Parley asks a model server; of each it is known that text is no reasoning, so that the first
+# reply is streamed too.
 WAYS = {
     "openai": Way("openai", {"reasoning_until": ""}),
     "openai-responses": Way("openai", {"api": "responses"}),
@@ -70,14 +72,12 @@ WAYS = {
     "http-lines": Way("http", {**ENDPOINT, "path": "/speak/lines", "stream": "lines"}, "fake"),
     "http-none": Way("http", {**ENDPOINT, "path": "/speak/none"}, "fake"),
 }
-"""Every protocol in which Parley asks a model server; of each it is known that text is no reasoning, so that the first
-reply is streamed too."""
 LOCAL = {
     "scripted": Way("scripted"),
     "scripted-user": Way("scripted-user"),
 }
+# The ways whose replies come in pieces.
 PIECEWISE = {**LOCAL, **{name: way for name, way in WAYS.items() if name != "http-none"}}
-"""The ways whose replies come in pieces."""
 
 
 def settings_at(url: str, key: str = KEY) -> Settings:

@@ -11,9 +11,9 @@ from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDel
 from app.config.settings import Settings
 
 Play = Exception | str | tuple[str, Exception]
+# By the model's name at its server: what it does, one after another; then it replies. A pair is words and how they
+# break off.
 PLAYS: dict[str, list[Play]] = {}
-"""By the model's name at its server: what it does, one after another; then it replies. A pair is words and how they
-break off."""
 
 
 class FakeBackend:

@@ -30,8 +30,8 @@ from tests.fakes.served import SECRET, settings_for
 from tests.fakes.sessions import study
 
 ADA = CurrentUser("Ada", "owner")
+# What a recruiter calls somebody.
 CANARY = "5f3a0c6e9d1b2a7c-canary"
-"""What a recruiter calls somebody."""
 
 
 @dataclass

@@ -30,10 +30,10 @@ from tests.fakes.annotated import annotation
 from tests.fakes.clicks import click, present
 from tests.fakes.sessions import study
 
+# How many sessions of each study the contract tests' database has.
 SESSIONS = 4
-"""How many sessions of each study the contract tests' database has."""
+# How often something of a session is annotated between two clicks.
 ANNOTATED = 0.2
-"""How often something of a session is annotated between two clicks."""
 
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
 

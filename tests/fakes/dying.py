@@ -14,10 +14,10 @@ from storage.log import event_log
 from storage.log.writer import Append
 from tests.fakes.forked import command
 
+# The file, in the process's folder, that has a line for each act at which it died.
 DIED = "died"
-"""The file, in the process's folder, that has a line for each act at which it died."""
+# Facts of people's, besides those that are said to be by a participant.
 ACTS = ("enrolled", "withdrew")
-"""Facts of people's, besides those that are said to be by a participant."""
 
 
 def command_that_dies(*words: str) -> None:

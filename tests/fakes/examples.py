@@ -4,12 +4,12 @@ from typing import Any
 
 from hypothesis import settings
 
+# How many times as many are tried in a soak.
 MORE = 25
-"""How many times as many are tried in a soak."""
 
 SOAKS = settings.get_current_profile_name() == "soak"
+# The last seed of the sessions that are played: each takes a while, and is then known.
 SEEDS = 40 if SOAKS else 2
-"""The last seed of the sessions that are played: each takes a while, and is then known."""
 
 
 def examples(number: int, **more: Any) -> settings:

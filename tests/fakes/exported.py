@@ -19,8 +19,8 @@ from tests.fakes.sessions import STUDIES, study
 ROWS = 3
 SAID = [{"role": "user", "content": "Hm?\n“So”"}, {"role": "assistant", "content": ""}]
 EVERYTHING = str(STUDIES / "everything.yaml")
+# The studies that ask what a schema has, where it is not the one of its name.
 RECORDED = {"taxonomy": (EVERYTHING,), "arena": ("arena", EVERYTHING), "arena-2025": ("arena",)}
-"""The studies that ask what a schema has, where it is not the one of its name."""
 SOURCE = {"part": "full_study", "file": "there.csv", "rows": 3, "sha256": "ab" * 32}
 
 

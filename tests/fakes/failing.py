@@ -11,6 +11,7 @@ from tests.fakes.asking import WAYS, settings_at
 from tests.fakes.served import settings_for
 from tests.fakes.studies import chat, write
 
+# Settings with which a fault is over soon, and one model's faults are not another's.
 SHORT: Mapping[str, Any] = {
     "connect_timeout_s": 10,
     "first_token_timeout_s": 4,  # only servers that hang may reach these, on a busy machine too
@@ -20,7 +21,6 @@ SHORT: Mapping[str, Any] = {
     "model_attempts": 1,
     "breaker_failures": 1_000,
 }
-"""Settings with which a fault is over soon, and one model's faults are not another's."""
 
 
 def model(fault: str, way: str = "openai", **more: Any) -> dict[str, Any]:

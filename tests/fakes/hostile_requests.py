@@ -16,9 +16,9 @@ ROUTES = (
     "/assets/x", "/static/x", "/svelte/x", "/openapi.json",
 )  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+# What people, models, researchers and the clock do, and what nobody does.
 KINDS = ("submit", "say", "rate", "retry", "extend", "decline", "withdraw", "vote", "stop", "turn", "enrol", "reply",
          "fail", "expire", "assign", "draw", "finish", "noted", "")  # fmt: skip
-"""What people, models, researchers and the clock do, and what nobody does."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
+# What is done to a present screen, whichever it is; `near_to` says it of one.
 near = st.fixed_dictionaries(
     {
         "kind": st.integers(0, 40),
@@ -58,7 +59,6 @@ near = st.fixed_dictionaries(
         "call": st.sampled_from(("act", "act", "act", "draft", "look")),
     }
 )
-"""What is done to a present screen, whichever it is; `near_to` says it of one."""
 
 
 def near_to(screen: Mapping[str, Any], drawn: Mapping[str, Any]) -> Request:

@@ -18,8 +18,8 @@ from app.web.console.context import ConsoleContext
 from app.web.console.tab import Tab, TabLocation
 from app.web.console.tabs import tab_kinds
 
+# What a room or a part of one takes from its desk when it is made, or remembers of what it has shown.
 FROM_DESK = ("_watching", "_accounts", "_latest", "_walks")
-"""What a room or a part of one takes from its desk when it is made, or remembers of what it has shown."""
 ROUTES = page.routes
 Console = TypeVar("Console")
 

@@ -32,6 +32,7 @@ from tests.fakes.served import SECRET, settings_for
 
 NAME, URL = "life", "http://parley.test"
 LIMIT_S, AWAY_S, LEASE_S = 6 * 3600, 3600, 600
+# The code of each outcome that this study can have.
 CODES = {
     "complete": "DONE",
     "screened_out": "OUT",
@@ -40,7 +41,6 @@ CODES = {
     "timed_out": "LATE",
     "withdrawn": "GONE",
 }
-"""The code of each outcome that this study can have."""
 YES_NO = {"type": "single_choice", "options": ["yes", "no", "yes indeed", "surely"]}
 WELL = ["yes", "yes indeed", "surely"]
 ITEMS = [

@@ -13,8 +13,8 @@ PIECE, WORDS = 5_000, 10_000
 DATE, LATER = "Sat, 21 Nov 2026 12:00:00 GMT", "Sat, 21 Nov 2026 12:00:09 GMT"
 OVERFLOW = "prompt is too long: this model's maximum context length is 8192 tokens"
 Fault = Callable[[Reply], Awaitable[None]]
+# A method of a Reply, alone or with what it is given; or what is set of the reply.
 Step = str | tuple[Any, ...] | Mapping[str, Any]
-"""A method of a Reply, alone or with what it is given; or what is set of the reply."""
 
 
 def reply_to(asked: str) -> str:
@@ -88,6 +88,7 @@ async def quote_in_stream(reply: Reply) -> None:
     await steps("open", ("garble", str(reply.headers)), "close")(reply)
 
 
+# What can be asked for as the model `fault:NAME`; some are sound replies, if unusual.
 FAULTS: dict[str, Fault] = {
     "302": error(302, "Moved", location="http://127.0.0.1:9/elsewhere"),
     "400": error(400, "Invalid 'temperature': expected a value of at most 2."),
@@ -178,4 +179,3 @@ FAULTS: dict[str, Fault] = {
     "tool-calls": said("Hel", reason="tool_calls"),
     "typing": typing(50),
 }
-"""What can be asked for as the model `fault:NAME`; some are sound replies, if unusual."""

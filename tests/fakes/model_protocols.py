@@ -432,6 +432,7 @@ class WholeReply(EndpointReply):
         await self.raw(f'{text}", broken')
 
 
+# How an address ends, and what is spoken there.
 DIALECTS: dict[str, type[Reply]] = {
     "/chat/completions": ChatReply,
     "/responses": ResponsesReply,
@@ -440,10 +441,9 @@ DIALECTS: dict[str, type[Reply]] = {
     "/speak/lines": LinesReply,
     "/speak/none": WholeReply,
 }
-"""How an address ends, and what is spoken there."""
+# What is spoken where a stream was not asked for.
 WHOLE: dict[type[Reply], type[Reply]] = {
     ChatReply: WholeChat,
     ResponsesReply: WholeResponse,
     MessagesReply: WholeMessage,
 }
-"""What is spoken where a stream was not asked for."""

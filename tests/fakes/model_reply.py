@@ -8,8 +8,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+# What every reply says that it has cost, the request and the reply.
 TOKENS = (12, 7)
-"""What every reply says that it has cost, the request and the reply."""
 
 
 class Left(Exception):
@@ -38,8 +38,8 @@ class Reply:
 
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     request_id: ClassVar[str] = "x-request-id"
+    # The protocol's own finish reasons, where they are not OpenAI's.
     words: ClassVar[dict[str, str]] = {}
-    """The protocol's own finish reasons, where they are not OpenAI's."""
 
     # what a protocol says
 

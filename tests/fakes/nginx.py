@@ -21,11 +21,11 @@ from tests.fakes.certificate import self_signed
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "deploy/nginx.conf"
 CALM = "access_log {folder}/calm.log calm;"
+# A proxy that does TLS, as most are set up: it adds an address to whatever the browser says.
 FRONT = """location / {{
     proxy_pass {behind}; proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
 }}"""
-"""A proxy that does TLS, as most are set up: it adds an address to whatever the browser says."""
 START_S = 30.0
 
 

@@ -39,8 +39,8 @@ STUDY = {
         {"step": "finish", "code": "DONE"},
     ],
 }
+# Outcomes that this study's own steps do not come to.
 ENDED = ("no_consent", "screened_out", "technical_failure")
-"""Outcomes that this study's own steps do not come to."""
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ Ints = npt.NDArray[np.int64]
 ALONE, FIRST, DIRECT = "user-alone", "user-AI.answer-first", "user-AI.direct-to-AI"
 WAYS = (ALONE, FIRST, DIRECT)
 MODELS = ("gpt-4o", "llama-3.1-8b")
+# Each with its share of the participants and its batches of twelve questions.
 SUBJECTS = (("math", 0.6, 19), ("physics", 0.2, 7), ("moral", 0.2, 7))
-"""Each with its share of the participants and its batches of twelve questions."""
 DATASETS = (
     "elementary_mathematics", "high_school_mathematics", "college_mathematics", "conceptual_physics", "moral_scenarios",
 )  # fmt: skip
+# The datasets of a batch's questions.
 KINDS = {"math": (0,) * 5 + (1,) * 5 + (2,) * 2, "physics": (3,) * 12, "moral": (4,) * 12}
-"""The datasets of a batch's questions."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from threading import Thread
 
 from sqlalchemy import make_url
 
+# The codes by which a client asks for TLS and for GSSAPI before it begins.
 ENCRYPTED = (80877103, 80877104)
-"""The codes by which a client asks for TLS and for GSSAPI before it begins."""
+# The messages after which a client waits for an answer: a query, and Sync.
 ENDS = b"QS"
-"""The messages after which a client waits for an answer: a query, and Sync."""
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from tests.fakes.databases import fill
 from tests.fakes.once import database_of
 
 FULL, FIRST, SECOND = PARTS
+# The simulated participants of each part.
 SIZES = {FULL: 4, FIRST: 3, SECOND: 2}
-"""The simulated participants of each part."""
 
 
 @pytest.fixture(scope="module")

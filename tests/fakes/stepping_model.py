@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from app.backends.base import Delta, Request, StreamEnd, TextDelta
 from tests.fakes.backends import FakeBackend, registered
 
+# Every time that a model was asked, in order.
 ASKED: list[Asking] = []
-"""Every time that a model was asked, in order."""
 
 
 @dataclass

@@ -16,11 +16,11 @@ from sqlalchemy import Connection, Engine, event
 ROOT = Path(__file__).parents[2]
 OURS = tuple(f"{ROOT / room}/" for room in ("app", "storage", "experiments", "problems"))
 TESTS = f"{ROOT / 'tests'}/"
+# In storage/ai_alone/runs.py: one holds an empty file of its own and the other no transaction, while models answer.
 LOCKS = ("_locked", "asking")
-"""In storage/ai_alone/runs.py: one holds an empty file of its own and the other no transaction, while models answer."""
 
+# Where in Parley a transaction was begun that was open while something was awaited.
 FOUND: list[str] = []
-"""Where in Parley a transaction was begun that was open while something was awaited."""
 
 
 def watch() -> None:

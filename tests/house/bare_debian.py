@@ -22,11 +22,11 @@ from urllib.request import urlopen
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
+# How this machine reaches the network; what is not there is left out.
 MACHINES_OWN = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
-"""How this machine reaches the network; what is not there is left out."""
 PASSED_ON = ("PIP_", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+# What names folders of this machine.
 KEPT_BACK = ("PIP_FIND_LINKS",)
-"""What names folders of this machine."""
 MOUNTS = "mount -t proc proc {0}/proc && mount --rbind /dev {0}/dev && mount -t tmpfs tmpfs {0}/tmp && "
 DEMO_S, TEST_S = 1200, 3 * 3600
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "storage", "experiments", "problems")
+# Issue 49: the largest share of parameters without a word of their type.
 BAR = 0.05
-"""Issue 49: the largest share of parameters without a word of their type."""
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+")
+# Where a parameter is, its name, and the classes of its annotation.
 Parameter = tuple[str, str, str]
-"""Where a parameter is, its name, and the classes of its annotation."""
 
 
 def words(name: str) -> set[str]:

@@ -22,10 +22,11 @@ Nodes = Iterator[tuple[str, ast.AST]]
 ROOMS = ("app/", "experiments/", "storage/", "problems/")
 MOST_LINES = 80
 LEAST_TIMEOUT_S = 30
+# Where any exception is caught, once each: a backend's, a reply's, the log's writer's.
 EDGES = ("app/backends/guard.py", "app/session/service.py", "storage/log/event_log.py")
-"""Where any exception is caught, once each: a backend's, a reply's, the log's writer's."""
+# Who asks the log to append.
 APPENDING = ("app/session/", "storage/log/")
-"""Who asks the log to append."""
+# Names of others' code, formats and services, and made up ones of examples, that docs put in backticks.
 FOREIGN = frozenset(
     """DEFAULT_MAX_TOKENS EnvironmentFile R RID _calc_lam_glm after_trust analyze_results boat copy_and_paste
     correctness_0 generate_conversations helpfulness_0 helpfulness_1 helpfulness_within
@@ -37,7 +38,6 @@ FOREIGN = frozenset(
     convert_conversation_to_simulator_data classify_if_user_corrected_model SEP
     require_answer return_prompts""".split()  # noqa: SIM905
 )
-"""Names of others' code, formats and services, and made up ones of examples, that docs put in backticks."""
 
 # A blank after a dot or a dash is dropped, so that this file does not hold what it looks for.
 _INDEX_SIGNS = (

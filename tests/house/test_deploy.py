@@ -123,6 +123,7 @@ def test_every_command_is_one_of_parleys() -> None:
             assert words[0] in commands
 
 
+# Each host's own check, in the folder of its files.
 CHECKS = {
     "compose": ["docker", "compose", "--file", "compose.yaml", "config", "--quiet"],
     "systemd": ["systemd-analyze", "verify", "--man=no", "parley.service", "parley-console.service",
@@ -133,7 +134,6 @@ CHECKS = {
     "huggingface/start.sh": ["bash", "-n", "start.sh"],
     "kubernetes": ["kubectl", "kustomize", "."],
 }  # fmt: skip
-"""Each host's own check, in the folder of its files."""
 
 
 @pytest.mark.nightly

@@ -25,17 +25,17 @@ from experiments.study.template import SLOT
 from experiments.views.translatable_texts import WORD, texts_in
 
 ROOT = Path(__file__).parents[2]
+# Calls that say something to a participant, each with the place of its text among the arguments.
 SAID = {"Refused": 1, "Invalid": 0, "lazy": 0, "say": 0}
-"""Calls that say something to a participant, each with the place of its text among the arguments."""
+# Functions whose refusals only programs read: no participant can make these actions.
 INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "expired", "enrol"}
-"""Functions whose refusals only programs read: no participant can make these actions."""
+# Where English is spoken.
 RESEARCHERS = ROOT / "app" / "web" / "console"
-"""Where English is spoken."""
 PARTICIPANTS = tuple(ROOT / "app" / "web" / "participant" / name for name in ("forms", "pages"))
 TEMPLATES = sorted(path for folder in PARTICIPANTS for path in folder.rglob("*.j2"))
 OWN_WORD = re.compile(r"""\bt\(\s*"([^"]*)\"""")
+# What the loops of Parley's own studies are called; any study may call its loops so.
 NOUNS = {"question", "theorem", "problem", "item", "conversation", "set", "check"}
-"""What the loops of Parley's own studies are called; any study may call its loops so."""
 OTHERS = sorted(set(catalogues()) - {"en"})
 NAMES = re.compile(r"\{\{\s*[\w.-]+\s*\}\}|\{(\w+)(?::[^}]*)?\}")
 

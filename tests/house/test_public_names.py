@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "experiments", "storage", "problems")
+# What begins with an underscore and is documented: a named tuple's own, so that no field has such a name.
 DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "os._exit"}
-"""What begins with an underscore and is documented: a named tuple's own, so that no field has such a name."""
 OURS = {*ROOMS, *sys.stdlib_module_names}
 SETTING = ("setattr", "delattr", "getattr", "hasattr")
 

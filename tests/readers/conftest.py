@@ -24,8 +24,8 @@ from tests.fakes.databases import fill
 from tests.fakes.once import database_of
 
 ENVIRONMENT = ROOT / ".venv-readers"
+# How many simulated sessions of a study an export has, unless a test asks for more.
 SESSIONS = 2
-"""How many simulated sessions of a study an export has, unless a test asks for more."""
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "JAX_PLATFORMS": "cpu"}
 
 ExportOf = Callable[..., Path]

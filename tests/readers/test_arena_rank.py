@@ -12,11 +12,11 @@ from tests.readers.conftest import ExportOf, RunReader
 pytestmark = pytest.mark.nightly
 
 SESSIONS = 6
+# The columns of lmarena-ai/arena-human-preference-140k, in order.
 RELEASED = (
     "id,model_a,model_b,winner,evaluation_session_id,evaluation_order,conversation_a,conversation_b,"
     "full_conversation,conv_metadata,category_tag,language,is_code,timestamp"
 )
-"""The columns of lmarena-ai/arena-human-preference-140k, in order."""
 
 
 def test_arena_rank_ranks_the_models(export_of: ExportOf, run_reader: RunReader) -> None:

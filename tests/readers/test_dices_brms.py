@@ -30,6 +30,8 @@ WHITE, BLACK, NATIVE = "White", "Black or African American", "American Indian or
 LATINE, EAST = "LatinX, Latino, Hispanic or Spanish Origin", "East or South-East Asian"
 SOUTH = "Indian subcontinent (including Bangladesh, Bhutan, India, Maldives, Nepal, Pakistan, and Sri Lanka)"
 ARAB, PACIFIC = "Middle Eastern or North African", "Native Hawaiian or other Pacific Islander"
+# What raters of each edition chose, and the group that the authors give it. One text of the release, Mexican
+# Indigenous, is no option of the shipped studies: it occurs only beside another choice, so it was probably written in.
 CHOSEN: dict[str, dict[tuple[str, ...], str]] = {
     "dices-350": {
         (WHITE,): "White",
@@ -58,8 +60,6 @@ CHOSEN: dict[str, dict[tuple[str, ...], str]] = {
         ("Mixed",): "Multiracial",
     },
 }
-"""What raters of each edition chose, and the group that the authors give it. One text of the release, Mexican
-Indigenous, is no option of the shipped studies: it occurs only beside another choice, so it was probably written in."""
 COLUMN = {"dices-350": "rater_raw_race", "dices-990": "rater_race_raw"}
 
 

@@ -20,6 +20,7 @@ from tests.readers.conftest import ExportOf, RunReader
 pytestmark = pytest.mark.nightly
 
 EVERYTHING = str(STUDIES / "everything.yaml")
+# Schemas, with a study that has their data.
 CASES = {
     "chatbench": "chatbench",
     "mathconverse": "mathconverse",
@@ -29,7 +30,6 @@ CASES = {
     "dices-990": "dices-990",
     "taxonomy": EVERYTHING,
 }
-"""Schemas, with a study that has their data."""
 PARQUET = ("chatbench", "arena", "dices-350")
 SAFE = "mathconverse for spreadsheets"
 EXPORTS = (*CASES, *(f"{schema} in Parquet" for schema in PARQUET), SAFE)

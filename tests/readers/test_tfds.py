@@ -14,8 +14,8 @@ from tests.readers.conftest import ExportOf, RunReader
 
 pytestmark = pytest.mark.nightly
 
+# The builder's own name of a column.
 RENAMED = {"rater_race_raw": "rater_raw_race"}
-"""The builder's own name of a column."""
 BLANK = {"degree_of_harm": "No annotation", "harm_type": "No annotation", "rater_race_raw": ""}
 
 

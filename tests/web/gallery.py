@@ -31,8 +31,8 @@ LONG = StudyContext(
     "Dr. Maximiliane Mustermann-Beispiel, Institute for Cognitive Science, m.mustermann-beispiel@university.example",
     pilot=True,
 )
+# What each browser is shown, by its cookie.
 SHOWN: dict[str, str] = defaultdict(lambda: "consent")
-"""What each browser is shown, by its cookie."""
 app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
 

@@ -241,6 +241,7 @@ CHECKED = (
 )
 AGAIN = NoticeBlock("You have one more attempt. That answer is not correct yet.", (CHECKED[0].text,))
 WARNING = NoticeBlock("Some of your answers were not as expected. You may **not** use other tools.")
+# Items on lines, on points with labels at the ends, and on points that all have a label.
 ASKED = tuple(
     field
     for name in ("nasa-tlx", "s-tias", "ncs-6")
@@ -248,7 +249,6 @@ ASKED = tuple(
         InstrumentUse(instrument=name, required=name != "s-tias")
     )
 )
-"""Items on lines, on points with labels at the ends, and on points that all have a label."""
 
 SCREENS: dict[str, Screen] = {
     "consent": _screen(

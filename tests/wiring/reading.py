@@ -18,8 +18,8 @@ from storage.schemas.registry import schemas
 from tests.fakes.databases import export
 from tests.fakes.http_bot import HttpBot
 
+# An action's kind, and the facts that it may make.
 ACTS = {"submit": ("submitted", "turned"), "say": ("said",), "rate": ("rated",), "retry": ("retried",)}
-"""An action's kind, and the facts that it may make."""
 
 
 def query(database: Database, sql: str, **values: Any) -> list[tuple[Any, ...]]:

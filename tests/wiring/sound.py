@@ -21,8 +21,8 @@ from tests.fakes.databases import read_tables
 from tests.fakes.life import CODES
 
 Logs = Mapping[str, tuple[Event, ...]]
+# Tables of which nothing is left where somebody withdrew; of the log, a single fact.
 ERASED = (tables.drafts, tables.telemetry)
-"""Tables of which nothing is left where somebody withdrew; of the log, a single fact."""
 
 
 def rows(database: Database, table: Table) -> list[Any]:

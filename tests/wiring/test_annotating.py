@@ -31,10 +31,10 @@ from tests.fakes.backends import FakeBackend, registered
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
 
+# The models that were asked, once for each call.
 ASKED: list[str] = []
-"""The models that were asked, once for each call."""
+# What a model of the backend `judge` replies: a text, an exception, or what makes one of the prompt.
 BY_MODEL: dict[str, Any] = {}
-"""What a model of the backend `judge` replies: a text, an exception, or what makes one of the prompt."""
 LABELS = ("tried", "known", "low effort")
 
 

@@ -28,8 +28,8 @@ from tests.wiring.reading import facts, query
 pytestmark = pytest.mark.anyio
 
 
+# Without digits, as those that number a list are no text of the page.
 WORD = re.compile(r"[^\W\d]+")
-"""Without digits, as those that number a list are no text of the page."""
 
 
 async def at(bot: HttpBot, path: str) -> HttpBot:
@@ -153,6 +153,7 @@ async def test_one_person_twice_at_once_is_one_session(served: Served) -> None:
 
 
 DEEP = 2_000
+# As JSON's text, or what its readers take for JSON.
 UNFIT = {
     "beyond 64 bits": str(2**64),
     "far below": str(-(2**70)),
@@ -167,7 +168,6 @@ UNFIT = {
     "deep": "[" * DEEP + "]" * DEEP,
     "deep objects": '{"a":' * DEEP + "1" + "}" * DEEP,
 }
-"""As JSON's text, or what its readers take for JSON."""
 
 
 def body(plain: dict[str, Any], number: str) -> bytes:

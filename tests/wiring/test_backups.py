@@ -29,8 +29,8 @@ from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import check_facts, check_rows, facts, query
 
 pytestmark = pytest.mark.anyio
+# How many pages are copied at once here, so that commits come between.
 PAGES = 5
-"""How many pages are copied at once here, so that commits come between."""
 
 
 @pytest.fixture

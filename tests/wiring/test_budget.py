@@ -34,8 +34,8 @@ from tests.fakes.served import serving, settings_for
 
 pytestmark = pytest.mark.anyio
 PRICE = {"prompt": 2.0, "completion": 10.0}
+# What one of the played model's replies costs: 1,000 tokens read, 10 written.
 REPLY = 0.0021
-"""What one of the played model's replies costs: 1,000 tokens read, 10 written."""
 LIMIT = 3 * REPLY - 1e-9
 START_US = 10**15
 

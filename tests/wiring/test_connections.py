@@ -17,8 +17,8 @@ from tests.fakes.served import Process, Served, serving, settings_for
 
 pytestmark = pytest.mark.anyio
 WHOLE_S, OF_ONE = 1.0, 20
+# Far less than what drips would take.
 CLOSED_S = 60
-"""Far less than what drips would take."""
 HEAD = b"POST /api/look HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
 PARTS = {
     "nothing at all": [],

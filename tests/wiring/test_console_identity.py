@@ -23,13 +23,13 @@ from tests.fakes.served import serving, settings_for
 pytestmark = pytest.mark.anyio
 PEOPLE = ["5f0zqcanaryone8aqz0000001", "5f0zqcanarytwo8aqz0000002"]
 SUBMISSION = "6a1zqsubmissionaqz000003"
+# The ids, the table that holds them, and how what is sealed there begins.
 IDENTITY = re.compile(rb"zqcanary|zqsubmission|participant_identity|gAAAAA", re.IGNORECASE)
-"""The ids, the table that holds them, and how what is sealed there begins."""
+# What is asked with, by the last word of a component's elem_id.
 VALUES = {"session": "1", "study": "short", "said": "to see", "person": PEOPLE[0]}
-"""What is asked with, by the last word of a component's elem_id."""
 FEWEST_EVENTS = 60
+# The events that tell an owner of a person.
 TELLING = (("session-reveal", "click"), ("sessions-find", "click"), ("session-person-data", "click"))
-"""The events that tell an owner of a person."""
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from tests.wiring.reading import check_facts, facts, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 MOMENTS = 4
+# Less than the reply takes.
 LASTS_S = 1.0
-"""Less than the reply takes."""
 
 
 async def cut_at(served: Served, line: Cable, bot: HttpBot, at_s: float, for_s: float) -> None:

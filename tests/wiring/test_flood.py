@@ -73,10 +73,10 @@ async def test_who_is_known_begins_no_more_sessions_than_strangers_do(tmp_path: 
 
 
 BEHIND = {"trusted_proxies": "127.0.0.1"}
+# As shipped, and each test says where its requests come from.
 LIMITED = {**BEHIND, "requests_per_second": 5.0, "request_burst": 30, "sessions_per_address_per_hour": 30}
-"""As shipped, and each test says where its requests come from."""
+# Nothing that was taken comes back while the test runs, however busy the machine is.
 SLOWLY = {"requests_per_second": 0.001}
-"""Nothing that was taken comes back while the test runs, however busy the machine is."""
 
 
 def comes_from(address: str) -> dict[str, str]:

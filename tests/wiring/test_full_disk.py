@@ -27,8 +27,8 @@ from tests.wiring.reading import check_sound, query
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 PEOPLE = 4
 PRICE = {"prompt": 1.0, "completion": 1.0}
+# For each time that a model was asked, what lets it answer.
 ASKED: list[asyncio.Event] = []
-"""For each time that a model was asked, what lets it answer."""
 BUSY = "Be busy once."
 
 

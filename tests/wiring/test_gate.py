@@ -19,6 +19,7 @@ from tests.wiring.routes import routes
 
 pytestmark = pytest.mark.anyio
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist.
 OPEN = {
     *((method, path) for method in ("GET", "HEAD") for path in (
         "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
@@ -26,7 +27,6 @@ OPEN = {
     )),
     ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
 }  # fmt: skip
-"""What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist."""
 CLOSED = (
     "/gradio_api/app_id", "/gradio_api/startup-events", "/gradio_api/run/predict", "/svelte/x", "/deep_link",
     "/config", "/config/", "/openapi.json", "/docs", "/redoc", "/gradio_api/info", "/gradio_api/openapi.json",

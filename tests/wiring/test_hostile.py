@@ -32,13 +32,13 @@ pytestmark = pytest.mark.slow
 EVERYTHING = Path(__file__).parents[1] / "core" / "studies" / "everything.yaml"
 VICTIMS = 3
 CANARY = "zqcanaryqz"
+# What is answered to a hostile request: served, led on, or refused; never that it broke.
 FITTING = {200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 413, 422}
-"""What is answered to a hostile request: served, led on, or refused; never that it broke."""
 SHORT = {"near": 40, "anything": 80}
+# Examples of each kind.
 LONG = 34_000
-"""Examples of each kind."""
+# Which action makes a fact.
 MADE = {fact: kind for kind, made in ACTS.items() for fact in made}
-"""Which action makes a fact."""
 
 
 @dataclass

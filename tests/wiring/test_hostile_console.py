@@ -27,8 +27,8 @@ from tests.fakes.researcher import EVENT, Researcher
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 SHORT, LONG = 15, 15_000
 FITTING = {200, 204, 303, 400, 401, 403, 404, 405, 409, 413, 422}
+# What no analyst changes, but for notes, which are facts.
 GUARDED = (tables.researchers, tables.identities, tables.studies, tables.events, tables.sessions)
-"""What no analyst changes, but for notes, which are facts."""
 
 
 @dataclass

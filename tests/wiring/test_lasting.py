@@ -29,10 +29,10 @@ from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300)]
+# Files and threads by which pools may still grow; 30 visits that left one each behind would be twice as many.
 POOLED = 15
-"""Files and threads by which pools may still grow; 30 visits that left one each behind would be twice as many."""
+# So many sessions are at hand here, where it is 5,000 otherwise.
 KEPT = 10
-"""So many sessions are at hand here, where it is 5,000 otherwise."""
 
 
 async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(

@@ -33,10 +33,10 @@ ONCE = "take part only once"
 WAITS_S = (1, 3, 10, 65, 100, 190, 700, 3700, 8000, 3 * 86400)
 Told = TypeVar("Told")
 
+# Two of one browser, and one of another.
 tabs = st.integers(0, 2)
-"""Two of one browser, and one of another."""
+# Which process serves a request.
 turns = st.sampled_from((0, 0, 0, 1))
-"""Which process serves a request."""
 
 
 class Life(RuleBasedStateMachine):

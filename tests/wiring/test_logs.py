@@ -42,6 +42,7 @@ def record(message: str, error: Exception | None = None) -> logging.LogRecord:
 
 MOST_BYTES = 16_000
 FORGED = "\n2026-01-01T00:00:00 CRITICAL app: forged"
+# What somebody may send as a field, a path, a name, or a model's server as an error.
 HUGE = {
     "long": "a" * 100_000,
     "lines": FORGED * 3_000,
@@ -50,7 +51,6 @@ HUGE = {
     "controls": "\x1b[2J\x00\x85\u2028" * 30_000,
     "surrogates": "\ud800" * 100_000,
 }
-"""What somebody may send as a field, a path, a name, or a model's server as an error."""
 
 
 @given(st.text())

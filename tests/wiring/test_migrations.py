@@ -36,18 +36,18 @@ from tests.fakes.one_database import one_database
 from tests.fakes.served import settings_for
 
 FOLLOWS = {seats.name, usage.name} | {table.name for schema in schemas().values() for table in schema.tables}
+# The table of the first Parley that is no more.
 MERGED = "ai_reply"
-"""The table of the first Parley that is no more."""
 Naming = Callable[[str], Path]
 
 
+# A database as the first Parley made it: tables and rows, frozen when revision 0001 was made from simulated sessions
+# and some that withdrew, were excluded or stopped on the way. Never make them anew: older databases hold them.
 FOLDER = Path(__file__).parents[1] / "migrations"
-"""A database as the first Parley made it: tables and rows, frozen when revision 0001 was made from simulated sessions
-and some that withdrew, were excluded or stopped on the way. Never make them anew: older databases hold them."""
+# Parley's own revisions, and two of the tests'.
 LATER = Revisions((*OWN.folders, FOLDER / "later"))
-"""Parley's own revisions, and two of the tests'."""
+# How many facts the frozen rows have.
 FACTS = 387
-"""How many facts the frozen rows have."""
 
 
 def make_first(url: str, copies: int = 1) -> None:

@@ -17,8 +17,8 @@ from tests.fakes.served import settings_for
 from tests.wiring.routes import routes
 
 pytestmark = pytest.mark.anyio
+# Of the others tests/wiring/test_console_gate.py tells that none is let through.
 METHODS = ("GET", "POST")
-"""Of the others tests/wiring/test_console_gate.py tells that none is let through."""
 STRANGERS = {"/login", "/welcome/x", "/known/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",

@@ -35,8 +35,8 @@ pytestmark = [
 ]  # a busy machine starts it slowly
 PATIENCE_S = 60.0
 AT_ONCE = 30
+# What nginx answers where the server that it asked is gone; pages then ask again, as they do where nobody answers.
 NO_SERVER = (502, 504)
-"""What nginx answers where the server that it asked is gone; pages then ask again, as they do where nobody answers."""
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from tests.wiring.reading import facts
 pytestmark = pytest.mark.anyio
 STUDIES = ("chatbench", "mathconverse", "dices-350", "arena", "demo")
 PID = "5f3a0c6e9d1b2a7c4e8f0d12"
+# How long everybody stays at a screen.
 SECONDS = 20.0
-"""How long everybody stays at a screen."""
 
 
 class Away:

@@ -23,8 +23,8 @@ from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
+# Long enough for an answer that waits for nothing.
 A_WHILE_S = 0.2
-"""Long enough for an answer that waits for nothing."""
 TABLES = ("event", "draft", "session")
 
 

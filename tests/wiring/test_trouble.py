@@ -29,8 +29,8 @@ from tests.wiring.full import CALM, fill_disk, free_disk, refused, refused_at_wo
 from tests.wiring.reading import facts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]  # a busy machine starts it slowly
+# How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does.
 SOON_S, LOADED_S = 2.0, 60.0
-"""How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does."""
 HOUR_US = 3_600_000_000
 
 

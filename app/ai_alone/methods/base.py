@@ -18,8 +18,8 @@ from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.template import fill
 from problems.problem import Problem
 
+# Maximum length, in tokens, of a reply that should be one letter (ChatBench's value).
 LETTER_TOKENS = 10
-"""Maximum length, in tokens, of a reply that should be one letter (ChatBench's value)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from experiments.instruments.chatbench_prompts import quoted_letters
 from problems.problem import Problem
 from problems.text import clean
 
+# Maximum length of an invalid answer that is stored besides the reply itself.
 KEPT_CHARS = 200
-"""Maximum length of an invalid answer that is stored besides the reply itself."""
 
 
 def lettered(problem: Problem) -> str:

@@ -18,8 +18,8 @@ from app.ai_alone.methods.base import Method
 from app.errors import MethodUnknown
 from problems.plugins import Registry
 
+# The methods that have columns in ChatBench's released file.
 RELEASED = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
-"""The methods that have columns in ChatBench's released file."""
 
 C = TypeVar("C", bound=Callable[[], Method])
 METHODS: Registry[Method] = Registry("method", "app.ai_alone.methods", "parley.methods", MethodUnknown)

@@ -24,8 +24,8 @@ from storage.reports.conversations import Conversation, Talk
 SPEAKERS = MappingProxyType({"user": "USER", "bot": "AI"})
 RULE = "=" * 20
 ONLY_JSON = "Reply with one JSON object and nothing else; null stands for what there is not. Its keys are:"
+# ChatBench's default (`DEFAULT_MAX_TOKENS`).
 MAX_TOKENS = 1000
-"""ChatBench's default (`DEFAULT_MAX_TOKENS`)."""
 
 
 class Annotator(ABC):

@@ -18,16 +18,16 @@ from app.errors import BackendRejected
 
 SystemRole = Literal["system", "developer", "user"]
 SYSTEM = "system"
+# Fields that a server may know by another name.
 OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-"""Fields that a server may know by another name."""
+# Fields without which a reply is one as well.
 OPTIONAL = ("temperature", "stream_options", "max_output_tokens", "store")
-"""Fields without which a reply is one as well."""
+# How servers say that they do not know a field, or take no value but their own for it.
 UNSUPPORTED = re.compile(
     r"unsupported|not[ _]supported|n.t support|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed"
     r"|extra (inputs|fields)|deprecated|invalid (argument|field|parameter)",
     re.I,
 )
-"""How servers say that they do not know a field, or take no value but their own for it."""
 REFUSALS = ("status_400", "status_422")
 
 log = logging.getLogger(__name__)

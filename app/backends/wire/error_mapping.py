@@ -20,6 +20,7 @@ from app.errors import BackendBroken, BackendDenied, BackendError, BackendReject
 EXCERPT = 500
 RETRIABLE = (408, 409, 425, 429)
 NO_QUOTA = "insufficient_quota"
+# Codes of OpenAI, Anthropic and llama.cpp that say more than the status, and our words for them: no waiting helps.
 REJECTING = {
     "insufficient_quota": NO_QUOTA,
     "billing_error": NO_QUOTA,
@@ -30,14 +31,13 @@ REJECTING = {
     "bio_policy": "content_filter",
     "misalignment_policy_violation": "content_filter",
 }
-"""Codes of OpenAI, Anthropic and llama.cpp that say more than the status, and our words for them: no waiting helps."""
+# How servers without a code say that the conversation is too long for the model (vLLM, Anthropic, Ollama).
 OVERFLOW = re.compile(r"maximum context length|context (length|window|size|limit)|prompt is too long", re.I)
-"""How servers without a code say that the conversation is too long for the model (vLLM, Anthropic, Ollama)."""
+# How servers refuse a system prompt: vLLM for Gemma 2, Gemini for Gemma 3, OpenAI for o1-mini.
 NO_SYSTEM = re.compile(
     r"(system|developer)\W+(role|messages?|prompts?|instructions?)\W.*\bnot\b|not support\W+(the\W+)?system",
     re.I | re.S,
 )
-"""How servers refuse a system prompt: vLLM for Gemma 2, Gemini for Gemma 3, OpenAI for o1-mini."""
 CHECK = {
     NO_QUOTA: "Add credit at the provider, or raise the limit of the key.",
     "context_length_exceeded": "Shorten the conversation or the prompt, or use a model with a longer context.",
@@ -48,8 +48,8 @@ CHECK = {
 }
 WRONG = ("invalid_request_error",)
 DENIED = ("authentication_error", "permission_error", "not_found_error")
+# Types and statuses with which a server refuses a request, and with which it refuses all of them.
 DENYING = (401, 402, 403, 404)
-"""Types and statuses with which a server refuses a request, and with which it refuses all of them."""
 
 
 def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:

@@ -16,11 +16,11 @@ from app.backends.wire.values import EXCERPT, malformed, not_a_stream, read_obje
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
+# The size of an answer that is no stream, and of an event, at most.
 MAX_BODY_BYTES, MAX_EVENT_BYTES = 8_000_000, 1_000_000
-"""The size of an answer that is no stream, and of an event, at most."""
 LINE_BYTES = 64
+# Data of events, in small letters, by which servers keep a connection open.
 PINGS = (b"[ping]", b"ping", b"pong", b"keep-alive", b"keepalive", b"heartbeat", b"null")
-"""Data of events, in small letters, by which servers keep a connection open."""
 
 
 @dataclass(slots=True)

@@ -59,14 +59,14 @@ ENDS = (
 # gpt-oss where the server drops the special tokens of harmony
 BARE, BARE_END = re.compile(r"\s*analysis(?=[A-Z0-9])"), "assistantfinal"
 THINK_END = "</think>"
+# Models whose chat template ends the prompt with `<think>`, so that their replies have the closing tag alone. Sources:
+# mudler/LocalAI#4761 (DeepSeek R1 and its distillations), perplexityai/api-discussion#177 (R1 1776), discussion 6 of
+# Qwen/QwQ-32B-AWQ, Cerebras/cerebras-cloud-sdk-python#10 and QwenLM/Qwen3-VL#1504 (Qwen3 Thinking),
+# cubist38/mlx-openai-server#179 (MiniMax M2.1), logancyang/obsidian-copilot#2153 (Nemotron 3). Of servers that send
+# reasoning apart nothing is held back.
 UNOPENED = re.compile(r"deepseek-?r1|\br1-1776|\bqwq|qwen-?3\S*-thinking|minimax-m2|nemotron-3", re.IGNORECASE)
-"""Models whose chat template ends the prompt with `<think>`, so that their replies have the closing tag alone. Sources:
-mudler/LocalAI#4761 (DeepSeek R1 and its distillations), perplexityai/api-discussion#177 (R1 1776), discussion 6 of
-Qwen/QwQ-32B-AWQ, Cerebras/cerebras-cloud-sdk-python#10 and QwenLM/Qwen3-VL#1504 (Qwen3 Thinking),
-cubist38/mlx-openai-server#179 (MiniMax M2.1), logancyang/obsidian-copilot#2153 (Nemotron 3). Of servers that send
-reasoning apart nothing is held back."""
+# How many characters are held back; a reply with more before the end of its reasoning fails.
 MOST_HELD = 1_000_000
-"""How many characters are held back; a reply with more before the end of its reasoning fails."""
 
 
 @cache

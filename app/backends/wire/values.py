@@ -13,6 +13,7 @@ from app.errors import BackendBroken, BackendRejected
 
 EXCERPT = 200
 HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+# Finish reasons of other servers, in OpenAI's words: Anthropic, Azure, Bedrock, Cohere, Gemini, Mistral, TGI.
 SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "end", "end_turn", "endoftext", "eos", "eos_token"), "stop"),
     **dict.fromkeys(("finish", "finished", "finish_reason_stop", "stop_sequence", "stop_token", "stopped"), "stop"),
@@ -22,13 +23,12 @@ SYNONYMS = {
     **dict.fromkeys(("blocklist", "content_filtered", "error_toxic", "guardrail_intervened"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "recitation", "safety", "sensitive", "spii"), "content_filter"),
 }
-"""Finish reasons of other servers, in OpenAI's words: Anthropic, Azure, Bedrock, Cohere, Gemini, Mistral, TGI."""
+# Types of the parts of a message's content that are its text.
 TEXT_PARTS = ("text", "output_text")
-"""Types of the parts of a message's content that are its text."""
+# Types of those that are not, and the fields that hold what the model thought.
 REASONING_PARTS = ("thinking", "reasoning", "reasoning_content", "thought")
-"""Types of those that are not, and the fields that hold what the model thought."""
+# Fields for it in a message: DeepSeek and vLLM, OpenRouter and Ollama, Cohere, others.
 REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "thoughts", "thought")
-"""Fields for it in a message: DeepSeek and vLLM, OpenRouter and Ollama, Cohere, others."""
 
 
 def finish_reason(reason: str) -> str:

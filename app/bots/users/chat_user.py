@@ -23,8 +23,8 @@ from experiments.study.sections.two_step_simulator import (
     cleaned,
 )
 
+# Messages after which the user must answer. (ChatBench's.)
 MAX_TURNS = 10
-"""Messages after which the user must answer. (ChatBench's.)"""
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 

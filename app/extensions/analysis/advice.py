@@ -57,12 +57,11 @@ from experiments.study.fields import ANSWER
 from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.views.bonus import ATTENTION
 
+# What the answers to a problem in one turn of a loop have in common.
 KEY = ("participant", "session", "position", "problem")
-"""What the answers to a problem in one turn of a loop have in common."""
 COLUMNS = (
     *KEY, "step", "dataset", "status", "seq", "question", "value", "number", "correct", "advice", "advice_correct",
 )  # fmt: skip
-"""The columns of `answers` that are needed."""
 ALONE, WITH_AI = "alone", "with AI"
 
 
@@ -212,7 +211,6 @@ def weight_of_advice(answers: pd.DataFrame) -> Iterator[Finding]:
 
 BINS = 10
 KINDS: Mapping[str, str] = {ALONE: "Alone", WITH_AI: "With the AI"}
-"""The words for each kind of answer, at the beginning of a sentence."""
 JACKKNIFE = "95 % intervals are mean ± t standard errors by the two-way cluster jackknife (participants and questions)."
 SCORE = (
     "The Brier score is the mean of (confidence - right)^2, with confidence from 0 to 1: 0 is perfect, and 0.25 is "
@@ -261,13 +259,13 @@ def calibration_error(confidence: Values, right: Values, weight: Values | None =
     return float(np.abs(apart).sum() / each.sum())
 
 
+# By name: the label, and the function of confidences, right answers and weights.
 _DRAWN: Mapping[str, tuple[str, Callable[[Values, Values, Values | None], float]]] = {
     "error": ("expected calibration error", calibration_error),
     "reliability": ("reliability", lambda p, y, w: partition(p, y, w).reliability),
     "resolution": ("resolution", lambda p, y, w: partition(p, y, w).resolution),
     "uncertainty": ("uncertainty", lambda p, y, w: partition(p, y, w).uncertainty),
 }
-"""By name: the label, and the function of confidences, right answers and weights."""
 
 
 @analysis
@@ -335,8 +333,8 @@ def _curve(kind: str, rows: pd.DataFrame) -> Iterator[ScatterPoint]:
         yield ScatterPoint(*means, len(some), f"{kind}, confidence {low} to {high}", panel=kind)
 
 
+# The name by which steps request the tidy table of answers, which is no released one.
 TABLE = "answers"
-"""The name by which steps request the tidy table of answers, which is no released one."""
 _ANSWERS = table(TABLE, COLUMNS, "load(study, origin, database=database).answers")
 PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Reliance on advice", call(advice_reliance, _ANSWERS)),

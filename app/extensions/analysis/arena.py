@@ -199,8 +199,8 @@ METHOD = (
 )
 ELO = f"{METHOD} On the arena's scale, 400 points are odds of 10 to 1, and the mean of the models is 1000."
 STEPS = 200
+# Steps shorter than this end the search; they shrink quadratically.
 SMALL = 1e-10
-"""Steps shorter than this end the search; they shrink quadratically."""
 NONE = "Strengths cannot be estimated: no two models beat each other, directly or through other models."
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 from app.extensions.analysis.estimates import Finding
 
 P = ParamSpec("P")
+# Released tables by name, with the columns that a step needs; empty if a study has no rows.
 Tables: TypeAlias = Mapping[str, pd.DataFrame]
-"""Released tables by name, with the columns that a step needs; empty if a study has no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def each(rows: pd.DataFrame) -> Iterator[Any]:
     yield from rows.itertuples()
 
 
+# A factor with more values (such as batches of questions) has no figures by condition.
 MOST_VALUES = 12
-"""A factor with more values (such as batches of questions) has no figures by condition."""
 
 
 @dataclass(frozen=True, slots=True)

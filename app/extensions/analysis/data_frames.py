@@ -34,12 +34,12 @@ from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
 SESSION = "_session"
+# The name by which steps request screen times, which are in no released table.
 SCREENS = "screens"
-"""The name by which steps request screen times, which are in no released table."""
+# The name by which steps request the scores of instruments, which are in no released table.
 INSTRUMENTS = "instruments"
-"""The name by which steps request the scores of instruments, which are in no released table."""
+# The name by which steps request the answers to surveys, which are in no released table.
 SURVEYS = "surveys"
-"""The name by which steps request the answers to surveys, which are in no released table."""
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 

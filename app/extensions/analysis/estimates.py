@@ -15,19 +15,19 @@ import numpy.typing as npt
 
 from app.extensions.analysis.intervals import LEVEL, NO_SCALE, Interval, codes, mean_of, number_of, share_of
 
+# A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points.
 Unit = Literal["share", "points", "number", "count"]
-"""A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points."""
 SHARE: Final = "share"
 POINTS: Final = "points"
 NUMBER: Final = "number"
 COUNT: Final = "count"
 UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
+# The name in `further` of the value of random groups, with which p compares.
 RANDOM = "random_groups"
-"""The name in `further` of the value of random groups, with which p compares."""
 NO_INTERVAL = "A count."
+# Numbers from this size are written without decimals.
 LARGE = 100
-"""Numbers from this size are written without decimals."""
 
 
 @dataclass(frozen=True, slots=True)

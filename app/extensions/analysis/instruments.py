@@ -101,8 +101,8 @@ def _means(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[f
 
 ITEM_COLUMNS = ("path", "instrument", "title", "score", "score_title", "low", "high", "items")
 LEAST_ITEMS_OMEGA = 3
+# When Newton's method ends: after so many steps, with a step so small, or at a unique variance so small.
 MOST_TURNS, CLOSE_ENOUGH, LEAST_UNIQUE = 500, 1e-11, 1e-4
-"""When Newton's method ends: after so many steps, with a step so small, or at a unique variance so small."""
 RELIABILITY = (
     "Cronbach's alpha (1951) and McDonald's omega total (1999) are computed from the participants who answered all "
     "items of a score, reverse items turned; if a participant was asked several times, from the first time. Omega is "

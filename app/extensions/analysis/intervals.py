@@ -28,13 +28,12 @@ import numpy.typing as npt
 import pandas as pd
 
 LEVEL = 0.95
-"""The confidence level of intervals."""
+# Minimum number of participants (conversations, for agreement) for an interval.
 FEWEST = 2
-"""Minimum number of participants (conversations, for agreement) for an interval."""
 Values = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+# Above this number of degrees of freedom, t is approximated from z.
 MANY = 1000
-"""Above this number of degrees of freedom, t is approximated from z."""
 NO_SCALE = (-inf, inf)
 
 
@@ -189,8 +188,8 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 SAMPLES = 1000
 SEED = 1
+# The share of samples that must have a value; otherwise there is no interval.
 ENOUGH = 0.95
-"""The share of samples that must have a value; otherwise there is no interval."""
 DRAWN = f"a percentile bootstrap over participants ({SAMPLES:,} samples, seed {SEED})"
 
 

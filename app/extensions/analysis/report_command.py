@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from app.extensions.analysis.results import Steps
 
 FORMS = ("html", "md", "csv", "json")
+# Those of the analysis, repeated so that the help does not import it.
 PAPERS = ("chatbench",)
-"""Those of the analysis, repeated so that the help does not import it."""
 HTML = "html"
 ENDINGS = {"htm": HTML, "markdown": "md"}
 

@@ -23,8 +23,8 @@ from storage.registers.origins import Origin, origins
 from storage.registers.study_status import last_decision
 
 NOT_FOUND, NOT_YET, LOCKED = 404, 202, 403
+# A report that is older than this is not shown while a newer one is computed.
 OLD_US = 300_000_000
-"""A report that is older than this is not shown while a newer one is computed."""
 Key = tuple[str, str]
 
 

@@ -140,12 +140,12 @@ def _places(finding: Finding, column: str, declared: Sequence[str]) -> Iterator[
     return ((value, number) for number, value in enumerate(dict.fromkeys((*known, *there))))
 
 
+# What stands in place of a schema for the instruments of a study, and begins the names of their figures.
 INSTRUMENT = "instrument"
-"""What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
 ADVICE = "advice"
-"""Figures of advice and confidence."""
 SURVEY = "survey"
-"""Figures of the questions of surveys and checks."""
+# The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
+# schema.
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     "chatbench": chatbench.PARTS,
     "mathconverse": mathconverse.PARTS,
@@ -157,10 +157,8 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     ADVICE: advice.PARTS,
     SURVEY: survey.PARTS,
 }
-"""The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
-schema."""
+# Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`.
 NAMES: Mapping[str, str] = json.loads((_DATA / "figure_names.json").read_text(encoding="utf-8"))
-"""Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`."""
 NAMES_HOOK = "figure_names"
 
 
@@ -182,10 +180,10 @@ class Results:
     findings: tuple[Finding, ...]
 
 
+# The tables that are read from events.
 BY_EVENT = {SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame}
-"""The tables that are read from events."""
+# Iterates over the steps, perhaps with a progress display.
 Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
-"""Iterates over the steps, perhaps with a progress display."""
 
 
 def results(

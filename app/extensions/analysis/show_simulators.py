@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from app.extensions.analysis.simulator_quality import SimulationData
 
 PEOPLE = (Origin.PERSON, Origin.IMPORT)
+# That of the analysis, repeated so that the help does not import it.
 FEWEST_ANSWERS = 5
-"""That of the analysis, repeated so that the help does not import it."""
 
 
 @shown("simulators")

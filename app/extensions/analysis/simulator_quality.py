@@ -24,15 +24,15 @@ from app.errors import SettingsError
 from app.extensions.analysis.data_frames import SESSION
 from problems.errors import install_line
 
+# Minimum number of people who answered a question with the chatbot (ChatBench's value).
 LEAST = 5
-"""Minimum number of people who answered a question with the chatbot (ChatBench's value)."""
 ANSWER_COLUMNS = ("question_id", "model", "answer_type", "acc")
 TALK_COLUMNS = ("question_id", "model", "chat_history")
 ALL = "all models"
 WITH_AI = "user-AI"
 INSTALL = f"Text scores need packages that are not installed: {install_line('text')}"
+# The similarity of a simulated prompt and a person's, from 0 to 1.
 Score = Callable[[str, str], float]
-"""The similarity of a simulated prompt and a person's, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,12 @@ from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale
 from experiments.study.instrument import ItemOnPoints
 
 COLUMNS = ("path", "question", "field", "value", "arms")
-"""The columns that are needed."""
+# How a question is summarised; the second part of its figures' names.
 PASSED_CHECK, CHOICE, AVERAGED, COUNTED = "passed", "share", "mean", "answers"
-"""How a question is summarised; the second part of its figures' names."""
 UNITS: Mapping[str, Unit] = {PASSED_CHECK: SHARE, CHOICE: SHARE, AVERAGED: NUMBER, COUNTED: COUNT}
 TICKED = {"ticked": "Ticked"}
+# The most characters of a question or an option in a report.
 LONGEST = 160
-"""The most characters of a question or an option in a report."""
 METHOD = (
     "Only answers that were sent count; n does not include questions that were left unanswered. The 95 % interval of a "
     "share is Wilson's with t in place of z, and that of a mean is mean ± t standard errors. Where participants were "

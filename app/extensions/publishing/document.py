@@ -27,8 +27,8 @@ from storage.db.database_url import sqlite_path
 from storage.reports.person import PARTS
 
 HERE = "this machine"
+# So many problems of a pool are in the document.
 MOST_PROBLEMS = 50
-"""So many problems of a pool are in the document."""
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     undefined=StrictUndefined,

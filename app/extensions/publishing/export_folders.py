@@ -155,16 +155,16 @@ def write_record(folder: Path, record: Record) -> None:
         file.write(record.model_dump_json(indent=2, exclude_defaults=True).encode() + b"\n")
 
 
+# How many people must share a combination of demographic values. Cells below 5 are what most rules for statistical
+# disclosure control suppress.
 THRESHOLD = 5
-"""How many people must share a combination of demographic values. Cells below 5 are what most rules for statistical
-disclosure control suppress."""
+# Combinations of up to so many columns are searched for small cells, besides all columns together.
 MOST_TOGETHER = 3
-"""Combinations of up to so many columns are searched for small cells, besides all columns together."""
+# What says that no column describes the participants.
 NONE = "none"
-"""What says that no column describes the participants."""
 Kind = Literal["personal data", "free text", "small cells", "demographics"]
+# A finding without decisions: kind, columns, detail.
 Found = tuple[Kind, tuple[str, ...], str]
-"""A finding without decisions: kind, columns, detail."""
 
 
 @dataclass(frozen=True, slots=True)

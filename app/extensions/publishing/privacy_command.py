@@ -21,8 +21,8 @@ from app.studies.loader import load_study
 from experiments.errors import suggestion
 from experiments.study.study import Study
 
+# How many simulated participants the duration is taken from, and the length of replies, which does not matter here.
 SIMULATED, REPLY_TOKENS = 10, 300
-"""How many simulated participants the duration is taken from, and the length of replies, which does not matter here."""
 
 
 @command("privacy")

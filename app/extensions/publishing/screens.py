@@ -43,12 +43,12 @@ from storage.db.engine import Database, open_database
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 
+# What screens that look alike have in common; it begins with the step's path without the numbers of turns.
 Key = tuple[object, ...]
-"""What screens that look alike have in common; it begins with the step's path without the numbers of turns."""
+# The name of the start page among the pictures; no session has begun there.
 START = "start"
-"""The name of the start page among the pictures; no session has begun there."""
+# The first participant passes every check, the second answers by chance, the third does not consent.
 DECLINES = 2
-"""The first participant passes every check, the second answers by chance, the third does not consent."""
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS, HEIGHT = (1280, 390), 800
 OTHERWISE = "Or make the document without pictures: --no-screenshots"

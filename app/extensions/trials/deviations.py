@@ -17,10 +17,10 @@ from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.registers.study_versions import versions
 
+# Characters of a hash that are shown.
 SHORT = 12
-"""Characters of a hash that are shown."""
+# How the reason of an exclusion begins that a plan with `exclude: [integrity]` foresees.
 INTEGRITY = "integrity"
-"""How the reason of an exclusion begins that a plan with `exclude: [integrity]` foresees."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,8 @@ from app.extensions.analysis.intervals import (
 from experiments.study.sections.plan import Correction, Direction
 
 ACCURACY = 1e-13
+# The smallest eigenvalue for which the quadrature is exact.
 SMALLEST = 1e-6
-"""The smallest eigenvalue for which the quadrature is exact."""
 
 
 def cluster_variance(
@@ -139,10 +139,10 @@ def _inverse_root(z: Values, left: Values, person: Codes, starts: Codes) -> Valu
 
 TREATMENT, CONTROL = "treatment", "control"
 BEFORE, AFTER = "before", "after"
+# Below this share of its sum of squares, what is left of a variable is rounding.
 TINY = 1e-9
-"""Below this share of its sum of squares, what is left of a variable is rounding."""
+# Below this share of the largest value, a standard error is rounding.
 ROUNDING = 1e-12
-"""Below this share of the largest value, a standard error is rounding."""
 
 
 @dataclass(frozen=True, slots=True)

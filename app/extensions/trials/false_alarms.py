@@ -19,13 +19,13 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import SIMULATED, Origin
 
+# Sessions with a figure, below which a rate of false alarms is unknown.
 FEWEST_SESSIONS = 20
-"""Sessions with a figure, below which a rate of false alarms is unknown."""
 
 
 PILOTS, SIMULATED_USERS = "pilots", "simulated"
+# By whose sessions an indicator's rate of false alarms is known: their origins.
 REFERENCES = {PILOTS: (Origin.PILOT,), SIMULATED_USERS: SIMULATED}
-"""By whose sessions an indicator's rate of false alarms is known: their origins."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ from storage.reports.sessions import read_session
 
 LOOK_S = 4
 MOST = 200
+# How the reason of an exclusion begins, so that a plan with `exclude: [integrity]` foresees it.
 WHY = "integrity"
-"""How the reason of an exclusion begins, so that a plan with `exclude: [integrity]` foresees it."""
 CHOSEN = tuple(origin for origin in ORIGINS if origin != Origin.IMPORT)
 ON = " on evidence of integrity"
 NOTED: Mapping[Kind, str] = {

@@ -17,8 +17,8 @@ from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
 
 DAY_US = 86_400_000_000
+# How the way of a look ends that only opens again what an earlier one shows.
 AGAIN = ", again"
-"""How the way of a look ends that only opens again what an earlier one shows."""
 
 
 @dataclass(frozen=True, slots=True)

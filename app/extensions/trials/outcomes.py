@@ -30,8 +30,8 @@ from storage.datasets.tidy.rows import TidySession, rows
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 
+# How an answer must have been given to count; one that was only entered, or missed a check, does not.
 GIVEN = ("submitted", "rated", "voted")
-"""How an answer must have been given to count; one that was only entered, or missed a check, does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +260,8 @@ class _Record:
                 yield row, row["value"]
 
 
+# A row of a tidy table, and the outcome's value in it.
 _Found = tuple[Mapping[str, Any], float | None]
-"""A row of a tidy table, and the outcome's value in it."""
 _READ = {
     "correct": _Record.correct,
     "answer": _Record.number,

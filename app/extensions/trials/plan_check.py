@@ -18,11 +18,11 @@ from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis,
 from experiments.study.step import Step
 from experiments.study.study import Study
 
+# From this number of primary hypotheses in a family without a correction on, a false one is likely.
 MANY_PRIMARY = 3
-"""From this number of primary hypotheses in a family without a correction on, a false one is likely."""
 RIGHT = "correct"
+# The questions that the outcome `confidence` is about: with an answer, before a problem in points, and in words.
 CONFIDENCES = (ANSWER_CONFIDENCE, "confidence_points", "confidence")
-"""The questions that the outcome `confidence` is about: with an answer, before a problem in points, and in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from app.extensions.trials.deviations import INTEGRITY
 from app.extensions.trials.outcomes import TrialData, TrialSession
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 
+# The exclusion rules of a plan, each in words.
 RULES: Mapping[str, str] = {
     "failed_attention": "failed an attention check",
     "too_fast": "completed the study too fast",
@@ -26,7 +27,6 @@ RULES: Mapping[str, str] = {
     "technical_failure": "ended for a technical failure",
     "incomplete": "did not complete the study",
 }
-"""The exclusion rules of a plan, each in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ _BROKEN: Mapping[str, Callable[[TrialSession, Plan], bool]] = {
 }
 
 
+# The one column where the same participants are in both groups.
 BOTH = "both groups"
-"""The one column where the same participants are in both groups."""
 
 
 @dataclass(frozen=True, slots=True)

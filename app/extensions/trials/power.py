@@ -24,8 +24,8 @@ from app.extensions.trials.estimator import sides
 from app.extensions.trials.simulation import Assumptions, Design, monitor_of, simulate
 
 NORMAL = NormalDist()
+# The default grid of sizes, in parts of what a normal approximation says for 80 %.
 AROUND = (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
-"""The default grid of sizes, in parts of what a normal approximation says for 80 %."""
 FEWEST = 8
 
 

@@ -48,8 +48,8 @@ from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import ORIGINS, Origin
 
+# The outcome whose values are 0 or 1.
 BINARY = "correct"
-"""The outcome whose values are 0 or 1."""
 
 
 def contrast_of(study: Study, hypothesis: Hypothesis) -> Contrast:
@@ -122,8 +122,8 @@ def wanted_effect(hypothesis: Hypothesis) -> float | None:
     return -hypothesis.smallest_effect if hypothesis.direction == "less" else hypothesis.smallest_effect
 
 
+# The fewest participants from whom variances are estimated.
 FEWEST = 10
-"""The fewest participants from whom variances are estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +201,10 @@ def _sums(left: Values, clusters: Codes) -> tuple[float, float]:
     return float(sums @ sums - left @ left), float(sizes @ sizes - left.size)
 
 
+# The powers for which a number of participants is given.
 POWERS = (0.8, 0.9)
-"""The powers for which a number of participants is given."""
+# By default the wanted effect and this times as much are simulated.
 MORE = 1.5
-"""By default the wanted effect and this times as much are simulated."""
 
 
 @dataclass(frozen=True, slots=True)

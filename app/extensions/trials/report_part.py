@@ -269,11 +269,11 @@ PLANNED = (
     "These hypotheses were decided beforehand. Each is tested once, on everybody as assigned (intention to treat), at "
     "the level of the plan."
 )
+# In place of PLANNED where the plan has looks.
 LOOKED = (
     "These hypotheses were decided beforehand. Each is tested on everybody as assigned (intention to treat). Primary "
     "hypotheses are tested at each planned look too, so that the test here has only the alpha that those looks left."
 )
-"""In place of PLANNED where the plan has looks."""
 UNREGISTERED = (
     "The plan was not preregistered with Parley: it is that of the study file, and nothing shows that it was "
     "written before the data were seen."

@@ -25,6 +25,7 @@ from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 
+# Patterns of all estimates' names, with their descriptions.
 NAMES: Mapping[str, str] = {
     "trial.difference.<id>": (
         "the effect of a planned hypothesis: treatment minus control, of everybody as assigned (intention "
@@ -36,7 +37,6 @@ NAMES: Mapping[str, str] = {
         "assigned, without the sessions that a researcher excluded for a reason that the plan does not name"
     ),
 }
-"""Patterns of all estimates' names, with their descriptions."""
 OTHERS = "other_exclusions"
 SPENT = "The looks have left nothing of alpha for a test at this time."
 

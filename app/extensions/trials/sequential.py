@@ -28,13 +28,13 @@ Spending = Literal["obrien-fleming", "pocock"]
 Sides = Literal[1, 2]
 NORMAL = NormalDist()
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(160)
+# Beyond so many standard deviations is nothing that double precision sees.
 FAR = 8.0
-"""Beyond so many standard deviations is nothing that double precision sees."""
+# The largest share of a look's information that the look before it is taken to have. The quadrature's nodes resolve the
+# motion between looks that are so far apart; those that are nearer get stricter boundaries than they need.
 NEAREST = 0.995
-"""The largest share of a look's information that the look before it is taken to have. The quadrature's nodes resolve
-the motion between looks that are so far apart; those that are nearer get stricter boundaries than they need."""
+# The upper tail of the normal distribution.
 _tail = np.vectorize(lambda z: 0.5 * erfc(z / sqrt(2)), otypes=[float])
-"""The upper tail of the normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)

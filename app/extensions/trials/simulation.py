@@ -34,12 +34,12 @@ from app.extensions.trials.estimator import Difference, change_of, difference_of
 from app.extensions.trials.sequential import Monitor, monitor
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Direction, Looks, Missing
 
+# Arms are of different participants; of different answers of each participant; or moments of the same answer.
 Contrast = Literal["between", "within", "paired"]
-"""Arms are of different participants; of different answers of each participant; or moments of the same answer."""
 NORMAL = NormalDist()
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
+# The greatest latent correlation.
 MOST = 0.99
-"""The greatest latent correlation."""
 
 
 @dataclass(frozen=True, slots=True)

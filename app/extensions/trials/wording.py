@@ -29,11 +29,11 @@ PAIRED = (
     "For two steps of the same participants, the effect is the mean of their differences, with the same standard error "
     "and degrees of freedom (one for each participant, minus 1, if each has one difference)."
 )
+# How participants are assigned (experiments/session/assignment.py).
 RANDOMISED = (
     "Parley assigns a participant to the group that is furthest behind its share, ties at random, from a seed of the "
     "session. Each assignment can be derived again from the log."
 )
-"""How participants are assigned (experiments/session/assignment.py)."""
 OUTCOMES: Mapping[str, str] = {
     "correct": "whether the answer to a question is right (0 or 1)",
     "answer": "the numeric answer to a question",

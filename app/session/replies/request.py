@@ -30,16 +30,16 @@ from experiments.study.location import State
 from experiments.study.sections.model_spec import Price
 from experiments.study.study import Study
 
+# What `models` in the event `enrolled` of a rehearsed or simulated session says where the scripted model replies for
+# those that are called at model servers.
 SCRIPTED = "scripted"
-"""What `models` in the event `enrolled` of a rehearsed or simulated session says where the scripted model replies for
-those that are called at model servers."""
 FREE = Price(prompt=0, completion=0)
+# The finish reason of a reply that the participant stopped.
 STOPPED = "stopped"
-"""The finish reason of a reply that the participant stopped."""
 
 
+# The limits of Parley at which a reply is cut and kept, which is then its finish reason.
 LIMITS = ("too_long", "timeout_reply")
-"""The limits of Parley at which a reply is cut and kept, which is then its finish reason."""
 
 
 async def stream_reply(

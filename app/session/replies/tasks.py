@@ -30,10 +30,10 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 
 LOCK_AGAIN_S = 0.25
+# How often the process that fetches a reply checks whether the participant has stopped it through another one.
 LOOK_S = 1.0
-"""How often the process that fetches a reply checks whether the participant has stopped it through another one."""
+# The session's stream, the step's path, and the reply's slot.
 Key: TypeAlias = tuple[str, str, str]
-"""The session's stream, the step's path, and the reply's slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class PendingReply:
     job: PendingTask
 
 
+# Waits for the lock on a reply. Yields what is pending by then, or None if the reply no longer is.
 Turn: TypeAlias = Callable[[Key, PendingReply], AbstractAsyncContextManager[PendingReply | None]]
-"""Waits for the lock on a reply. Yields what is pending by then, or None if the reply no longer is."""
 
 
 @asynccontextmanager
@@ -102,9 +102,9 @@ class ReplyLocks:
                 await self._reload(stream)
 
 
+# Seconds until an outcome that could not be written is written again. The model is not called again, as that would cost
+# twice.
 AGAIN_S = 1
-"""Seconds until an outcome that could not be written is written again. The model is not called again, as that would
-cost twice."""
 Act = Callable[[str, Action], Awaitable[Any]]
 
 

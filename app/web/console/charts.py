@@ -12,8 +12,9 @@ from gradio.components.plot import PlotData
 from app.rendering.chart_style import CONFIG, Spec
 from storage.reports.monitoring.sessions import HourCount
 
+# The entries of a chart's menu: saving as an image only. The editor would send the data to another server.
 SAVE = {"export": True, "source": False, "compiled": False, "editor": False}
-"""The entries of a chart's menu: saving as an image only. The editor would send the data to another server."""
+# What a chart has on the page in place of a width of its own.
 PAGE: Spec = {
     # The version that Gradio's page draws; a name, which nobody fetches.
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -22,7 +23,6 @@ PAGE: Spec = {
     "autosize": {"type": "fit-x", "contains": "padding"},
     "usermeta": {"embedOptions": {"actions": SAVE}},
 }
-"""What a chart has on the page in place of a width of its own."""
 
 
 def chart_or_note(spec: Spec) -> PlotData:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from storage.accounts.roles import Role
 
+# The key in a request's scope under which the gate stores the user.
 VISITOR = "parley.visitor"
-"""The key in a request's scope under which the gate stores the user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"
 LIFE_S = 15 * 60
+# An export is stopped when no page has asked for its progress for so long; hidden tabs ask once a minute.
 PATIENCE_S = 90
-"""An export is stopped when no page has asked for its progress for so long; hidden tabs ask once a minute."""
 JOINING_S = 5
 SECOND_US = 1_000_000
 BROKEN = "The export failed; the console's log has the cause. No file was kept."

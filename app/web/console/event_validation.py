@@ -21,6 +21,7 @@ from app.web.security import replay_body, whole_body
 from problems.text import clean_json
 
 MOST_BODY = 1024 * 1024
+# The types of a component's values; other components have texts. None is valid for every component.
 SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
     (gr.Checkbox, (bool,)),
     (gr.Number, (int, float)),
@@ -28,7 +29,6 @@ SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
     (gr.CheckboxGroup, (list,)),
     (gr.Dropdown, (str, list)),
 )
-"""The types of a component's values; other components have texts. None is valid for every component."""
 
 
 class PageEvent(BaseModel):

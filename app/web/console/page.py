@@ -31,8 +31,8 @@ from experiments.study.schema import json_schema
 from storage.registers.alerts import Alert, mark_seen, open_alerts
 
 LOOK_S = 15
+# An alert that was not observed for so long is said not to be checked: no server runs.
 STALE_S = 600
-"""An alert that was not observed for so long is said not to be checked: no server runs."""
 
 
 class AlertBanner:
@@ -75,8 +75,8 @@ class AlertBanner:
 
 
 STATIC = Path(__file__).parent / "static"
+# Shared with the participants' page: the styles of texts, and the button that copies code.
 SHARED = STATIC.parents[1] / "static"
-"""Shared with the participants' page: the styles of texts, and the button that copies code."""
 TABS, PANELS = "'#rooms'", "'#rooms > [role=tabpanel]'"
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"

@@ -17,10 +17,10 @@ from storage.reports.sessions import LEFT, LIVE, PASTED, SessionQuery
 
 ANY = ""
 PEOPLE = "people"
+# The origins of people's data, which are listed unless another choice is made.
 OF_PEOPLE = (Origin.PERSON, Origin.IMPORT, Origin.PILOT)
-"""The origins of people's data, which are listed unless another choice is made."""
+# What the filters are set to that are not empty at first.
 DEFAULTS: Mapping[str, str] = {"origin": PEOPLE}
-"""What the filters are set to that are not empty at first."""
 STATUSES = (LIVE, LEFT, *OUTCOMES)
 FLAGS = (
     "too_fast",
@@ -46,8 +46,8 @@ LABELS: Mapping[str, str] = {
     "since": "Started from",
     "until": "Started until",
 }
+# The filters, in the order in which the page sends them.
 NAMES = tuple(LABELS)
-"""The filters, in the order in which the page sends them."""
 ORIGIN_CHOICES = [
     ("people", PEOPLE),
     ("any", ANY),

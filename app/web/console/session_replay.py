@@ -36,12 +36,12 @@ from storage.registers.studies import StoredPicture
 from storage.reports.sessions import SessionRecord
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
+# The address of a picture as `app.rendering.markdown` writes it.
 PICTURE = re.compile(r'(?<=<img src=")picture/([0-9a-f]{64})(?=")')
-"""The address of a picture as `app.rendering.markdown` writes it."""
 PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
+# Removed, because a sandboxed frame refuses it and reports an error.
 FOCUS = " autofocus>"
-"""Removed, because a sandboxed frame refuses it and reports an error."""
 MOST_EVENTS = 100_000
 Updates = Mapping[Component, Any]
 

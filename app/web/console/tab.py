@@ -17,12 +17,12 @@ def html_part(shown: str | None = None, **options: Any) -> gr.HTML:
     return gr.HTML(shown, padding=False, apply_default_css=False, **options)
 
 
+# For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link.
 PICKS = (
     "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
     " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
     " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
 )
-"""For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
 
 
 def dropdown(label: str, *, free: bool = False, **options: Any) -> gr.Dropdown:

@@ -53,16 +53,16 @@ def storable(value: Value) -> Value:
 
 JSON = "application/json"
 View = Literal["page", "screen"]
+# Conversations up to so many characters are rendered in the event loop: it takes some milliseconds, with formulas.
 SHORT_TALK = 2_000
-"""Conversations up to so many characters are rendered in the event loop: it takes some milliseconds, with formulas."""
 NOBODY = "Please open your study link again."
 ANOTHERS = (
     "The study was restarted in another tab of this browser. Nothing was sent from this tab. Here is the current page."
 )
 LEFT = "Nothing of “{title}” is lost: what you sent and what you typed there is saved, and you can continue."
+# Reasons of refusals that are logged: the action is not on the current screen, as after a click in a second tab or in
+# forged requests.
 OUT_OF_TURN = ("stale", "not_offered", "ended")
-"""Reasons of refusals that are logged: the action is not on the current screen, as after a click in a second tab or
-in forged requests."""
 
 log = logging.getLogger(__name__)
 
@@ -72,10 +72,10 @@ Values = Annotated[
 ]
 
 
+# The tag of the session that the page shows, from the last response. A request from a tab that shows another session
+# than that of the browser's cookie is refused; with status 409 and the way back, if that session is of another study
+# and still this browser's. Without a tag nothing is compared.
 Whose = Annotated[str, Field(max_length=40)] | None
-"""The tag of the session that the page shows, from the last response. A request from a tab that shows another session
-than that of the browser's cookie is refused; with status 409 and the way back, if that session is of another study and
-still this browser's. Without a tag nothing is compared."""
 
 
 class RequestBody(BaseModel):
@@ -418,8 +418,8 @@ def _spoken(say: Catalogue) -> dict[str, Any]:
     return {"words": page_words(say), "lang": say.tag, "dir": say.direction}
 
 
+# Fields of blocks that only simulated users inside the server read.
 HIDDEN = ("plain", "plain_options")
-"""Fields of blocks that only simulated users inside the server read."""
 
 
 def screen_json(screen: Screen, pictures: PictureMap) -> dict[str, Any]:

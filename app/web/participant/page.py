@@ -21,16 +21,16 @@ from app.i18n.catalogues import catalogues
 from app.web import bundle
 from app.web.gradio_page import gradio_page, preloads, whole
 
+# The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
+# them: page.js itself adds only what is new, so that text selected there stays selected.
 OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
-"""The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
-them: page.js itself adds only what is new, so that text selected there stays selected."""
 
 STYLES = ("page", "text", "compare", "slider", "sheet", "embed")
+# The script that runs when Gradio has created the bus: it gives page.js a function to trigger it.
 RING = """
 window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
 window.parley?.begin();
 """
-"""The script that runs when Gradio has created the bus: it gives page.js a function to trigger it."""
 
 
 def build() -> gr.Blocks:

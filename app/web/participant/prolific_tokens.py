@@ -27,10 +27,10 @@ from app.single_flight import SingleFlight
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
 WITHIN_S = 5.0
+# How long the key set is used before it is fetched again. Prolific recommends to fetch it daily.
 FRESH_S = 24 * 3600.0
-"""How long the key set is used before it is fetched again. Prolific recommends to fetch it daily."""
+# The shortest time between two fetches of the key set, even if tokens have unknown keys.
 AGAIN_S = 60.0
-"""The shortest time between two fetches of the key set, even if tokens have unknown keys."""
 LEEWAY_S = 30.0
 MOST_CHARS = 8_000
 log = logging.getLogger(__name__)

@@ -33,14 +33,14 @@ TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
 
+# The label of a recruiter that fills in ids, and the query with its placeholders. CloudResearch Connect has none: it
+# adds its parameters itself.
 PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
     "prolific": ("Prolific", "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"),
     "sona": ("SONA", "?survey_code=%SURVEY_CODE%"),
 }
-"""The label of a recruiter that fills in ids, and the query with its placeholders. CloudResearch Connect has none: it
-adds its parameters itself."""
+# Why a study does not accept a link.
 Refusal = Literal[UnreadableReason, "missing", "other_recruiter", "unproven", "invalid_proof"]
-"""Why a study does not accept a link."""
 
 
 @dataclass(frozen=True, slots=True)

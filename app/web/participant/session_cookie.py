@@ -21,18 +21,18 @@ from starlette.responses import Response
 
 from app.web.sub_path import cookie_name
 
+# The size of the cache of verified cookies. Verification takes as long as a request for a screen.
 MOST_KNOWN = 10_000
-"""The size of the cache of verified cookies. Verification takes as long as a request for a screen."""
+# Longer cookies are not cached, because thousands of them would fill the memory.
 MOST_CHARS = 4_096
-"""Longer cookies are not cached, because thousands of them would fill the memory."""
+# The key in a request's scope under which the contents of its cookies are cached.
 READ = "parley.cookies"
-"""The key in a request's scope under which the contents of its cookies are cached."""
+# The header with the token of an embedded page. If there is one, no cookie is read in its place. A page of another
+# origin cannot send it: browsers ask the server before, which does not allow it.
 TOKEN_HEADER = "x-parley-session"  # noqa: S105  (the name of a header)
-"""The header with the token of an embedded page. If there is one, no cookie is read in its place. A page of another
-origin cannot send it: browsers ask the server before, which does not allow it."""
 
+# The attribute of CHIPS, which `http.cookies` of Python knows only from 3.14 on.
 PARTITIONED = b"; Partitioned"
-"""The attribute of CHIPS, which `http.cookies` of Python knows only from 3.14 on."""
 
 
 def is_embedded(request: Request) -> bool:

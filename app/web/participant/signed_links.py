@@ -31,8 +31,8 @@ LABELS: Mapping[Trial, str] = {
     "preview": "Preview, for you (1 day; starts anew each time)",
     "pilot": "Pilot, for colleagues (30 days)",
 }
+# The parameter of each trial link; a panel may call its own `pilot`.
 PARAMETERS: Mapping[Trial, str] = {"preview": "parley_preview", "pilot": "parley_pilot"}
-"""The parameter of each trial link; a panel may call its own `pilot`."""
 REHEARSAL_PARAMETER = "parley_rehearsal"
 REHEARSAL_HEADER = "x-parley-rehearsal"
 

@@ -47,9 +47,9 @@ from storage.registers.participants import ParticipantId, Participants
 
 log = logging.getLogger(__name__)
 HOUR_S = 3600
+# The rate limit for links with an invalid proof from one address: a burst, and a rate per second after it. A whole
+# class may share an address and use last week's links.
 FORGED_AT_ONCE, FORGED_A_SECOND = 60, 0.2
-"""The rate limit for links with an invalid proof from one address: a burst, and a rate per second after it. A whole
-class may share an address and use last week's links."""
 TRIES = 10
 
 _TEMPLATES = Environment(

@@ -33,20 +33,20 @@ from experiments.study.sections.recruitment import Paste
 from problems.pictures import PictureMap
 from storage.registers.origins import Origin
 
+# The note below an incomplete reply, or below a message that got none.
 NOT_WHOLE = {
     "cut_off": "This reply was cut off.",
     "stopped": "You stopped this reply.",
     "expired": "Time was up before this reply was complete.",
     "unanswered": "This message was not answered.",
 }
-"""The note below an incomplete reply, or below a message that got none."""
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 MOST_KEPT = 2_000
 _KEPT: LRUCache[tuple[Any, ...], str] = LRUCache(MOST_KEPT)
+# Guards the cache: long conversations are rendered in threads.
 _LOCK = Lock()
-"""Guards the cache: long conversations are rendered in threads."""
 
 
 Draft = Mapping[str, Any]
@@ -157,8 +157,8 @@ def _templates(language: str, pictures: PictureMap | None, dollars: bool) -> Env
 
 
 _WORDS_JS = (Path(__file__).parents[1] / "static" / "words.js").read_text(encoding="utf-8")
+# The English texts of the page's script, by their names there; read from words.js.
 PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))
-"""The English texts of the page's script, by their names there; read from words.js."""
 
 
 class StudyContext(NamedTuple):

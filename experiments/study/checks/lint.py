@@ -17,8 +17,9 @@ from experiments.study.study import Study
 from problems.pictures import described, embeds, key_of
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
+# From this length on Prolific accepts a rejection for want of attention only after two failed checks.
 LONG_MINUTES = 5
-"""From this length on Prolific accepts a rejection for want of attention only after two failed checks."""
+# What Prolific requires for each outcome, and the action to choose there for its code.
 ASKS: Mapping[str, str] = {
     "complete": "participants who complete the study are paid by a code (action: approve)",
     "no_consent": "participants who do not agree are asked to return, by a separate code (action: request return)",
@@ -28,7 +29,6 @@ ASKS: Mapping[str, str] = {
     "technical_failure": "participants stopped by a technical failure have a separate code (action: manual review)",
     "withdrawn": "participants who withdraw are found by their code alone (action: request return), as IDs are erased",
 }
-"""What Prolific requires for each outcome, and the action to choose there for its code."""
 
 
 OFTEN = 100

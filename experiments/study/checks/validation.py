@@ -36,8 +36,8 @@ from problems.problem import Problem
 
 MOST_UNFIT = 10
 PROBLEM_NAMES = ("id", "text", "dataset")
+# In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn.
 REPLY = frozenset({"reply"})
-"""In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn."""
 BLANK = "is blank, and participants need to read it; write a text"
 DICES_VALUES = {**CLOSED, **dict.fromkeys(RAW_RACE_COLUMNS, tuple(RAW_RACES))}
 NEEDS: Mapping[str, str] = {

@@ -124,12 +124,12 @@ def _names_of_member(member: Any) -> Iterator[int | str]:
 
 
 ROUNDS = 6
+# Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside.
 SOUND: Mapping[str, Mapping[str, Any]] = {
     "annotators": {"prompt": "{{conversation}}", "answer_schema": {"type": "object", "properties": {"x": {}}}},
     "bonus": {"per": "completion", "amount": 1},
     "quotas": {"max": 0},
 }
-"""Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside."""
 
 
 def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[ValidationIssue]]:

@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field, model_validator
 from experiments.study.base_model import StrictModel
 from problems.errors import did_you_mean
 
+# SPDX identifiers of licences that are often used for data; named in the error for an unknown one.
 DATA_LICENSES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODbL-1.0", "ODC-By-1.0", "PDDL-1.0")
-"""SPDX identifiers of licences that are often used for data; named in the error for an unknown one."""
 _DOI = re.compile(r"10\.\d{4,9}/\S+")
 _ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")

@@ -12,11 +12,11 @@ from experiments.errors import suggestion
 from experiments.study.base_model import NAMES, StrictModel
 
 MOST_ORIGINS = 20
+# An origin as browsers write it (RFC 6454, 6.2): in lower case, without the port that the scheme has anyway.
 _ORIGIN = re.compile(
     r"https://(?P<host>[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*)(:[1-9][0-9]{0,4})?"
     r"|http://(localhost|127\.0\.0\.1)(:[1-9][0-9]{0,4})?"
 )
-"""An origin as browsers write it (RFC 6454, 6.2): in lower case, without the port that the scheme has anyway."""
 _USUAL_PORT = {"https": 443, "http": 80}
 
 

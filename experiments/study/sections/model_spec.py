@@ -31,11 +31,11 @@ class PromptByFactor(StrictModel):
     """Its values, each with a text."""
 
 
+# One text for all, or one for each value. A union with tags, so that an error in one is not reported for the other.
 Texts = Annotated[
     Annotated[str, Tag("str")] | Annotated[PromptByFactor, Tag("PromptByFactor")],
     Discriminator(lambda value: "PromptByFactor" if isinstance(value, Mapping | PromptByFactor) else "str"),
 ]
-"""One text for all, or one for each value. A union with tags, so that an error in one is not reported for the other."""
 
 
 class ModelSpec(StrictModel):

@@ -12,18 +12,18 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from experiments.study.base_model import Level, Name, Slug, StrictModel
 
+# In place of a factor: two steps of the same participant are compared, such as an answer before and after a chat.
 STEP = "step"
-"""In place of a factor: two steps of the same participant are compared, such as an answer before and after a chat."""
+# With fewer participants in a group of a contrast nothing is concluded: p values of so few do not hold.
 FEWEST_IN_A_GROUP = 8
-"""With fewer participants in a group of a contrast nothing is concluded: p values of so few do not hold."""
 OUTCOME = (
     r"^(correct|answer|error|confidence|seconds"
     r"|(rating|survey)\.[A-Za-z][A-Za-z0-9_-]*|score\.[A-Za-z][A-Za-z0-9_-]*\.[A-Za-z][A-Za-z0-9_-]*)$"
 )
+# `correct`: whether an answer to a problem is right (0 or 1). `answer`, `error`: a numeric answer, and its distance
+# from the right one. `confidence`: in an answer. `seconds`: the time of a session. `rating.NAME`: a rating.
+# `survey.QUESTION`: an answer in a survey. `score.INSTRUMENT.SCORE`: a score of an instrument.
 Outcome = Annotated[str, StringConstraints(pattern=OUTCOME)]
-"""`correct`: whether an answer to a problem is right (0 or 1). `answer`, `error`: a numeric answer, and its distance
-from the right one. `confidence`: in an answer. `seconds`: the time of a session. `rating.NAME`: a rating.
-`survey.QUESTION`: an answer in a survey. `score.INSTRUMENT.SCORE`: a score of an instrument."""
 Direction = Literal["greater", "less", "different", "equivalent", "not_worse"]
 Correction = Literal["none", "holm", "benjamini-hochberg"]
 Spending = Literal["obrien-fleming", "pocock", "always-valid"]

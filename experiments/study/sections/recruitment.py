@@ -36,21 +36,21 @@ def _period(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+# A whole number of days, weeks, months (30 days) or years (365 days).
 Period = Annotated[str, AfterValidator(_period)]
-"""A whole number of days, weeks, months (30 days) or years (365 days)."""
+# How a session can end; one that has not ended is live.
 OutcomeName = Literal[
     "complete", "screened_out", "failed_attention", "no_consent", "timed_out", "technical_failure", "withdrawn"
 ]
-"""How a session can end; one that has not ended is live."""
 Paste = Literal["allow", "log", "block"]
+# An address that people's browsers are sent to; empty for none.
 Address = Annotated[str, AfterValidator(_address)]
-"""An address that people's browsers are sent to; empty for none."""
 Recruiter = Literal["prolific", "connect", "sona", "panel", "lab", "open"]
 CENT = Decimal("0.01")
+# Money, exactly: a study is the same whether its file says 0.1, 0.10 or "0.10".
 Amount = Annotated[
     Decimal, Field(gt=0, max_digits=9, decimal_places=2), AfterValidator(lambda amount: amount.quantize(CENT))
 ]
-"""Money, exactly: a study is the same whether its file says 0.1, 0.10 or "0.10"."""
 
 
 class EndPage(StrictModel):

@@ -25,11 +25,11 @@ Prompt = tuple[Mapping[str, str], ...]
 Said = Sequence[tuple[Literal["You", "Bot"], str]]
 
 CALLED: Mapping[str, str] = {"You": "YOU", "Bot": "SYSTEM"}
+# `NEXT` without the answer, for a screen that cannot be left yet; ChatBench has none such.
 GO_ON = TALK + (
     "Generate the next prompt you would say to the system to answer your question. Remember to keep your writing style "
     "consistent."
 )
-"""`NEXT` without the answer, for a screen that cannot be left yet; ChatBench has none such."""
 ANSWER = "Answer:"
 OWN_WORDS = "YOUR ANSWER"
 SPEAKER = "YOU:"

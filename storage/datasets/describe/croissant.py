@@ -60,8 +60,8 @@ TYPES: Mapping[Kind, str] = MappingProxyType(
     {"text": "sc:Text", "integer": "sc:Integer", "number": "sc:Float", "json": "sc:Text"}
 )
 SCALARS: Mapping[str, str] = MappingProxyType({"text": "sc:Text", "boolean": "sc:Boolean"})
+# Texts that pandas takes for something else.
 TAKEN_FOR_OTHERS = re.compile(rf"{FRACTION.pattern}|true|false|nan|none|null|n/?a|<na>", re.IGNORECASE)
-"""Texts that pandas takes for something else."""
 
 
 def _of_croissant(*names: str) -> dict[str, str]:

@@ -43,12 +43,12 @@ from storage.schemas.base import Column
 from storage.yaml_text import yaml_text
 
 Yaml = dict[str, Any]
+# The formats of copies that are loaded in place of the released file, the best first.
 READ_FIRST = ("parquet", "jsonl")
-"""The formats of copies that are loaded in place of the released file, the best first."""
+# Without these settings, `datasets` reads texts such as `None` and `NA` as missing values.
 CSV: Mapping[str, Any] = MappingProxyType({"keep_default_na": False, "na_values": [""]})
-"""Without these settings, `datasets` reads texts such as `None` and `NA` as missing values."""
+# What `datasets` calls the rows of a file that has no splits.
 SPLIT = "train"
-"""What `datasets` calls the rows of a file that has no splits."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 ORIGIN_TAGS: Mapping[str, str] = MappingProxyType(
     {Origin.BOT: "simulated", Origin.PILOT: "pilot", Origin.REHEARSAL: "rehearsal"}
@@ -62,20 +62,20 @@ COPIES: Mapping[str, str] = {
     "jsonl": "JSON Lines, for Hugging Face's `datasets`, which reads all configs of a folder in one format",
     "parquet": "Apache Parquet, with the types of the columns",
 }
+# What readers look for, with the metadata of which one has to be given.
 GAPS: Mapping[str, tuple[str, ...]] = {
     "The licence.": ("license",),
     "The authors.": ("authors",),
     "The citation.": ("citation", "authors"),
     "The date of publication.": ("date_published",),
 }
-"""What readers look for, with the metadata of which one has to be given."""
 PEOPLE_GAPS: Mapping[str, str] = {
     "participants": "Who took part, and how they were selected.",
     "pay": "What participants were paid.",
     "ethics_approval": "Whether an ethics board approved the study.",
 }
+# The characters from which on a setting of a model is shown as a block.
 LONG = 60
-"""The characters from which on a setting of a model is shown as a block."""
 
 
 def dataset_card(manifest: ExportManifest) -> str:

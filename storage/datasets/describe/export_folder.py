@@ -29,12 +29,12 @@ from storage.db.private_files import make_folder, writing
 from storage.errors import StorageError
 
 PAGE, BOOK, METADATA, MARKED = "codebook.md", "codebook.json", "metadata.json", "personal_data.csv"
+# The describing files that nobody edits; `study.json` is replaced by one file per version if there are several.
 NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME)
-"""The describing files that nobody edits; `study.json` is replaced by one file per version if there are several."""
 README = "README.md"
 EDITABLE = (README, CFF, ZENODO)
+# The checksums of the editable files as the last export wrote them.
 WRITTEN = ".editable.sha256"
-"""The checksums of the editable files as the last export wrote them."""
 NEW = ".new"
 MOST_NAMED = 5
 

@@ -30,10 +30,10 @@ from storage.yaml_text import yaml_text
 CFF, ZENODO = "CITATION.cff", ".zenodo.json"
 DESCRIPTION, R_SCRIPT = "dataset_description.json", "load.R"
 R_LINE = f'tables <- source("{R_SCRIPT}", chdir = TRUE)$value'
+# The names of Croissant's fields that Psych-DS has otherwise.
 SCHEMA_ORG = {"citeAs": "citation", "creator": "author"}
-"""The names of Croissant's fields that Psych-DS has otherwise."""
+# R's types of columns. Its integers have 32 bits, so whole numbers are numeric.
 CLASSES = {"text": "character", "integer": "numeric", "number": "numeric", "json": "character"}
-"""R's types of columns. Its integers have 32 bits, so whole numbers are numeric."""
 
 
 def citation_files(manifest: ExportManifest) -> Mapping[str, str]:

@@ -18,16 +18,17 @@ from storage.datasets.describe.markdown import count
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import SIMULATED, Origin
 
+# Origins of imported files besides those of sessions: the released file itself, a file whose source is only stated by
+# those who imported it, and a file of unknown origin.
 RELEASED, STATED, UNKNOWN = "released", "stated", "unknown"
-"""Origins of imported files besides those of sessions: the released file itself, a file whose source is only stated by
-those who imported it, and a file of unknown origin."""
 SOURCE = ("license", "citation", "authors", "doi", "url")
+# The origin of an export without sessions, which holds answers of models alone.
 MODELS = "models"
-"""The origin of an export without sessions, which holds answers of models alone."""
+# Origins that the metadata beside a file can claim. That a file is the released one is shown by its checksum only.
 MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, Origin.REHEARSAL, UNKNOWN, MODELS)
-"""Origins that the metadata beside a file can claim. That a file is the released one is shown by its checksum only."""
 SEPARATOR = ", "
 SPDX = "https://spdx.org/licenses/"
+# Licences that the Hugging Face Hub knows by their SPDX identifier in lower case (docs/hub/repositories-licenses).
 HUB_LICENSES = frozenset(
     {
         "apache-2.0", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
@@ -35,9 +36,8 @@ HUB_LICENSES = frozenset(
         "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "mit",
     }
 )  # fmt: skip
-"""Licences that the Hugging Face Hub knows by their SPDX identifier in lower case (docs/hub/repositories-licenses)."""
+# Licences for data that the Hub calls otherwise.
 HUB_NAMES: Mapping[str, str] = {"ODbL-1.0": "odbl", "ODC-By-1.0": "odc-by", "PDDL-1.0": "pddl"}
-"""Licences for data that the Hub calls otherwise."""
 STUDY = "study.json"
 HASH_CHARS = 12
 ORIGINS: Mapping[str, str] = MappingProxyType(

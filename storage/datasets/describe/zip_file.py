@@ -18,8 +18,8 @@ from storage.datasets.describe.export_folder import EDITABLE, WRITTEN
 from storage.db.checksums import NAME, recorded
 from storage.db.private_files import FILE, create
 
+# The earliest time that a zip can store. Modification times are not part of the data.
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can store. Modification times are not part of the data."""
 UNIX = 3
 OWN = FILE << 16
 

@@ -19,10 +19,10 @@ from storage.datasets.manifest import FilterStep
 from storage.log.seats import COMPLETE
 
 ATTENTION = "attention_check"
+# Prolific's statuses of participants who completed a study and were not rejected.
 TAKEN = ("AWAITING REVIEW", "APPROVED")
-"""Prolific's statuses of participants who completed a study and were not rejected."""
+# The sessions that pass the filter; a temporary table that exists during an export.
 KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_key=True), prefixes=["TEMPORARY"])
-"""The sessions that pass the filter; a temporary table that exists during an export."""
 
 
 @dataclass(frozen=True, slots=True)

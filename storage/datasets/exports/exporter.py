@@ -49,8 +49,8 @@ from storage.registers.studies import Studies
 from storage.schemas.base import Column
 
 Written = tuple[ExportedFile, Sequence[PersonalDataMatch]]
+# Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export.
 OnRows = Callable[[str, int], None]
-"""Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
 
 
 def export(

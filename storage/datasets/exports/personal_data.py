@@ -36,8 +36,8 @@ DATE = (
 )
 BORN = r"(?:\b(?:born|birth|birthday|birthdate|dob|d\.o\.b\.|geboren|geb\.|geburtstag|geburtsdatum|née?|nacid[oa]))"
 BETWEEN = r"[^\d\n\[\]]{0,25}?"
+# Of a phone number. ITU-T E.164 has at most 15; shorter ones look like any other number.
 LEAST_DIGITS, MOST_DIGITS = 9, 15
-"""Of a phone number. ITU-T E.164 has at most 15; shorter ones look like any other number."""
 DIGITS = "0123456789"
 NO_DATE = r"(?!\d{1,2}[-/]\d{1,2}[-/]\d{2,4})"
 
@@ -104,10 +104,10 @@ _PATTERNS: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
     ("phone", rf"(?<![\w+.,/-]){NO_DATE}0[1-9]\d{{0,4}}[ /-]?\d{{2,4}}(?:[ -]?\d{{2,4}}){{1,3}}(?!\w)", _phone),
 )
 KINDS = tuple(dict.fromkeys(kind for kind, _, _ in _PATTERNS))
+# What replaces personal data of each kind; no pattern finds anything in it.
 MARKS: Mapping[str, str] = MappingProxyType({kind: f"[{kind.upper()}]" for kind in KINDS})
-"""What replaces personal data of each kind; no pattern finds anything in it."""
+# A sign without which there is none of a kind, which saves most texts the search; a digit for the other kinds.
 NEEDS: Mapping[str, str] = MappingProxyType({"email": "@", "profile": "/"})
-"""A sign without which there is none of a kind, which saves most texts the search; a digit for the other kinds."""
 _DIGIT = re.compile(r"\d")
 _COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE), check) for kind, pattern, check in _PATTERNS)
 

@@ -55,8 +55,8 @@ class ExportRequest:
     rounded: tuple[tuple[str, int], ...] = ()
 
 
+# The rows of a file: read from a released table, or made from the event log for the tidy export.
 FileRows = RowSelection | SessionRows
-"""The rows of a file: read from a released table, or made from the event log for the tidy export."""
 
 
 @dataclass(frozen=True, slots=True)

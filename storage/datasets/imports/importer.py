@@ -26,11 +26,11 @@ from storage.schemas.registry import schema as schema_of
 STUDY_NAME = "[A-Za-z][A-Za-z0-9_-]{0,59}"
 AT_ONCE = 1_000
 MOST_TOLD = 20
+# An import stops counting deviations at this number; a check reports all of them.
 MOST_COUNTED = 1_000
-"""An import stops counting deviations at this number; a check reports all of them."""
 
+# Progress callback, called repeatedly with the file being read and the number of bytes read.
 Progress = Callable[[Path, int], None]
-"""Progress callback, called repeatedly with the file being read and the number of bytes read."""
 
 
 @dataclass(frozen=True, slots=True)

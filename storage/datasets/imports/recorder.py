@@ -165,10 +165,10 @@ def _digest(value: Any, digits: int) -> str:
 
 
 NAME = "metadata.json"
+# The name of the property by which an export says where its sessions come from.
 ORIGIN = "origin"
-"""The name of the property by which an export says where its sessions come from."""
+# What is said of a file even if it was changed since, and what only of the file as it was described.
 ALWAYS, UNCHANGED = ("description",), ("name", "license", "citeAs", "url")
-"""What is said of a file even if it was changed since, and what only of the file as it was described."""
 
 
 def described(file: Path, released: str, sha256: str) -> Mapping[str, str]:

@@ -18,11 +18,11 @@ from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+# The maximal length of a csv line or JSON record in characters: a thousand times a long chat.
 MOST = 1 << 24
-"""The maximal length of a csv line or JSON record in characters: a thousand times a long chat."""
 CHUNK = 1 << 20
+# A byte that is not valid UTF-8, as decoded by `surrogateescape`.
 ESCAPED = re.compile("[\udc80-\udcff]")
-"""A byte that is not valid UTF-8, as decoded by `surrogateescape`."""
 SHOWN = 60
 
 

@@ -31,11 +31,11 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 from storage.schemas.registry import schemas
 
 NAME = "tidy"
+# In the order in which they are written.
 TABLES = (
     *("sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls"),
     "integrity",
 )
-"""In the order in which they are written."""
 DEFINED = Path(__file__).with_name("columns.csv")
 ANY, NUMBER = TextColumn(blank=True), NumberColumn(blank=True)
 TIME = TextColumn(

@@ -10,8 +10,8 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
+# Whose rows are in which table afterwards.
 merged = {"ai_reply": "attempt"}
-"""Whose rows are in which table afterwards."""
 
 NEW: dict[str, sa.types.TypeEngine[Any]] = {
     "cell": sa.String(64),

@@ -46,8 +46,8 @@ __all__ = [
     "load_monitor",
 ]
 FRESH_US = 2_000_000
+# How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look.
 CHART_US = 30_000_000
-"""How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look."""
 
 
 @dataclass(slots=True)

@@ -25,8 +25,8 @@ from storage.log.seats import COMPLETE, LIVE, OURS, PEOPLE, SessionCounts
 MOST_WAITING = 10
 MOST_BUCKETS = 60
 MINUTE_US = 60_000_000
+# How long a bucket may be, as people count; beyond a day it is so many days.
 WIDTHS = tuple(MINUTE_US * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440))
-"""How long a bucket may be, as people count; beyond a day it is so many days."""
 _seat = tables.seats.c
 
 
@@ -187,8 +187,8 @@ def _counted(
 
 
 MOST_SESSIONS = 100
+# Seconds on each screen, by session; those who have ended do not change.
 Spent = dict[str, dict[str, float]]
-"""Seconds on each screen, by session; those who have ended do not change."""
 _fact = tables.events.c
 
 

@@ -79,6 +79,7 @@ TABLE = {
     "stream-overloaded": (UNAVAILABLE, "error_in_stream"),
     "tool-calls": (BROKEN, "finish_reason"),
 }
+# Where a protocol makes another error of a fault.
 OTHERWISE = {
     # [DONE] says that the reply is complete, and JSON that is no stream is read as a whole answer
     "openai": {"done-only": (BROKEN, "empty_reply"), "json": (BROKEN, "no_finish_reason")},
@@ -105,7 +106,6 @@ OTHERWISE = {
         "no-finish": (BROKEN, "malformed"),
     },
 }
-"""Where a protocol makes another error of a fault."""
 SOUND = {
     "brief": ("word " * 5, "stop"),
     "bytewise": ("Héllo ∑🎲", "stop"),
@@ -125,8 +125,8 @@ SOUND = {
     **dict.fromkeys(("ended", "thoughts-harmony", "thoughts-bare", "thoughts-kimi"), ("Hello", "stop")),
     "typing": ("word " * 50, "stop"),
 }
+# The faults that last until somebody's patience ends.
 IN_TIME = ("drip", "flood", "hang", "hang-midway", "hang-open", "keep-alive")
-"""The faults that last until somebody's patience ends."""
 
 
 @pytest.fixture(scope="module")

@@ -153,8 +153,8 @@ def refusing() -> Iterator[Mapping[int, str]]:
 FAILURES = [{"type": "fail", "status": status} for status in (500, 502, 503, 504)]
 FAILURES += [{"type": "fail", "status": status, "retry_after": 1} for status in (429, 503)]
 BREAKS = [{"type": "stream_fault", "kind": kind, "after_chunks": 2} for kind in ("truncate", "disconnect", "malformed")]
+# What no client may retry.
 FINAL = [{"type": "fail", "status": status} for status in (400, 403, 422)]
-"""What no client may retry."""
 SESSIONS = 20
 METHOD = ("--method", "letter_only_zero_shot", "--concurrency", "1")
 RESILIENT = {"PARLEY_RETRY_WAIT_S": "0.2", "PARLEY_MODEL_ATTEMPTS": "4", "PARLEY_BREAKER_FAILURES": "1000"}

@@ -92,8 +92,8 @@ DOORS = {
     "prolific": Door("p.csv", "Participant id,Status\nabc,APPROVED\n", read_prolific),
     "ids": Door("ids.txt", "abc\ndef\n", lambda path: listed_ids(read_text(path))),
 }
+# Doors that show what others refuse.
 LENIENT = ("draft",)
-"""Doors that show what others refuse."""
 
 
 def enter(door: Door, folder: Path, content: bytes) -> Any:

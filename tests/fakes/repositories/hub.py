@@ -15,8 +15,8 @@ from typing import Any
 
 from tests.fakes.repositories.server import Answer, RepositoryFake, Request
 
+# Files that the Hub's default .gitattributes give to Git LFS, besides those above 10 MB.
 LARGE = (".parquet", ".zip", ".gz", ".png", ".jpg")
-"""Files that the Hub's default .gitattributes give to Git LFS, besides those above 10 MB."""
 
 
 @dataclass

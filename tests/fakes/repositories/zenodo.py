@@ -10,12 +10,12 @@ from typing import Any
 from tests.fakes.repositories.server import Answer, RepositoryFake, Request
 
 REQUIRED = ("upload_type", "title", "creators", "description", "access_right")
+# The fields of a deposition of the type dataset.
 FIELDS = {
     *REQUIRED, "license", "embargo_date", "access_conditions", "doi", "prereserve_doi", "keywords", "notes",
     "publication_date", "version", "language", "related_identifiers", "contributors", "references", "communities",
     "grants", "subjects", "locations", "dates", "method",
 }  # fmt: skip
-"""The fields of a deposition of the type dataset."""
 RIGHTS = ("open", "embargoed", "restricted", "closed")
 MOST_FILES = 100
 

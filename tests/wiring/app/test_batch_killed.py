@@ -16,8 +16,8 @@ from tests.fakes.model_server import serve
 
 pytestmark = pytest.mark.timeout(300)  # what the processes are forked from may have to import first
 CELLS, SAMPLES = 24, 5
+# More than how many replies come in a tenth of a second: 16 at once, 0.3 s each.
 LATE = 20
-"""More than how many replies come in a tenth of a second: 16 at once, 0.3 s each."""
 
 
 @pytest.fixture

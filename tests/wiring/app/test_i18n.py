@@ -21,8 +21,8 @@ from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
 OTHERS = sorted(set(catalogues()) - {"en"})
+# Words that a problem's option may be as well.
 SHORT = frozenset({"No", "Yes"})
-"""Words that a problem's option may be as well."""
 NAME = re.compile(r"\{+[^{}]+\}+")
 
 

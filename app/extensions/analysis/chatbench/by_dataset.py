@@ -111,16 +111,16 @@ def one_way(hits: Values, clusters: Codes, questions: Codes) -> float:
 WITH_AI = "user-AI"
 USER_ALONE = "user-alone"
 METHODS = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
+# The required columns of ai_alone_answers; other methods are recognised by their columns.
 ALONE_COLUMNS = (
     "model",
     "dataset",
     "question_id",
     *(f"{name}_{what}" for name in METHODS for what in ("count", "acc")),
 )
-"""The required columns of ai_alone_answers; other methods are recognised by their columns."""
 CELL = ("dataset", "model", "answer_type")
+# The columns of a table of accuracies; gaps need only the first four and `standard_error`.
 TABLE = (*CELL, "accuracy", "low", "high", "standard_error", "n", "participants", "questions")
-"""The columns of a table of accuracies; gaps need only the first four and `standard_error`."""
 METHOD = (
     "Accuracy is the unweighted mean over questions of each question's share of correct answers, among the answers "
     "that ChatBench's filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
@@ -128,8 +128,8 @@ METHOD = (
     "random samples; Student's t has one degree of freedom less than there are questions, or participants if they are "
     "fewer. For models alone the variance is that of the questions' accuracies."
 )
+# A cell with its mean, its number of answers and of participants.
 Found = tuple[tuple[str, str, str], OverQuestions, int, int]
-"""A cell with its mean, its number of answers and of participants."""
 
 
 @analysis

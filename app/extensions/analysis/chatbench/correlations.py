@@ -34,12 +34,12 @@ from app.extensions.analysis.estimates import (
 )
 from app.extensions.analysis.intervals import Interval, Values, central, codes, number_of, share_of
 
+# How often the noise ceiling is drawn. (The paper's.)
 DRAWS = 100
-"""How often the noise ceiling is drawn. (The paper's.)"""
 SAMPLES = 1000
 SEED = 20250220
+# The share of samples that must have a correlation.
 ENOUGH = 0.9
-"""The share of samples that must have a correlation."""
 CEILING = "free_text"
 KEY = ["question_id", "model"]
 QUESTIONS = "An interval needs more questions with different accuracies."
@@ -53,8 +53,8 @@ ABOVE = (
     "alone. The 95 % interval is Wilson's for the effective number of independent points, because both models answer "
     "the same questions (cluster jackknife over questions)."
 )
+# A statistic of columns of numbers under several weightings of the rows.
 Statistic = Callable[[Values, Values], Values]
-"""A statistic of columns of numbers under several weightings of the rows."""
 
 
 def points(answers: pd.DataFrame, alone: pd.DataFrame, method: str, condition: str) -> pd.DataFrame:
@@ -172,7 +172,6 @@ TITLES: Mapping[str, tuple[str, str]] = {
         "if participants were exactly as accurate as free text ({}), the correlation would be",
     ),
 }
-"""The title of each figure, and the text of its sentences."""
 
 
 def _correlated(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:

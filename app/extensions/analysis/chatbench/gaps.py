@@ -40,8 +40,8 @@ from storage.datasets.describe.markdown import count
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"
 KEY = ("dataset", "model")
+# The number of answers that an accuracy is based on, and of participants who gave them.
 SIZES = ("n", "participants")
-"""The number of answers that an accuracy is based on, and of participants who gave them."""
 NOISE = "Chance alone makes absolute differences larger than zero, so an interval around them would mislead."
 UNSURE = "A standard error is not known, because there are too few answers or all are equal."
 METHOD = (

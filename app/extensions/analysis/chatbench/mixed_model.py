@@ -31,13 +31,13 @@ from app.extensions.analysis.intervals import LEVEL, Interval, Values, codes, nu
 from problems.errors import install_line
 
 INSTALL = f"The mixed model needs a package that is not installed: {install_line('analysis')}"
+# Minimum number of participants, and of questions.
 FEWEST = 2
-"""Minimum number of participants, and of questions."""
+# The priors: of fixed effects, and of the logarithms of the random effects' standard deviations.
 FIXED_SD, RANDOM_SD = 2.0, 1.0
-"""The priors: of fixed effects, and of the logarithms of the random effects' standard deviations."""
 SEED = 20250220
+# Limits of the optimiser; the library's default takes many minutes for a thousand random effects.
 ENDS = {"maxiter": 2000, "maxfun": 4000}
-"""Limits of the optimiser; the library's default takes many minutes for a thousand random effects."""
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 TITLE = "Effects on the odds of a correct answer"
 METHOD = (

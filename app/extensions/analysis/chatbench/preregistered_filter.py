@@ -21,9 +21,8 @@ from app.extensions.analysis.estimates import COUNT, Estimate, Finding, count_es
 ANSWERS, FILTERED, ALONE = "user_answers", "user_answers_filtered", "ai_alone_answers"
 ASSIGNMENT = ("subject", "batch", "model", "condition")
 COLUMNS = ("worker_id", *ASSIGNMENT, "answer_type", "dataset", "question_id", "acc")
-"""The required columns of both tables of answers."""
+# Dataset names on the dataset card that differ from those in the paper and the questions.
 SAME: Mapping[str, str] = {"moral_reasoning": "moral_scenarios"}
-"""Dataset names on the dataset card that differ from those in the paper and the questions."""
 STEPS: Mapping[str, str] = {
     "all": "answered a question",
     "without_attention_check": "without the attention check",

@@ -19,10 +19,10 @@ from app.extensions.analysis.estimates import slug
 
 TABLES = "Tables A1 and A2"
 MODELS = ("gpt-4o", "llama-3.1-8b")
+# Before the answer type, in place of a name: the first model's accuracy minus the second's.
 MODEL_GAP = "model_gap."
-"""Before the answer type, in place of a name: the first model's accuracy minus the second's."""
+# Accuracies (mean over questions) with the paper's standard errors.
 TABLE = pd.read_csv(Path(__file__).parent / "published_accuracies.csv")
-"""Accuracies (mean over questions) with the paper's standard errors."""
 
 
 @dataclass(frozen=True, slots=True)

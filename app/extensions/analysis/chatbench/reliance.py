@@ -35,11 +35,12 @@ from app.extensions.analysis.estimates import (
 )
 
 TALKS, QUESTIONS = "conversations", "questions"
+# What an answer and its conversation have in common.
 KEY = ("worker_id", *ASSIGNMENT, "question_id")
-"""What an answer and its conversation have in common."""
 CHOSEN = "selected_answer"
 TALK_COLUMNS = (*KEY, "answer_letter")
 QUESTION_COLUMNS = ("question_id", "answer")
+# By name: the label, and the text of the sentence.
 MEASURES: Mapping[str, tuple[str, str]] = {
     "relative_ai": ("relative AI reliance", "of answers that were wrong alone and met right advice, {} became right"),
     "relative_self": ("relative self-reliance", "of answers that were right alone and met wrong advice, {} stayed so"),
@@ -54,7 +55,6 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "helpful": ("helpful changes", "{} of answers were wrong alone and right in the end"),
     "harmful": ("harmful changes", "{} of answers were right alone and wrong in the end"),
 }
-"""By name: the label, and the text of the sentence."""
 METHOD = (
     "Answer-first only: a participant's own answer, the option that the chatbot gave in the conversation (annotator "
     "`answer`), and the answer with it. Relative AI reliance and relative self-reliance follow Schemmer et al. (2023), "
@@ -67,11 +67,11 @@ BETTER = (
     "the same answers (Bansal et al. 2021). 95 % intervals are mean ± t standard errors by the two-way cluster "
     "jackknife (participants and questions); which of both is better is taken as known."
 )
+# By name: the score alone and with the chatbot, the label, and the text of the sentence.
 TRANSITIONS = {
     "corrected": (0, 1, "wrong answers corrected with the chatbot", "got wrong alone, {} were correct"),
     "lost": (1, 0, "correct answers lost with the chatbot", "got right alone, {} were wrong"),
 }
-"""By name: the score alone and with the chatbot, the label, and the text of the sentence."""
 TRANSITION = (
     "Of the questions that a participant answered wrongly (correctly) alone and then again with the chatbot, the share "
     "answered correctly (wrongly) with it. 95 % intervals are Wilson's for the effective number of independent answers "

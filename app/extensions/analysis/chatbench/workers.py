@@ -28,9 +28,10 @@ from app.extensions.analysis.estimates import NUMBER, SHARE, Estimate, Finding, 
 
 TALKS = "conversations"
 TALK_COLUMNS = ("worker_id", "chat_history")
+# A first message of fewer characters is too short. (ChatBench's.)
 SHORT = 5
-"""A first message of fewer characters is too short. (ChatBench's.)"""
 PERSON = frozenset({"You", "user"})
+# The measures with a mean in the report: unit, label and scale.
 MEASURES: Mapping[str, tuple[Unit, str, tuple[float, float]]] = {
     "num_questions": (NUMBER, "questions answered", (0, float("inf"))),
     "num_correct": (NUMBER, "questions answered correctly at least once", (0, float("inf"))),
@@ -41,13 +42,12 @@ MEASURES: Mapping[str, tuple[Unit, str, tuple[float, float]]] = {
     "user_ai_acc": (SHARE, "accuracy with the chatbot", (0, 1)),
     "prop_first_prompt_too_short": (SHARE, f"conversations whose first message is under {SHORT} characters", (0, 1)),
 }
-"""The measures with a mean in the report: unit, label and scale."""
 METHOD = (
     "Means over all participants analysed (no filter); each participant counts once. 95 % intervals are mean ± t "
     "standard errors."
 )
+# Longer times mean that the participant was away.
 LONGEST_S = 600.0
-"""Longer times mean that the participant was away."""
 TIME_COLUMNS = ("path", "seconds")
 DURATIONS = (
     f"The mean number of seconds on a step, over all its screens that were left within {LONGEST_S / 60:.0f} minutes. "

@@ -36,10 +36,10 @@ from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimat
 from app.extensions.analysis.intervals import FEWEST, Interval
 from storage.datasets.describe.markdown import count
 
+# How many raters gave each value (columns) to each conversation (rows).
 Counts: TypeAlias = npt.NDArray[np.int64]
-"""How many raters gave each value (columns) to each conversation (rows)."""
+# How often each rater gave each value to each conversation (values, raters, conversations).
 Marks: TypeAlias = npt.NDArray[np.float32]
-"""How often each rater gave each value to each conversation (values, raters, conversations)."""
 ORDER = ("No", "Unsure", "Yes")
 METHODS = {
     "nominal": "with No, Unsure and Yes as unordered categories",
@@ -173,12 +173,11 @@ def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, me
 
 
 Codes = npt.NDArray[np.int64]
+# The columns of a rater's profile; DICES-350 has no locale.
 PROFILE = ("rater_gender", "rater_race", "rater_age", "rater_education", "rater_locale")
-"""The columns of a rater's profile; DICES-350 has no locale."""
 CROSSED = (("rater_race", "rater_gender"), ("rater_race", "rater_age"), ("rater_gender", "rater_age"))
-"""The intersections that are analysed."""
+# Minimum number of raters in a group, and of others.
 LEAST = 2
-"""Minimum number of raters in a group, and of others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,12 @@ WHOSE = {
     "rater_locale": "by raters in",
     "rater_education": "by raters with the education",
 }
+# The order of values that have one; ages are spelled as in the release.
 ORDERS = {
     DEGREE: DOMAINS[DEGREE],
     "rater_age": ("gen z", "millenial", "gen x+"),
     "rater_education": ("High school or below", "College degree or higher", "Other"),
 }
-"""The order of values that have one; ages are spelled as in the release."""
 
 
 @analysis

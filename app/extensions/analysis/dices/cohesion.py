@@ -45,9 +45,9 @@ import numpy.typing as npt
 
 from app.extensions.analysis.intervals import FEWEST, Interval, student
 
+# The distance of two values: 0 or 1 (nominal); squared number of ratings between them (ordinal); squared difference of
+# their places (interval).
 Metric = Literal["nominal", "ordinal", "interval"]
-"""The distance of two values: 0 or 1 (nominal); squared number of ratings between them (ordinal); squared difference of
-their places (interval)."""
 Sums: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -119,10 +119,10 @@ def _squared_distances(totals: Sums, metric: Metric) -> Sums:
     return np.asarray(squared.reshape(values, values, *(1 for _ in totals.shape[1:])), dtype=np.float64)
 
 
+# The scale of alpha and xRR.
 AT_MOST_1 = -inf, 1.0
-"""The scale of alpha and xRR."""
+# The number of counts (raters, conversations) processed at once, so that they fit the CPU cache.
 AT_ONCE = 100_000
-"""The number of counts (raters, conversations) processed at once, so that they fit the CPU cache."""
 
 
 def without_each_rater(counts: Sums, marks: npt.NDArray[np.floating], statistic: Callable[[Sums], Sums]) -> Sums:
@@ -182,10 +182,10 @@ def of_mean(marks: npt.NDArray[np.floating], each: Callable[[Sums], Sums], scale
 IN_GROUP = ("irr", "plurality", "negentropy")
 CROSS_GROUP = ("xrr", "voting_agreement")
 MEASURES = (*IN_GROUP, *CROSS_GROUP, "gai")
+# Sums over conversations, the last axis: each counted once, or as often as a sample drew it.
 Weigh = Callable[[Sums], Sums]
-"""Sums over conversations, the last axis: each counted once, or as often as a sample drew it."""
+# How many raters gave each value (columns) to each conversation (rows).
 Counts = npt.ArrayLike
-"""How many raters gave each value (columns) to each conversation (rows)."""
 
 
 def measured(group: Sums, others: Sums, weigh: Weigh) -> Mapping[str, Sums]:

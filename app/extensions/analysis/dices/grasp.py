@@ -60,8 +60,8 @@ from app.extensions.analysis.estimates import NUMBER, RANDOM, Estimate, Finding,
 from app.extensions.analysis.intervals import SEED, Interval, benjamini_hochberg
 
 TIE = 1e-9
+# The share of permuted values that must be defined.
 FEWEST_DEFINED = 0.5
-"""The share of permuted values that must be defined."""
 FEW = "Too few permutations have a value for an interval."
 
 
@@ -126,8 +126,8 @@ PERMUTATIONS = 1000
 DSI = "dsi"
 VOTING = "voting_agreement"
 SCALES: Mapping[str, tuple[float, float]] = {"plurality": (0.0, 1.0), "negentropy": (0.0, log(3))}
+# The number of counts (groups, permutations, conversations) processed at once, so that they fit the CPU cache.
 AT_ONCE = 25_000
-"""The number of counts (groups, permutations, conversations) processed at once, so that they fit the CPU cache."""
 
 
 @dataclass(frozen=True, slots=True)

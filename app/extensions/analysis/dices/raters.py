@@ -20,12 +20,12 @@ from app.extensions.analysis.estimates import COUNT, NUMBER, Estimate, Finding, 
 from app.extensions.analysis.intervals import DRAWN, draws, middle
 from storage.datasets.describe.markdown import count
 
+# A rater whose median answer took less than this was fast.
 FAST_MS = 45_000
-"""A rater whose median answer took less than this was fast."""
+# A rater with at least this share of equal answers gave the same answer nearly always.
 SAME = 0.95
-"""A rater with at least this share of equal answers gave the same answer nearly always."""
+# Raters with fewer answers are not checked for speed or equal answers.
 LEAST = 20
-"""Raters with fewer answers are not checked for speed or equal answers."""
 _REMOVED_350 = """
     297514565398139 297515609163939 297515750682315 297515617432733 297541515566649 297541515769980 297515629971478
     297059995361243 297541522412126 297540556928761 297541321453321 297540562350921 297540983991638 297060365288109
@@ -35,10 +35,10 @@ _REMOVED_990 = """
     296768824962581 296740172100277 296729424498056 296835612486158 297212198239077 296740254381555 296740049152799
     297212002905763 296740761150184 296708974347177 296770194464643 296768399729683
 """
+# The raters who are removed in the release, by edition: 19 of 123, 12 of 173 (these from one public file only).
 REMOVED: Mapping[str, frozenset[str]] = {
     "dices-350": frozenset(_REMOVED_350.split()), "dices-990": frozenset(_REMOVED_990.split())
 }  # fmt: skip
-"""The raters who are removed in the release, by edition: 19 of 123, 12 of 173 (these from one public file only)."""
 REASONS: Mapping[str, str] = {
     "fast": f"median time under {FAST_MS / 1000:g} s",
     "same": f"the same answer in at least {100 * SAME:g} % of ratings",

@@ -63,4 +63,3 @@ TAXONOMY: tuple[AnalysisStep, ...] = (
     AnalysisStep("Labels of queries", call(query_labels, _QUERIES)),
     AnalysisStep("Kinds of queries", call(query_types, _QUERIES, table(TABLE, CONVERSATION_COLUMNS))),
 )
-"""The parts for `taxonomy`."""

@@ -24,14 +24,14 @@ from storage.schemas.mathconverse import EXPERIENCE, EXPERTISE, MISSING, TOPICS
 
 BACKGROUND_COLUMNS = ("uid", "mth_bkgrd", "ai_play_bkgrd", "selected_topic")
 LENGTH_COLUMNS = ("model", "uid", "helpfulness_ratings")
+# The questions to a participant: column, options and label.
 ASKED = {
     "expertise": ("mth_bkgrd", EXPERTISE, "experience with mathematics"),
     "ai_experience": ("ai_play_bkgrd", EXPERIENCE, "experience with AI"),
     "topic": ("selected_topic", TOPICS, "topic"),
 }
-"""The questions to a participant: column, options and label."""
+# Experience with mathematics, in estimates' names.
 SHORT = dict(zip(EXPERTISE, ("undergraduate", "degree", "masters", "phd", "professor", "never"), strict=True))
-"""Experience with mathematics, in estimates' names."""
 BACKGROUNDS = (
     "Each participant counts once. The 95 % interval is Wilson's with Student's t, for the share in the population "
     "from which participants come."

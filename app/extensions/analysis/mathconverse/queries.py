@@ -43,20 +43,20 @@ NUMBERS = {"none": "none of the ten labels", "several": "several of the ten labe
 CONVERSATION_COLUMNS = ("model", "uid", "human_interactions", "model_responses", "mth_bkgrd", "solo_solve")
 RATING_LINE = re.compile(r"^\([0-6]\) .*$", re.MULTILINE)
 BLANK = re.compile(r"\s+")
+# Turns from this one on are one group, because few conversations have so many.
 LAST = 5
-"""Turns from this one on are one group, because few conversations have so many."""
 GROUPED = (
     "The share of labelled messages of a group that have the label; a message may have several labels. The 95 % "
     "interval is Wilson's for the effective number of independent messages, because messages share participants "
     "(cluster jackknife); Student's t has one degree of freedom less than there are participants."
 )
+# By what queries are grouped: the column, its words in the title, and those in a sentence.
 BY = {
     "model": ("model", "model", "to {}"),
     "expertise": ("mth_bkgrd", "experience with mathematics", "of participants with the experience “{}”"),
     "confidence": ("solo_solve", "confidence to solve the problem alone", "with a confidence of {}"),
     "turn": ("turn", "turn", "of turn {}"),
 }
-"""By what queries are grouped: the column, its words in the title, and those in a sentence."""
 
 
 def marks(queries: pd.DataFrame) -> pd.DataFrame:

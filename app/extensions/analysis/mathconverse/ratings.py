@@ -40,8 +40,8 @@ METHOD = (
 WITHOUT = "Replies of correctness 0, which contain no mathematics, are left out; the published means count them as 0."
 WITHOUT_TOO = "Without correctness 0: without replies that contain no mathematics."
 FEWER = "Later turns come only from longer conversations; satisfied participants may stop early."
+# `solo_solve`, from (0) Definitely could not solve on my own to (6) Definitely can solve on my own.
 CONFIDENCE = tuple(map(str, range(7)))
-"""`solo_solve`, from (0) Definitely could not solve on my own to (6) Definitely can solve on my own."""
 DISTRIBUTED = (
     "The share of rated replies with each rating. The 95 % interval is Wilson's for the effective number of "
     "independent ratings, because replies share participants (cluster jackknife); Student's t has one degree of "

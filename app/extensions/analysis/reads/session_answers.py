@@ -20,8 +20,8 @@ from experiments.views.instrument_scores import instrument_answers, keyed, score
 from storage.db.engine import Database
 from storage.reports.session_views import analysed_sessions
 
+# A name that no question of a check has.
 PASSED = "passed"
-"""A name that no question of a check has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,12 @@ from storage.registers.stream_ids import study_stream
 from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
 
+# Another one is there whenever anything of a study is new.
 Mark = tuple[Any, ...]
-"""Another one is there whenever anything of a study is new."""
+# Times are added up modulo this one, or the sum would be too large for a database.
 PRIME = 1_000_000_007
-"""Times are added up modulo this one, or the sum would be too large for a database."""
+# The outcome of who has not ended.
 UNDER_WAY = ""
-"""The outcome of who has not ended."""
 _seat, _session = tables.seats.c, tables.sessions.c
 
 

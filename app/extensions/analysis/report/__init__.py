@@ -9,8 +9,8 @@ from app.extensions.analysis.report.data_formats import as_csv, as_json
 from app.extensions.analysis.report.document import markdown
 from app.extensions.analysis.report.html_page import html
 
+# How a report is written, by the ending of its file.
 FORMATS: Mapping[str, Callable[[Report], str]] = {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
-"""How a report is written, by the ending of its file."""
 
 
 __all__ = ["FORMATS", "FactorArm", "Report", "VersionUsed", "as_csv", "as_json", "build_report", "html", "markdown"]

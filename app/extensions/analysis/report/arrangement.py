@@ -69,11 +69,11 @@ def _column(finding: Finding, estimate: Estimate) -> str:
     return next(iter(values.values()), "")
 
 
+# A main result needs so many participants, or answers where models answered alone.
 FEWEST = 10
-"""A main result needs so many participants, or answers where models answered alone."""
 TOO_FEW = f"Fewer than {FEWEST} participants so far: too few for a main result. All figures are below."
+# The maximum number of sentences of a section's main results.
 MOST = 8
-"""The maximum number of sentences of a section's main results."""
 SURVEYS = "survey"
 
 

@@ -174,8 +174,8 @@ class TextTable:
 Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
 
 
+# A factor with more values than this (such as batches of questions) is summarised in one line.
 MOST_VALUES = 12
-"""A factor with more values than this (such as batches of questions) is summarised in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +209,8 @@ class ConfirmatoryPart:
     data: Mapping[str, Any]
 
 
+# A function of the database, the study and the origin; it returns a ConfirmatoryPart, or None without a plan.
 CONFIRMATORY_HOOK = "confirmatory_part"
-"""A function of the database, the study and the origin; it returns a ConfirmatoryPart, or None without a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,8 +334,8 @@ def _many(factor: str, met: Mapping[str, tuple[int, int]]) -> FactorArm:
     return FactorArm(factor, words, sum(arrived for arrived, _ in met.values()), sum(completed), None, None)
 
 
+# The flow shows the values of a factor that has at most this many.
 FEW_ARMS = 4
-"""The flow shows the values of a factor that has at most this many."""
 NOBODY = "its rows belong to no participant"
 ANALYSED = "not excluded, and at least one answer, rating or vote"
 

@@ -22,8 +22,8 @@ from app.extensions.analysis.results import about, figure_names
 from storage.datasets.writers import escaped
 from storage.registers.origins import SIMULATED, Origin
 
+# The version of the format; it changes if a field that programs read changes its meaning.
 SCHEMA = "parley-report/1"
-"""The version of the format; it changes if a field that programs read changes its meaning."""
 LOOKS = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
 
 

@@ -24,10 +24,10 @@ from app.extensions.analysis.report.build import (
     money,
 )
 
+# Characters with a special meaning in Markdown and its tables.
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
-"""Characters with a special meaning in Markdown and its tables."""
+# Line beginnings that would start a list or turn the previous line into a heading.
 FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
-"""Line beginnings that would start a list or turn the previous line into a heading."""
 HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -76,10 +76,10 @@ def _written_table(table: TextTable) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+# The number of characters of a table's numbers that fit the width of a page.
 WIDTH = 62
-"""The number of characters of a table's numbers that fit the width of a page."""
+# Sentences are left out of a figure with more estimates than this.
 MANY = 14
-"""Sentences are left out of a figure with more estimates than this."""
 LEVEL_P = 0.05
 STARS = ("* p < 0.05.", "* p < 0.05; ** also adjusted for several tests.")
 

@@ -16,7 +16,6 @@ from app.extensions.analysis.estimates import POINTS, SHARE, Estimate, Finding, 
 from experiments.errors import suggestion
 
 PAPERS: Mapping[str, str] = {"chatbench": "ChatBench (Chang, Anderson, Hofman: ACL 2025)"}
-"""The papers with known figures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ ENDED: Mapping[str, str] = {
     "withdrawn": "withdrew, and their data were erased",
     UNDER_WAY: "are in progress, or stopped without finishing",
 }
+# The section titles, by the first part of a figure's name.
 FAMILIES: Mapping[str, str] = {
     "chatbench": "ChatBench",
     "mathconverse": "MathConverse",
@@ -41,7 +42,6 @@ FAMILIES: Mapping[str, str] = {
     "advice": "Advice and confidence",
     "survey": "Survey questions",
 }
-"""The section titles, by the first part of a figure's name."""
 CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
 EXPLORED = (
     "Nothing from here on was planned as a test. These results are not corrected for their number, leave out the "

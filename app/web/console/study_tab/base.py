@@ -33,8 +33,8 @@ MOST_REPLY = 300
 TESTING = """() => '<p class="quiet" role="status">Testing the models…</p>'"""
 
 
+# Paints what a change of a study, given by its name, has changed on the page.
 Refresh: TypeAlias = Callable[[CurrentUser, str], Updates]
-"""Paints what a change of a study, given by its name, has changed on the page."""
 
 
 @dataclass(frozen=True, slots=True)

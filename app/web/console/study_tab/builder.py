@@ -46,8 +46,8 @@ UNNAMED = "new-study"
 LINES: Mapping[str, int] = {"consent": 6, "instructions": 4}
 KEPT = "(name, ...values) => [name, ...window.parleyConsole.keptAnswers(values)]"
 KEEP = "(...values) => { window.parleyConsole.keepAnswers(values); return []; }"
+# The page keeps the answers, so that a reload loses none, until a study is made of them, which clears its name.
 FORGET = "(name) => { if (!name) window.parleyConsole.keepAnswers([]); return []; }"
-"""The page keeps the answers, so that a reload loses none, until a study is made of them, which clears its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ FRAME = """<div class="head"><span id="study-text-label">study.yaml</span>
 <span class="state"></span> <button type="button" class="plain discard">Discard my text</button>
 <button type="button" class="plain copy">Copy</button></div><div class="study-file"></div>"""
 EDIT = "window.parleyConsole.edit(element, props, trigger, watch)  // editor.js, which triggers 'input'"
+# The values of the event `input`: what the editor saves, and the mark of the text that it was made from.
 WRITING = "(_, mark) => window.parleyConsole.editor.writing(mark)"
-"""The values of the event `input`: what the editor saves, and the mark of the text that it was made from."""
 WRITTEN = "(mark) => { window.parleyConsole.editor.written(mark); return []; }"
 FAILED = "() => { window.parleyConsole.editor.failed(); return []; }"
 WITH_TEXT = "(study) => [study, window.parleyConsole.editor?.text() ?? '']"

@@ -87,20 +87,20 @@ def _written(name: str) -> str:
     return f"![what it shows]({quote(name)})"
 
 
+# Rows and errors that are listed; items that can be chosen for a look, and the characters of each in that list.
 SHOWN, MOST_CHOICES, LONGEST_LABEL = 20, 200, 60
-"""Rows and errors that are listed; items that can be chosen for a look, and the characters of each in that list."""
 NONE = ("none", "")
+# The name of a first pool, unless its author chooses another.
 POOL = "questions"
-"""The name of a first pool, unless its author chooses another."""
+# What a column can be chosen for, in the order of the dropdowns.
 PARTS = ("question", "options", "answer", "id", "tags")
-"""What a column can be chosen for, in the order of the dropdowns."""
+# What else can be chosen of a table, after `PARTS`.
 SETTINGS = ("sheet", "answers_from")
-"""What else can be chosen of a table, after `PARTS`."""
 COUNTED = (("as the table shows", ""), ("0", "0"), ("1", "1"))
 READ = "async (study, name, content, ...shown) => [study, ...(await window.parleyConsole.table()), ...shown]"
 UPLOADING = """() => '<p class="quiet" role="status">Uploading…</p>'"""
+# The values of the dropdowns for `PARTS` and `SETTINGS`, from a browser.
 Chosen = Sequence[Any]
-"""The values of the dropdowns for `PARTS` and `SETTINGS`, from a browser."""
 
 
 class ItemsSection:

@@ -18,8 +18,8 @@ from storage.accounts.roles import ROLES
 from storage.errors import AccountError
 
 PAGE = 30
+# The value is empty, which no account's name can be.
 EVERYBODY = ("all accounts", "")
-"""The value is empty, which no account's name can be."""
 
 
 class AccountsTab:

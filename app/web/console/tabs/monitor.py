@@ -25,8 +25,8 @@ from storage.registers.study_status import operations_of
 from storage.reports.monitoring import StudyMonitor, StudyMonitors
 from storage.reports.monitoring.sessions import MOST_WAITING, first_origin
 
+# The origins that can be monitored; imported sessions have no course in time.
 ORIGINS = (Origin.PERSON, Origin.PILOT, Origin.BOT, Origin.REHEARSAL)
-"""The origins that can be monitored; imported sessions have no course in time."""
 LOOK_S = 5
 FIXED: Mapping[str, Any] = {
     "meanings": {name: f"The session {meaning}." for name, meaning in FLAGS.items()},

@@ -23,8 +23,8 @@ from storage.payments.payment_files import PaymentRequest, recorded_files
 from storage.payments.prolific import Statuses, statuses
 from storage.payments.prolific_export import prolific_rows
 
+# The folder of a dry run, which writes nothing.
 NOWHERE = Path("payments")
-"""The folder of a dry run, which writes nothing."""
 NAMED = "It has recruiters' IDs: do not publish it."
 NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
 

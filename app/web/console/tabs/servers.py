@@ -23,8 +23,8 @@ from storage.errors import StorageError
 
 OTHER = "other"
 KINDS = [*((provider.title, name) for name, provider in PROVIDERS.items()), ("Another server", OTHER)]
+# A word of an example's address that is to be replaced, such as HOST.
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
-"""A word of an example's address that is to be replaced, such as HOST."""
 MOST_KEY = 500
 _NAME = TypeAdapter(Slug)
 

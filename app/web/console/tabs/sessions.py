@@ -44,6 +44,7 @@ from storage.schemas.registry import released
 
 MOST_ROWS = 100
 MOST_CELL_CHARS = 300
+# How a page was left other than by an answer.
 HOW: Mapping[str, str] = {
     "missed": "Did not pass, and tried again or was warned.",
     "declined": "Did not agree.",
@@ -51,7 +52,6 @@ HOW: Mapping[str, str] = {
     "expired": "Time ran out. These values were in the form.",
     "finished": "The session ended here.",
 }
-"""How a page was left other than by an answer."""
 NOTED: Mapping[Kind, str] = {
     "noted": "The note on session {number} is saved.",
     "excluded": "Session {number} is excluded.",
@@ -60,8 +60,8 @@ NOTED: Mapping[Kind, str] = {
 NOT_SURE = "Tick the box first: what is erased cannot be brought back."
 PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
+# Erases what is known of the session of a stream, and says what was erased.
 Erasure = Callable[[CurrentUser, str], str]
-"""Erases what is known of the session of a stream, and says what was erased."""
 
 
 class SessionsTab:

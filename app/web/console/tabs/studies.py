@@ -36,8 +36,8 @@ UPLOAD = (
     '<label class="upload small"><input type="file" accept=".yaml,.yml" data-into="#new-file textarea">'
     "<span>Upload a study file…</span></label>"
 )
+# How the value of a template begins that is a draft.
 DRAFT = "draft:"
-"""How the value of a template begins that is a draft."""
 LOADING = '<p class="quiet" role="status">Loading…</p>'
 
 
@@ -54,17 +54,17 @@ def _as_pools(view: StudyView) -> str:
     return fingerprint(repr((view.text is None, pools_in(view.text or ""))))
 
 
+# The tabs of a study that show what is written under Edit, each with the fingerprint of what it shows.
 FOLLOWING: Mapping[str, Callable[[StudyView], str]] = {
     "Overview": _as_study,
     "Items": _as_pools,
     "Preview": _as_study,
     "Versions": _as_study,
 }
-"""The tabs of a study that show what is written under Edit, each with the fingerprint of what it shows."""
 
+# The tab of a study that is shown after a change in another one, if it is not the first. Only that one is painted: the
+# rest follow when they are opened.
 AFTER: Mapping[str, str] = {"Items": "Edit"}
-"""The tab of a study that is shown after a change in another one, if it is not the first. Only that one is painted: the
-rest follow when they are opened."""
 
 
 @dataclass(frozen=True, slots=True)

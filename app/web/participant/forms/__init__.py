@@ -21,16 +21,16 @@ from experiments.study.fields import (
 )
 from experiments.study.sections.recruitment import Paste
 
+# The longest option that fits above a table's column, in characters.
 COLUMN_CHARS = 40
-"""The longest option that fits above a table's column, in characters."""
 MOST_COLUMNS = 11
+# The longest option that fits into a row of them on a phone, in characters.
 ROW_CHARS = 12
-"""The longest option that fits into a row of them on a phone, in characters."""
 ROW_OPTIONS = 5
+# The fewest options of a table whose first and last are called its ends.
 SCALE_POINTS = 4
-"""The fewest options of a table whose first and last are called its ends."""
+# A point that has no label but its number: `3` or `(3)`.
 BARE = re.compile(r"\(?-?[0-9]+\)?")
-"""A point that has no label but its number: `3` or `(3)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,13 +67,13 @@ def test_the_page_does_not_run_without_what_its_policy_allows(fast: Process, new
 SELECTOR = re.compile(r"([^{}]*)\{")
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 GIVEN = re.compile(r"(?:class|className|classList\.\w+|elem_classes|elem_id|id)[\"']?\s*[=:(]\s*\\?([\"'`])(.*?)\\?\1")
+# Classes of ours that our templates put together, one that Gradio's documentation names, one of math-core for what is
+# crossed out in a formula, and those of Pygments for code.
 COMPUTED = {
     "layout", "right", "noted", "added", "removed", "phase", "each", "soon", "hidden", "user", "message",
     "bot", "live", "parens", "gradio-container", "menclose-downdiagonalstrike",
     *STANDARD_TYPES.values(),
 }  # fmt: skip
-"""Classes of ours that our templates put together, one that Gradio's documentation names, one of math-core for what is
-crossed out in a formula, and those of Pygments for code."""
 
 
 def test_no_style_finds_what_is_not_written_down() -> None:

@@ -25,6 +25,7 @@ location {path}/ {{
     proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Forwarded-Prefix {path};
 }}
 """
+# Write down how long the reply on the screen is, whenever the page changes.
 LENGTHS = """() => {
   window.lengths = [];
   new MutationObserver(() => {
@@ -32,7 +33,6 @@ LENGTHS = """() => {
     if (reply) window.lengths.push(reply.innerText.length);
   }).observe(document.body, { subtree: true, childList: true, characterData: true });
 }"""
-"""Write down how long the reply on the screen is, whenever the page changes."""
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 

@@ -12,9 +12,10 @@ from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, cr
 from tests.fakes.model_server import serve
 
 ALL = {**LOCAL, **WAYS}
+# Those that do not stream for it.
 BATCHED = ("openai", "openai-responses", "anthropic")
-"""Those that do not stream for it."""
 TIMEOUT = (BackendUnavailable, "timeout_reply")
+# Of each kind of fault one, and those of which a whole reply makes another error than a stream.
 FAULTS = {
     **{fault: TABLE[fault] for fault in ("400-system", "401", "429", "500", "drop", "refusal")},
     **dict.fromkeys(("hang", "hang-midway"), TIMEOUT),
@@ -23,10 +24,9 @@ FAULTS = {
     "json": (BackendBroken, "no_finish_reason"),
     "cut-character": (BackendBroken, "malformed"),
 }
-"""Of each kind of fault one, and those of which a whole reply makes another error than a stream."""
 IN_TIME = ("hang", "hang-midway")
+# The sound forms that an answer in one piece can have; how a stream is cut and framed is none of them.
 WHOLE = ("gzip", "halves", "length", "no-usage", "nul", "thoughts", "thoughts-harmony", "thoughts-unopened")
-"""The sound forms that an answer in one piece can have; how a stream is cut and framed is none of them."""
 
 
 @pytest.fixture(scope="module")

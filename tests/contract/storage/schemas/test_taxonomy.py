@@ -23,8 +23,8 @@ SAID = (
     DialogueMessage("bot", "A set with\nan operation."),
     DialogueMessage("user", "Why?"),
 )
+# One about a problem; the text of the other is its last message, as where a source has no problem.
 TALKS = tuple(Problem(f"t{n}", text, "", "custom", dialogue=SAID) for n, text in enumerate(("Show it.", SAID[-1].text)))
-"""One about a problem; the text of the other is its last message, as where a source has no problem."""
 
 
 def cell(column: Column, written: str) -> Any:

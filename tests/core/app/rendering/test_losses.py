@@ -20,6 +20,7 @@ from experiments.errors import StudyError, ValidationIssue
 from problems.errors import ProblemError
 from storage.yaml_text import yaml_text
 
+# Texts that ask for something, and what the error has to name.
 ASKED: dict[str, tuple[str, str]] = {
     "break with an attribute": ("a<br class=b>b", "<br>"),
     "closed at once": ("a<hr/>b", "<hr>"),
@@ -36,7 +37,6 @@ ASKED: dict[str, tuple[str, str]] = {
     "single dollars": ("where $x^2$ is", "$x^2$"),
     "in an item of a list": ("- a\n- b <u>c</u>", "<u>"),
 }
-"""Texts that ask for something, and what the error has to name."""
 ASKED_IN_BLOCKS: dict[str, tuple[str, str]] = {
     "too long": ("a" * 40_001, "40,001"),
     "too deep": ("- " * 12 + "a", "nested"),

@@ -20,8 +20,8 @@ from problems.pools import load_pool
 from tests.fakes.sessions import play
 
 EVERYTHING = Path(__file__).parents[2] / "studies" / "everything.yaml"
+# What is added to a text: a list with emphasis if the page shows blocks, emphasis in a line, or as typed.
 MARK = "\n\n- *z{}z*"
-"""What is added to a text: a list with emphasis if the page shows blocks, emphasis in a line, or as typed."""
 FOUND = re.compile(r"<li><em>z(\d+)z</em>|- <em>z(\d+)z</em>|- \*z(\d+)z\*")
 FORMS: tuple[Form, ...] = ("blocks", "line", "plain")
 

@@ -18,13 +18,13 @@ from experiments.study.study import Study
 from problems.text import clean
 from storage.yaml_text import yaml_text
 
+# Scalars without quotes, which one version of YAML or another takes for something else.
 TYPED = (
     "7:30", "8:00", "12:30:15", "007", "010", "0o17", "0x1F", "0b11", "1_000", "1,000", "1.10", "2.50", "1.0", "1e3",
     "1E5", "1e400", "12e4567", "-0", "+5", ".5", "5.", "-1", "12", "0.5", "yes", "no", "on", "off", "y", "N", "true",
     "false", "True", "FALSE", "Null", ".nan", ".inf", "NaN", "Infinity", "2024-01-01", "2024-13-45", "1.2.3", "5 %",
     "2024-01-01T12:00:00Z", "=", "<<", "00123456", "42798",
 )  # fmt: skip
-"""Scalars without quotes, which one version of YAML or another takes for something else."""
 HEAD = "study: typed\ntitle: Typed\nflow:\n"
 LAST = "- {step: finish, code: X}\n"
 SINGLE = """\

@@ -62,6 +62,7 @@ MESSAGES: Mapping[str, Any] = {
     "iqa_eval": iqa_eval(ASKED, SAID),
     "iqa_eval, no conversation": iqa_eval(ASKED, ()),
 }
+# Of the messages that were compared with the texts of that commit: with another one a prompt is not ChatBench's.
 DIGESTS = {
     "letter_only_zero_shot": "a65cd9bdb023dbab",
     "letter_only_few_shot": "a9e8c23a638ed390",
@@ -75,7 +76,6 @@ DIGESTS = {
     "iqa_eval": "c5940915989853da",
     "iqa_eval, no conversation": "f2d5f17bef533421",
 }
-"""Of the messages that were compared with the texts of that commit: with another one a prompt is not ChatBench's."""
 
 
 @pytest.mark.parametrize("name", MESSAGES)

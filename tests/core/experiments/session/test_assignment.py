@@ -24,8 +24,8 @@ Factors = Mapping[str, Factor]
 Assigner = Callable[[Sequence[Cell], Sequence[int], str], int]
 VALUES = "abcd"
 ROUNDING = 1e-6
+# By chance alone 2,000 draws exceed it in 2.5 % of all pairs of two values; balanced ones are far below.
 CRAMER = 0.05
-"""By chance alone 2,000 draws exceed it in 2.5 % of all pairs of two values; balanced ones are far below."""
 
 
 def by_rule(free_cells: Sequence[Cell], number: Sequence[int], seed: str) -> int:
@@ -83,13 +83,13 @@ def test_weighted_cells_stay_strictly_within_one_of_their_targets(factors: Facto
         assert all(off(free, number, names) <= 3 for names in pairs_of(factors))
 
 
+# Designs in which whoever looks only at who is behind now brings a cell more than one behind later.
 HARD: Sequence[tuple[Sequence[float], ...]] = (
     ((8.48, 1, 3, 3), (1, 3)),
     ((3, 5, 3, 5), (10, 3), (3, 5, 1), (10, 1)),
     ((10, 2, 3, 5), (1, 10, 3), (5, 8.83, 2, 10), (1, 3, 10, 1)),
     ((5, 1, 5, 5), (2, 5), (2, 5, 1), (7.85, 10, 1)),
 )
-"""Designs in which whoever looks only at who is behind now brings a cell more than one behind later."""
 
 
 def hard(weights: Sequence[Sequence[float]]) -> Sequence[Cell]:

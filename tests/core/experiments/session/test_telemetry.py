@@ -22,8 +22,8 @@ from tests.fakes.sessions import NAMES, play, study, whole
 
 RECORDS: TypeAdapter[TelemetryRecord] = TypeAdapter(AnyRecord)
 NOW_US = 1_800_000_000_000_000
+# The only texts that a record may have beside names of boxes.
 FIXED = {"problem", "conversation", "page"}
-"""The only texts that a record may have beside names of boxes."""
 TIMES = {"shown_ms": 9, "visible_ms": 8, "reading_ms": 7, "typing_ms": 6}
 
 texts = st.text(max_size=12) | st.sampled_from(["message", "comment", "my secret", "other_0", "problem", "consent"])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from experiments.study.cells import Cell, cells, outside_cell, parse_cell, wanted_in
 from experiments.study.sections.recruitment import Quota
 
+# ax, ay, bx, by, of equal weight.
 FOUR = cells({"who": ("a", "b"), "how": ("x", "y")}, {})
-"""ax, ay, bx, by, of equal weight."""
 QUOTAS = {
     "of nobody": ((), [None] * 4),
     "of all": ((({}, 60),), [15] * 4),

@@ -28,11 +28,11 @@ from tests.fakes.sessions import whole
 STEPS = ("first", "second")
 KEYS = ("A", "B")
 POOLS = ("sums", "odd")
+# The right answers of a pool's problems, by number; that of the last is not known.
 RIGHT: tuple[str | None, ...] = ("A", "B", None)
-"""The right answers of a pool's problems, by number; that of the last is not known."""
 
+# A problem that was met: its pool, its number, and the answers to its two steps; None where time ran out.
 Turn = tuple[str, int, tuple[str | None, str | None]]
-"""A problem that was met: its pool, its number, and the answers to its two steps; None where time ran out."""
 turns = st.lists(
     st.tuples(st.sampled_from(POOLS), st.integers(0, 2), st.tuples(*[st.sampled_from([*KEYS, None])] * 2)), max_size=8
 )

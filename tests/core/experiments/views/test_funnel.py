@@ -19,8 +19,8 @@ from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
 
 CUTS = st.tuples(st.integers(0, 5), st.sampled_from((0.1, 0.3, 0.5, 0.8, 0.95, 1)))
+# Of those who have not ended, every so manieth is gone.
 LIVE_UNTIL = 3
-"""Of those who have not ended, every so manieth is gone."""
 
 
 @cache

@@ -14,6 +14,7 @@ from tests.wiring.app.session.test_replies_patience import Talk, models
 
 pytestmark = pytest.mark.anyio
 FAILURES, PAUSE_S = 5, 30
+# What says that nobody gets a reply.
 HEALTH = [
     BackendUnavailable("away", reason="connection"),
     BackendUnavailable("busy", reason="status_503", retry_after_s=600),
@@ -21,9 +22,8 @@ HEALTH = [
     BackendUnavailable("slow", reason="timeout_first_token"),
     BackendDenied("who are you", reason="status_401"),
 ]
-"""What says that nobody gets a reply."""
+# That of it to which the rate limiter says nothing.
 UNLIMITED = [error for error in HEALTH if error.reason != "status_429"]
-"""That of it to which the rate limiter says nothing."""
 
 
 @pytest.fixture(scope="module", autouse=True)

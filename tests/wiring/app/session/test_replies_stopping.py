@@ -39,8 +39,9 @@ pytestmark = pytest.mark.anyio
 SLOTS = ("a", "b")
 AWAY = BackendUnavailable("away", reason="connection")
 REJECTED = BackendRejected("rejected", reason="status_400")
+# A pause before the next try that no test lives to see the end of.
 LONG_S = 600
-"""A pause before the next try that no test lives to see the end of."""
+# How far a column is when Stop is pressed.
 MOMENTS: dict[str, Callable[[Asking], None]] = {
     "silent": lambda _: None,
     "begun": lambda one: one.release("One "),
@@ -49,10 +50,9 @@ MOMENTS: dict[str, Callable[[Asking], None]] = {
     "pausing": lambda one: one.fail(AWAY),
     "broken off": lambda one: (one.release("One "), one.fail(AWAY))[-1],
 }
-"""How far a column is when Stop is pressed."""
 KEPT = {"silent": "", "begun": "One", "further": "One and two", "whole": "One.", "pausing": "", "broken off": "One"}
+# When a column is asked no more, and nothing of it can be stopped.
 DONE = ("whole", "broken off")
-"""When a column is asked no more, and nothing of it can be stopped."""
 
 
 @dataclass

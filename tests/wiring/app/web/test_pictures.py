@@ -36,8 +36,8 @@ ALTS = {
 }
 
 
+# What says where a picture came from.
 FILES = re.compile(r"right-answer|base64|up\.gif|logo\.webp")
-"""What says where a picture came from."""
 
 
 async def shown(bot: HttpBot) -> dict[str, str]:

@@ -25,8 +25,8 @@ from tests.fakes import studies
 pytestmark = pytest.mark.anyio
 
 POOL, TAKE, RATERS = 7, 3, 30
+# How long places are kept unless a study says otherwise.
 RESERVED_S = 7200
-"""How long places are kept unless a study says otherwise."""
 RATE = {"each": "item", "of": "items", "take": TAKE, "target": 5, "flow": [{"step": "info", "text": "{{item.text}}"}]}
 PARTS = {"each": "part", "of": "items.part", "order": "listed", "flow": [{**RATE, "where": {"part": "{{part}}"}}]}
 NESTED = {"phase": "All", "flow": [PARTS]}

@@ -25,8 +25,8 @@ WAYS: dict[StudyState, Sequence[Decision]] = {
     "paused": ("opened", "paused"),
     "closed": ("opened", "closed"),
 }
+# Recorded beside the status: metadata, draws of samples, and what happened to a plan.
 NO_STATUS = ("described", "sampled", *PLAN)
-"""Recorded beside the status: metadata, draws of samples, and what happened to a plan."""
 
 
 def allowed(state: StudyState, decision: Decision) -> bool:

@@ -20,8 +20,8 @@ from tests.fakes.postgres import fresh
 from tests.wiring.reading import query
 
 SOON_S = 60
+# What three things are called; a claim is on all of a name, wherever it is parted.
 NAMES = ("s", "talk"), ("s", "talk", "a"), ("st", "alk")
-"""What three things are called; a claim is on all of a name, wherever it is parted."""
 
 
 @pytest.fixture(scope="module")

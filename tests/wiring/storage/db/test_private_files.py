@@ -44,6 +44,7 @@ def lab(tmp_path: Path) -> Path:
 
 
 OF_EXTENSIONS = {"report": "report mathconverse --origin bot -o report.html"}
+# Whatever writes what people gave into a file that is not the database.
 COMMANDS = (
     "recruit links mathconverse -n 3 -o links.csv",
     "payments mathconverse -o money/november",
@@ -53,7 +54,6 @@ COMMANDS = (
     "show calls mathconverse -o attempts.jsonl",
     "db backup",
 )
-"""Whatever writes what people gave into a file that is not the database."""
 
 
 @pytest.mark.slow

@@ -24,8 +24,8 @@ flow:
   - {step: info, text: "You get help.", when: {arm: helped}}
   - {step: finish, code: DONE}
 """
+# In each width: consent, (info,) the end without consent, and the end; and the start page.
 PICTURES = 3 + 4 + 1
-"""In each width: consent, (info,) the end without consent, and the end; and the start page."""
 
 
 def _pictures(folder: Path) -> set[Path]:

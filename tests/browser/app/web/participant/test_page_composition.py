@@ -20,6 +20,7 @@ ACCEPTS: dict[str, Any] = {"type": "keydown", "key": "Enter", "keyCode": 229}
 RELEASED: dict[str, Any] = {"type": "keyup", "key": "Enter", "keyCode": 13}
 ENTER: dict[str, Any] = {"type": "keydown", "key": "Enter", "keyCode": 13}
 WITHIN = {"isComposing": True}
+# The events by which browsers tell that Enter has accepted what an input method proposed, in their order.
 ACCEPTED: dict[str, tuple[dict[str, Any], ...]] = {
     "Chromium": (ACCEPTS | WITHIN, ENDED, RELEASED),
     "Chromium on Windows": (ACCEPTS | WITHIN | {"key": "Process"}, ENDED, RELEASED),
@@ -31,7 +32,6 @@ ACCEPTED: dict[str, tuple[dict[str, Any], ...]] = {
     "by the space bar": (ACCEPTS | WITHIN | {"key": " "}, ENDED),
     "by another click": (ENDED,),
 }
-"""The events by which browsers tell that Enter has accepted what an input method proposed, in their order."""
 DISPATCH = """([where, events]) => {
   const box = document.querySelector(where);
   for (const { type, text, ...given } of events) {

@@ -15,12 +15,12 @@ Screens = Callable[[str], Page]
 SIZES = [(1280, 800), (640, 400), (390, 844), (360, 640)]
 FONT_PX = "one => parseFloat(getComputedStyle(one).fontSize)"
 CUT = "one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1"
+# How many options of a rating are seen whole.
 WHOLE = """() => {
   const form = document.querySelector("#side form").getBoundingClientRect();
   const seen = ({ top, bottom }) => top >= Math.max(0, form.top) && bottom <= Math.min(innerHeight, form.bottom);
   return [...document.querySelectorAll("#side label.option")].filter((one) => seen(one.getBoundingClientRect())).length;
 }"""
-"""How many options of a rating are seen whole."""
 
 
 @pytest.fixture(scope="module")

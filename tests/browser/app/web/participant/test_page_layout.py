@@ -147,6 +147,7 @@ def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Sc
 
 
 SIZES = [(1366, 650), (1280, 800), (1440, 900), (1024, 768), (390, 660), (320, 568)]
+# By screen with a rating, what is rated.
 JUDGED = {
     "chat-rate": "#chat .message.bot:last-of-type .text",
     "compare-vote": "#talk .round:last-child .bot .text",
@@ -159,7 +160,7 @@ JUDGED = {
     "instruments": "",
     "confidence": ".problem .text",
 }
-"""By screen with a rating, what is rated."""
+# Points of scales, and ends of what is rated, to which scrolling the page does not lead, and what scrolls besides.
 UNSEEN = """(judged) => {
   const found = [];
   const box = (one) => one.getBoundingClientRect();
@@ -208,7 +209,6 @@ UNSEEN = """(judged) => {
   }
   return found;
 }"""
-"""Points of scales, and ends of what is rated, to which scrolling the page does not lead, and what scrolls besides."""
 
 
 @pytest.mark.parametrize("name", JUDGED)

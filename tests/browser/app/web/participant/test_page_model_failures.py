@@ -26,8 +26,8 @@ ACTIONS: dict[str, dict[str, Any]] = {
     "skip": {"action": "skip"},
     "stop": {"action": "stop", "stop_code": "NO-REPLY"},
 }
+# What a study says of failures, and a model that fails for good: its server does, or it refuses each message.
 WAYS = (("retry", "content-filter"), ("skip", "500"), ("stop", "500"))
-"""What a study says of failures, and a model that fails for good: its server does, or it refuses each message."""
 CAUSES = (
     "fault:", "openai", "scripted", "Backend", "httpx", "Traceback", "status_", "timeout_", "too_long", "refused with",
     "content_filter", "content filter", "boom", "Rate limit", "PARLEY_", "sk-", '"reason"', '"cause"',

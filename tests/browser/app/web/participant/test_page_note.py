@@ -12,8 +12,8 @@ from tests.browser.waiting import settled, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 Screens = Callable[[str], Page]
+# The second is the first at 200 %; the third is a phone on its side.
 SIZES = [(1280, 800), (640, 400), (844, 390), (390, 844), (360, 640)]
-"""The second is the first at 200 %; the third is a phone on its side."""
 
 
 @pytest.mark.parametrize("size", SIZES)

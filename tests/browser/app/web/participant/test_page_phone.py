@@ -22,16 +22,16 @@ IN_VIEW = """() => {
   const right = document.querySelector("#send").getBoundingClientRect().right;
   return top >= 0 && bottom <= innerHeight && right <= innerWidth && scrollY === 0;
 }"""
+# As phones tell of their keyboard: less of the page is visible, and the page is as large as before.
 OPEN_KEYBOARD = """(visible) => {
   Object.defineProperty(visualViewport, "height", { configurable: true, get: () => visible });
   visualViewport.dispatchEvent(new Event("resize"));
 }"""
-"""As phones tell of their keyboard: less of the page is visible, and the page is as large as before."""
+# A message and its preview, which the gallery does not make.
 TYPE = """(text) => parley.paint({
   box: { value: text },
   preview: { value: text && `<div class="text"><p>${text}</p></div>` },
 })"""
-"""A message and its preview, which the gallery does not make."""
 CLOSE_KEYBOARD = """() => {
   delete visualViewport.height;
   visualViewport.dispatchEvent(new Event("resize"));

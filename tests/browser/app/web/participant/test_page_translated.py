@@ -25,6 +25,7 @@ KEEP = """() => {
     message.querySelector("font").dataset.kept = "";
   }
 }"""
+# The text of the page's parts, translated back.
 READ = """() => {
   const back = (text) => text.replace(/⟦([^⟧]*)⟧/gu, (_, word) => [...word].reverse().join(""));
   return Object.fromEntries(["head", "left", "talk", "chat", "side"].map((name) => {
@@ -33,7 +34,6 @@ READ = """() => {
     return [name, back(part.textContent).replace(/\\s+/g, " ").trim()];
   }));
 }"""
-"""The text of the page's parts, translated back."""
 UNTOUCHED = """() => {
   const kept = document.querySelectorAll("math, code, .badge");
   return [...kept].every((one) => !one.querySelector("font") && !one.closest("font"));

@@ -22,10 +22,10 @@ from tests.fakes.certificate import self_signed
 from tests.fakes.model_server import serve
 
 CHAT = WAYS["openai"]
+# Far more bytes than may be in memory.
 MUCH = 40_000_000
-"""Far more bytes than may be in memory."""
+# The most memory that an answer of any size may take: its longest body in some copies.
 PLENTY = 20_000_000
-"""The most memory that an answer of any size may take: its longest body in some copies."""
 
 
 @pytest.fixture

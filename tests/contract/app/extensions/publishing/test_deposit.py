@@ -16,8 +16,8 @@ from tests.fakes.repositories.hub import HubFake
 from tests.fakes.repositories.server import TOKEN, Fault
 from tests.fakes.repositories.zenodo import ZenodoFake
 
+# A request of each repository that carries files.
 UPLOADS = {"huggingface": ("POST", "/commit/"), "zenodo": ("PUT", "/api/files/")}
-"""A request of each repository that carries files."""
 PASSED = GateReport()
 
 

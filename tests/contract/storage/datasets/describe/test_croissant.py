@@ -21,8 +21,8 @@ from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value
 
 IN_CI = os.environ.get("CI") == "true"
+# What is recommended and may be unknown.
 UNKNOWN = ("datePublished", "version", "license", "citeAs")
-"""What is recommended and may be unknown."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # rdflib's own
 

@@ -52,12 +52,12 @@ WHOLE = DatasetInfo.model_validate(
         "maintenance": "Corrections are published as new versions.",
     }
 )
+# Fields of a deposit of the type dataset: developers.zenodo.org, Representation, Deposit metadata.
 ZENODO_FIELDS = {
     "upload_type", "publication_date", "title", "creators", "description", "access_right", "license", "doi",
     "keywords", "notes", "related_identifiers", "contributors", "references", "communities", "grants", "version",
     "language",
 }  # fmt: skip
-"""Fields of a deposit of the type dataset: developers.zenodo.org, Representation, Deposit metadata."""
 PUBLISHED = {"license", "citeAs", "url", "version", "datePublished", "creator", "keywords", "identifier", "funding"}
 
 

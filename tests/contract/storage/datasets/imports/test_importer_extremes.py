@@ -24,8 +24,8 @@ ANSWERS = (
     "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
     "selected_answer,acc\n"
 )
+# Files that go on with the longest of models.
 BEGUN = {"user_answers.csv": f"{ANSWERS}a1,", "conversations.json": '[{"worker_id": "a1", "model": "'}
-"""Files that go on with the longest of models."""
 
 
 def long(path: Path, characters: int) -> Path:

@@ -45,8 +45,8 @@ THOUGHTS = {
 }
 TAGS = ["<think>", "", "<Thinking>", "[THINK]"]
 LIMITS = Patience(30, 30, 60)
+# Whether replies are known to begin with reasoning without an opening tag.
 KNOWN = st.sampled_from([True, False, None])
-"""Whether replies are known to begin with reasoning without an opening tag."""
 
 
 @st.composite

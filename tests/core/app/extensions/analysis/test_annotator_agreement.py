@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from app.extensions.analysis.annotator_agreement import Pair, agreement_of, kappa_interval
 
+# The textbook example: p_o = 35/50 = 0.7, p_e = (25*30 + 25*20)/50^2 = 0.5, kappa = 0.4.
 COHEN = {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}
-"""The textbook example: p_o = 35/50 = 0.7, p_e = (25*30 + 25*20)/50^2 = 0.5, kappa = 0.4."""
 YES_NO = ("yes", "no")
 
 

@@ -18,8 +18,8 @@ from app.extensions.analysis.instruments import (
     reliabilities,
 )
 
+# Covariances of three items. Their sum is 11, their trace 6.
 BY_HAND = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 1.0], [0.5, 1.0, 1.0]])
-"""Covariances of three items. Their sum is 11, their trace 6."""
 
 
 def answers(people: int, loadings: list[float], seed: int = 5) -> np.ndarray:

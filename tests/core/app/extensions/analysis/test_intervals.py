@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.extensions.analysis.intervals import codes, mean_of, one_way, share_of, student, two_way
 
+# Student's t at 97.5 %, from printed tables.
 TABLE = {1: 12.7062047364, 2: 4.30265272991, 3: 3.18244630528, 9: 2.26215716280, 30: 2.04227245630, 120: 1.97993040505}
-"""Student's t at 97.5 %, from printed tables."""
 answers = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 6)), min_size=2, max_size=30).filter(
     lambda rows: len({p for p, _, _ in rows}) > 1 and len({q for _, q, _ in rows}) > 1
 )

@@ -27,8 +27,8 @@ SHORT = {
     "Professor in mathematics": "professor",
     "Never studied for a math degree / not enrolled in math degree": "never",
 }
+# Model, participant, conversation, turn, helpfulness, correctness, expertise, confidence.
 Turn = tuple[str, str, int, int, int, int, str, str]
-"""Model, participant, conversation, turn, helpfulness, correctness, expertise, confidence."""
 
 
 def found(data: pd.DataFrame) -> Mapping[str, Estimate]:

@@ -66,8 +66,8 @@ def test_a_wrong_value_is_an_error(key: str, value: Any) -> None:
         DatasetInfo.model_validate({key: value})
 
 
+# ORCID's own examples.
 KNOWN = ("0000-0002-1825-0097", "0000-0001-5109-3700", "0000-0002-1694-233X")
-"""ORCID's own examples."""
 
 
 @pytest.mark.parametrize("orcid", KNOWN)

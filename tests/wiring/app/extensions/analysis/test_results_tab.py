@@ -46,7 +46,6 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "long_text": {"text": "Why was it so?", "required": False},
     "checkbox": {"text": "I will come again.", "required": False},
 }
-"""A question of each type."""
 SURVEY = {
     "study": "asked",
     "title": "Asked",

@@ -224,8 +224,8 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+# The condition, an answer, a question, and links to a transcript.
 TELLING = ("with_ai_arm", "without_ai_arm", "secret_arm", "4711", "apples", "tab=sessions")
-"""The condition, an answer, a question, and links to a transcript."""
 
 
 async def painted(researcher: Researcher, **place: str) -> Mapping[str, Any]:

@@ -34,6 +34,7 @@ from tests.fakes.databases import Mould, export, fill
 from tests.fakes.figures import pattern_of
 from tests.fakes.once import file_of
 
+# The studies, and whose analyses each has.
 FAMILIES = {
     "chatbench": ("chatbench", "survey"),
     "mathconverse": ("mathconverse", "survey"),
@@ -41,8 +42,8 @@ FAMILIES = {
     "arena": ("arena", "survey"),
     "dices-350": ("dices", "survey"),
 }
-"""The studies, and whose analyses each has."""
 NAMES = list(FAMILIES)
+# The eight questions that CheckMate registered beforehand (questions_to_ask.txt), each with the findings about it.
 QUESTIONS = {
     "How do ratings change over the course of a conversation?": (
         "mathconverse.trend", "mathconverse.by_turn.helpfulness", "mathconverse.by_turn.correctness",
@@ -69,7 +70,6 @@ QUESTIONS = {
         "taxonomy.by_confidence",
     ),
 }  # fmt: skip
-"""The eight questions that CheckMate registered beforehand (questions_to_ask.txt), each with the findings about it."""
 SEAT = tables.seats.c
 
 

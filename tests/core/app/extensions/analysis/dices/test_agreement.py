@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from app.extensions.analysis.dices.agreement import ORDER, Metric, alpha, alpha_interval, counts_of, marks_of
 from app.extensions.analysis.intervals import student
 
+# The ratings (0, 1 or 2) of each item.
 Ratings = list[list[int]]
-"""The ratings (0, 1 or 2) of each item."""
 RELIABILITY = [  # Krippendorff (2011), Computing Krippendorff's alpha-reliability, example C: observers by units
     [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
@@ -73,11 +73,11 @@ def test_alpha_of_the_published_ratings_is_the_slow_one(shared: Path, soak: bool
     assert 0.1 < alpha(counts) < 0.25  # of all 350 items it is 0.161
 
 
+# Rows of rater, item and value.
 rated = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 2)),
     min_size=6, max_size=30, unique_by=lambda row: row[:2],
 )  # fmt: skip
-"""Rows of rater, item and value."""
 
 
 def alpha_of(rows: list[tuple[int, int, int]]) -> float:

@@ -35,8 +35,8 @@ from app.extensions.analysis.public import (
     xrr,
 )  # fmt: skip
 
+# The ratings (0, 1 or 2) of each conversation.
 Ratings = list[list[int]]
-"""The ratings (0, 1 or 2) of each conversation."""
 METRICS: tuple[Metric, ...] = ("nominal", "interval")
 both = st.lists(st.tuples(*[st.lists(st.integers(0, 2), max_size=5)] * 2), min_size=1, max_size=8)
 
