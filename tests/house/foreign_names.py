@@ -10,43 +10,60 @@ import argparse
 import ast
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "storage", "experiments", "problems")
-# Issue 49: the largest share of parameters without a word of their type.
 BAR = 0.05
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+")
+PLURALS = (("s", ""), ("es", ""), ("ies", "y"), ("es", "is"))
 # Where a parameter is, its name, and the classes of its annotation.
 Parameter = tuple[str, str, str]
 
 
 def words(name: str) -> set[str]:
-    """The words of a name in snake or camel case, in lower case and without a plural's s."""
-    return {word.lower().rstrip("s") for word in WORD.findall(name)}
+    """The words of a name in snake or camel case, in lower case, and those of which each may be the plural."""
+    found = {word.lower() for word in WORD.findall(name)}
+    return found | {word.removesuffix(end) + one for word in found for end, one in PLURALS if word.endswith(end)}
 
 
-def parameters() -> Iterator[Parameter]:
-    """Every parameter whose annotation names a class of ours."""
-    trees = {path: ast.parse(path.read_text("utf-8")) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))}
-    classes = {node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    for path, tree in trees.items():
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                given = function.args
-                for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-                    ours = sorted(_names(one.annotation) & classes)
-                    if ours:
-                        yield f"{path.relative_to(ROOT)}:{one.lineno}", one.arg, " ".join(ours)
+def parameters(nodes: Iterable[tuple[str, ast.AST]]) -> Iterator[Parameter]:
+    """Every parameter whose annotation names a class of ours; `nodes` are all of the sources, with their paths."""
+    every = list(nodes)
+    classes = {node.name for _, node in every if isinstance(node, ast.ClassDef)}
+    others: defaultdict[str, set[str]] = defaultdict(set)
+    for path, node in every:
+        others[path] |= _from_others(node)
+    for path, node in every:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                ours = " ".join(sorted(_names(one.annotation, others[path]) & classes))
+                if ours and one.arg != "_":  # so is called what a function must take and does not need
+                    yield f"{path}:{one.lineno}", one.arg, ours
 
 
-def _names(annotation: ast.expr | None) -> set[str]:
-    if annotation is None:
-        return set()
-    found = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)}
-    return found | {node.attr for node in ast.walk(annotation) if isinstance(node, ast.Attribute)}
+def _from_others(node: ast.AST) -> set[str]:
+    """What is imported from others: their `Event` or `Random` is not ours of the same name."""
+    match node:
+        case ast.Import(names=aliases):
+            return {one.asname or one.name for one in aliases if not one.name.startswith(ROOMS)}
+        case ast.ImportFrom(module=str(module), names=aliases, level=0) if not module.startswith(ROOMS):
+            return {one.asname or one.name for one in aliases}
+    return set()
+
+
+def _names(annotation: ast.AST | None, others: Set[str]) -> set[str]:
+    match annotation:
+        case None | ast.Subscript(value=ast.Name(id="Callable")):  # a function is called by what it does
+            return set()
+        case ast.Name(id=name):
+            return {name} - others
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            return set() if module in others else {name}
+    return set().union(*(_names(part, others) for part in ast.iter_child_nodes(annotation)))
 
 
 def is_foreign(name: str, classes: str) -> bool:
@@ -54,10 +71,16 @@ def is_foreign(name: str, classes: str) -> bool:
     return not words(name) & words(classes)
 
 
+def _nodes() -> Iterator[tuple[str, ast.AST]]:
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            yield from ((f"{path.relative_to(ROOT)}", node) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--list", action="store_true", help="print each such parameter with its place")
-    every = list(parameters())
+    every = list(parameters(_nodes()))
     foreign = [one for one in every if is_foreign(*one[1:])]
     if asked.parse_args().list:
         for where, name, classes in foreign:

@@ -14,6 +14,9 @@ import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import pairwise
+
+from tests.house import foreign_names
 
 Sources = Mapping[str, str]
 Rule = Callable[[Sources], list[str]]
@@ -233,11 +236,37 @@ def _code_and_prose(text: str) -> tuple[str, str]:
     return " ".join(parts[0]), "\n".join(parts[1])
 
 
+def foreign_parameters(sources: Sources) -> list[str]:
+    """At most 5 % of the parameters with a type of ours share no word with it."""
+    every = list(foreign_names.parameters(_nodes(sources, *ROOMS)))
+    foreign = [one for one in every if foreign_names.is_foreign(*one[1:])]
+    over = len(foreign) > foreign_names.BAR * len(every)
+    return [f"{where} {name}: {classes}" for where, name, classes in foreign] if over else []
+
+
+def bare_strings(sources: Sources) -> list[str]:
+    """What is said of a constant is a `#` comment above it; only fields, whose texts are read, have a string below."""
+    return [
+        f"{path}:{text.lineno}"
+        for path, node in _nodes(sources, "")
+        if isinstance(node, ast.Module | ast.ClassDef)
+        for constant, text in pairwise(node.body)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+        if isinstance(constant, ast.Assign)
+        or (isinstance(constant, ast.AnnAssign) and (isinstance(node, ast.Module) or _is_of_class(constant)))
+    ]
+
+
+def _is_of_class(constant: ast.AnnAssign) -> bool:
+    return "ClassVar" in ast.unparse(constant.annotation)
+
+
 RULES: Mapping[str, Rule] = {
     rule.__name__: rule
     for rule in (
         *(package_indexes, machine_paths, others_parley, absolute_addresses, blanket_excepts, changed_globals),
         *(long_functions, ambiguous_classes, second_doors, hasty_tests, misplaced_tests, stale_names),
+        *(foreign_parameters, bare_strings),
     )
 }
 PLANTED: Mapping[str, Sources] = {
@@ -252,5 +281,7 @@ PLANTED: Mapping[str, Sources] = {
     "second_doors": {"app/bots/a.py": "from storage.log.writer import AppendWithCounts"},
     "hasty_tests": {"tests/core/test_a.py": "httpx2.Client()"},
     "misplaced_tests": {"app/a.py": "", "tests/core/app/test_b.py": ""},
+    "foreign_parameters": {"app/a.py": "class Location: ...\ndef f(place: Location): ..."},
+    "bare_strings": {"app/a.py": 'MOST = 1\n"""The most of them."""'},
     "stale_names": {"app/a.py": '"""As `gone_function` says."""'},
 }
