@@ -233,12 +233,12 @@ class AlertWatch:
                 await post(hook.get_secret_value(), text)
             except NotDelivered as error:
                 undelivered[WEBHOOK] = str(error)
-                log.error("An alert was not delivered: %s", error)
+                log.error("Failed to deliver an alert: %s", error)
         if alert.id and undelivered != alert.undelivered:
             await asyncio.to_thread(record_delivery, self._database, alert.id, undelivered)
 
 
 def _news(earlier_alerts: Sequence[Alert], changed_alerts: Sequence[Alert]) -> list[Alert]:
-    """Those of the changed alerts that opened or closed."""
+    """The changed alerts that opened or closed."""
     known = {alert.key for alert in earlier_alerts}
     return [alert for alert in changed_alerts if alert.key not in known or alert.closed_us is not None]

@@ -30,7 +30,7 @@ class Event:
 
 
 def is_activity(event: Event) -> bool:
-    """Whether a fact is a sign that somebody is there: what is said about a session from outside is none."""
+    """Whether the participant caused an event; those that researchers add do not count as activity."""
     return event.by != "researcher" and event.kind != "annotated"
 
 

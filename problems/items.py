@@ -443,7 +443,7 @@ def _numbered(said: str, options: Sequence[Option], base: int | None) -> str:
 
 def _no_option(said: str, options: Sequence[Option]) -> ProblemError:
     keys = ", ".join(option.key for option in options)
-    return ProblemError(f"the answer {said!r} is no option; allowed: {keys}, or its text")
+    return ProblemError(f"the answer {said!r} is not an option; allowed: {keys}, or its text")
 
 
 def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: Columns) -> int | None:

@@ -139,7 +139,7 @@ def _no_texts(problem: Problem) -> list[str]:
     texts: dict[str, object] = {name: getattr(problem, name) for name in names}
     texts |= {"answer": problem.answer} if problem.answer is not None else {}
     faults = [
-        f"{name} is {value!r:.100}, which is no text" for name, value in texts.items() if not isinstance(value, str)
+        f"{name} is {value!r:.100}, which is not a text" for name, value in texts.items() if not isinstance(value, str)
     ]
     tags: object = problem.tags
     if not isinstance(tags, Mapping) or not all(isinstance(part, str) for pair in tags.items() for part in pair):

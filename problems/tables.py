@@ -313,7 +313,7 @@ def _markdown(path: Path) -> Table:
                 raise ProblemError(f"{path}: its front matter has an alias (*), which can stand for endless texts")
             read = yaml.load(head)
         except (YAMLError, ValueError, RecursionError) as error:
-            raise ProblemError(f"{path}: its front matter is no YAML ({error})") from error
+            raise ProblemError(f"{path}: its front matter is not YAML ({error})") from error
         cells = read if isinstance(read, dict) else {}
     return of_objects([(path.name, {"id": path.stem, **cells, "question": text.strip()})], str(path))
 

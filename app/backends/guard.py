@@ -118,7 +118,7 @@ def _sound(delta: object) -> Delta:
                 return delta
         case _:
             pass
-    raise _faulty(f"it yielded {delta!r:.200}, which is no delta of a reply")
+    raise _faulty(f"it yielded {delta!r:.200}, which is not a delta of a reply")
 
 
 async def _started_stream(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
@@ -131,7 +131,7 @@ async def _started_stream(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
 
 
 def _faulty(what: str) -> BackendBroken:
-    log.error("the error is in the backend: %s", what)
+    log.error("the backend itself failed: %s", what)
     return BackendBroken(f"The backend failed: {what}.", reason="fault")
 
 
@@ -148,7 +148,7 @@ async def within_deadline(reply: Awaitable[T], until: float, wait: str, seconds:
     except Exception as error:  # a named edge: a backend may come from any package and raise anything
         if isinstance(error, TimeoutError) and clock.expired():
             raise _too_slow(wait, seconds) from None
-        log.exception("a backend raised what is no BackendError")
+        log.exception("a backend raised an error other than BackendError")
         raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 
 

@@ -149,7 +149,7 @@ def faults_in(template: JSON) -> Iterator[str]:
     for text in _strings(template):
         for name in NAME.findall(text):
             if name not in NAMES:
-                yield f"{{{{{name}}}}} is no value; allowed: {', '.join(NAMES)}.{did_you_mean(name, NAMES)}"
+                yield f"{{{{{name}}}}} is not a value; allowed: {', '.join(NAMES)}.{did_you_mean(name, NAMES)}"
             elif name not in TEXTS and not NAME.fullmatch(text):
                 yield f"{{{{{name}}}}} must stand alone, not inside a text"
 

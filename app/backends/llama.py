@@ -108,7 +108,7 @@ def find_file(name: str, settings: Settings, *, download: bool) -> Path:
         path = Path(name)
         hint = f"Paths begin at {Path.cwd()}. Models elsewhere: {SMOLLM2}; {HUB}OWNER/NAME/FILE.gguf"
     if path is None or path.suffix != ".gguf" or not path.is_file():
-        raise BackendDenied(f"The model {name!r} is no file that is here and ends in .gguf. {hint}", reason="no_model")
+        raise BackendDenied(f"The model {name!r} is not an existing .gguf file. {hint}", reason="no_model")
     return path
 
 

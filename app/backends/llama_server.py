@@ -52,7 +52,7 @@ class LlamaServer:
 
     def _start(self) -> Server:
         if self._process is not None:
-            log.error("the process of the model %s has ended (%s); another starts", self._name, self._process.poll())
+            log.error("the process of the model %s exited (%s); starting another", self._name, self._process.poll())
             self.end()
         key = secrets.token_urlsafe()
         # -P: beside the script are modules with names of Python's own

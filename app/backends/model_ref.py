@@ -29,7 +29,7 @@ class ModelRef:
         return self.model.model or self.label
 
     def identity(self) -> Mapping[str, Any]:
-        """Who replies: what of it belongs into a key, beside the request."""
+        """The part of a key that identifies the model, beside the request."""
         return {"backend": self.model.backend, "server": self.model.server}
 
 

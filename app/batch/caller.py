@@ -88,7 +88,7 @@ class BatchCalls:
     _turns: count[int] = field(default_factory=lambda: count(1))
 
     async def reply(self, queue: ModelQueue, sample: Sample, prompt: Prompt) -> Result | None:
-        """Call until there is a reply or it is given up; None if it was not to be called any more."""
+        """Call until there is a reply or the retries are used up; None if the call is no longer wanted."""
         access = self.pool.access(prompt.asked.label, prompt.asked.model)
         own = {"stream": self.run, "turn": next(self._turns), "slot": "", "path": "", "request": {}}
         own |= {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}

@@ -44,12 +44,12 @@ class RunLimits:
 class RunProgress:
     samples: int
     reused: int
-    """Those that were complete before the run."""
+    """The samples complete before the run."""
     asked: int = 0
-    """Those that were completed by this run."""
+    """The samples that this run completed."""
     failed: int = 0
     refused: int = 0
-    """Those that ended with a model's refusal, in this run."""
+    """The samples that a model refused in this run."""
 
     @property
     def done(self) -> int:

@@ -192,7 +192,7 @@ async def _comes(
 async def click(
     service: SessionService, clock: VirtualClock, session: LoadedSession, bot: RandomBot, *, careful: bool
 ) -> None:
-    """Let a bot act on the screen before it. Who is careful passes every check."""
+    """Let a bot act on its current screen. A careful bot passes every check."""
     screen = session.screen
     kind, values = bot.act(screen)
     if kind == "submit" and careful:

@@ -87,7 +87,7 @@ class SimulatedUserConfig:
 def read_user_config(
     kind: str, model: ModelRef | None = None, temperature: float | None = None, *, scripted: bool = False
 ) -> SimulatedUserConfig:
-    """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
+    """The user and its settings; raises UserUnknown for an unknown kind, or settings missing or unused."""
     found = USERS.find(kind)
     if found.model and model is None:
         raise UserUnknown(f"{kind!r} needs a model: --user-model MODEL")

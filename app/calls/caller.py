@@ -32,7 +32,7 @@ class Budget:
         self._calls = 0
         self._changed = asyncio.Event()
         self.exhausted = False
-        """Whether a call did not fit any more."""
+        """Whether a call exceeded the budget."""
 
     @property
     def left(self) -> float:

@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._held.update(name for name, _ in self._networks)
         most = self._limits.address
         if most is not None and any(self._held[name] > most * times for name, times in self._networks):
-            log.warning("one address holds %d connections; no more are taken from there", most)
+            log.warning("one address holds %d connections; refusing more from it", most)
             transport.abort()
             return
         self._taken = True
@@ -285,7 +285,7 @@ def end_with_parent() -> None:
 
     def watch() -> None:
         parent.join()
-        log.error("the process that started this one is gone, so this one stops")
+        log.error("the parent process has exited; stopping")
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parley-parent", daemon=True).start()

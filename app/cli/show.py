@@ -376,7 +376,7 @@ def _columns(told: list[str]) -> dict[str, Any]:
     for one in told:
         part, equals, name = one.partition("=")
         if not equals:
-            raise typer.BadParameter(f"--column {one!r} is no pair; write PART=NAME, such as question=Frage.")
+            raise typer.BadParameter(f"--column {one!r} is not a pair; write PART=NAME, such as question=Frage.")
         several = part == "tags" or (part == "options" and "," in name)
         columns[part] = [cell.strip() for cell in name.split(",")] if several else name
     return columns

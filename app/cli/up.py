@@ -78,7 +78,7 @@ def _keep_console(settings: Settings, stopped: threading.Event) -> None:
             return
         pause_s = FIRST_PAUSE_S if time.monotonic() - begun > LONGEST_PAUSE_S else min(2 * pause_s, LONGEST_PAUSE_S)
         how = _how_it_ended(process.exitcode or 0)
-        log.error("the console has ended (%s); it is started again in %d s", how, pause_s)
+        log.error("the console exited (%s); restarting it in %d s", how, pause_s)
         echo(f"The console has ended ({how}). It is started again in {pause_s} s.")
         if stopped.wait(pause_s):
             return

@@ -73,7 +73,7 @@ def _begin(settings: Settings, references: Sequence[str], listening: socket.sock
 
 def _has_ended(worker: BaseProcess) -> bool:
     if worker.exitcode is not None:
-        log.error("the worker %d has ended (%s); another takes its place", worker.pid, worker.exitcode)
+        log.error("the worker %d exited (%s); starting another", worker.pid, worker.exitcode)
     return worker.exitcode is not None
 
 

@@ -17,7 +17,7 @@ from storage.registers.participants import Participants
 
 CLAIM = "retention"
 DAY_S = 86_400
-# Who does it in the audit log. No account can be called so, as names have no blanks.
+# The actor in the audit log. No account can have this name, as names have no blanks.
 SERVER = "the server"
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class RetentionTask:
             try:
                 await self.once()
             except (ParleyError, OSError) as error:
-                log.error("data whose period has passed could not be deleted: %s", error)
+                log.error("failed to delete data whose period has passed: %s", error)
             await asyncio.sleep(DAY_S)
 
     async def once(self) -> tuple[RetentionPlan, ...]:

@@ -371,7 +371,7 @@ class SessionService(Sessions):
             try:
                 await self.reload(stream)
             except Exception:  # a named edge: whatever ails one session, the clock goes on for the others
-                log.exception("session %s: the clock could not act on it", stream)
+                log.exception("session %s: failed to act on a deadline", stream)
 
     async def act(self, stream: str, action: Action) -> LoadedSession:
         """Perform an action on the cached session; if that is refused as stale, on the session as it is in the log."""
@@ -494,4 +494,4 @@ class SessionService(Sessions):
 def _log_write_failure(written: Future[None]) -> None:
     """Log that an attempt could not be written. The reply does not depend on it: its event has all that is needed."""
     if (error := written.exception()) is not None:
-        log.error("an attempt could not be written: %s", error)
+        log.error("failed to write an attempt: %s", error)

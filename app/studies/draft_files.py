@@ -39,7 +39,7 @@ def check_name(name: str, endings: Collection[str], what: str) -> None:
     plain = name.isprintable() and not any(sign in name for sign in _SEPARATORS) and name == name.strip()
     if not plain or name[:1] in ("", ".") or len(name) > LONGEST_NAME:
         raise ProblemError(
-            f"{name[:LONGEST_NAME]!r} is no name for a file; allowed: at most {LONGEST_NAME} characters, "
+            f"{name[:LONGEST_NAME]!r} is not a name for a file; allowed: at most {LONGEST_NAME} characters, "
             f"none of {' '.join(_SEPARATORS)}, no dot first. Rename it and upload it again."
         )
     if Path(name).suffix.lower() not in endings:
@@ -84,7 +84,7 @@ def sweep_uploads(drafts: Path) -> None:
     """Delete what uploads of killed consoles left in the folders of drafts, and drafts that they were saving."""
     for folder in drafts.glob(f"*/{UPLOAD}*"):
         if folder.is_dir() and delete_abandoned(folder, folder / LOCK):
-            log.info("%s is deleted: the console that was receiving a file there was killed", folder)
+            log.info("deleted %s, left by a console killed while it received a file", folder)
     for part in drafts.glob(f"*/.*{PART}"):
         if time.time() - part.stat().st_mtime > OLD_S:
             part.unlink(missing_ok=True)

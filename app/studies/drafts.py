@@ -231,7 +231,7 @@ def _outside(raw: Mapping[str, Any], folder: Path) -> Iterator[ValidationIssue]:
     """Files that are not beside the study: whoever writes a draft reads no other file of the server by it."""
     for where, path in _paths(raw):
         if "\0" in path or any(len(part.encode()) > LONGEST_PART for part in path.split("/")):
-            yield ValidationIssue(where, f"{path[:LONGEST_NAME]!r} is no name of a file")
+            yield ValidationIssue(where, f"{path[:LONGEST_NAME]!r} is not a name of a file")
         elif not (folder / path).resolve().is_relative_to(folder.resolve()):
             yield ValidationIssue(where, f"{path!r} leads out of the study's folder; put the file there")
 

@@ -66,7 +66,7 @@ class ItemFiles:
 
     def _path(self, name: str) -> Path:
         if name not in self.names():
-            raise ProblemError(f"There is no file {name!r} in this draft. Reload the page to see which there are.")
+            raise ProblemError(f"There is no file {name!r} in this draft. Reload the page to see its files.")
         return self._folder / name
 
 

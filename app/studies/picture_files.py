@@ -54,7 +54,7 @@ class PictureFiles:
         """Remove a picture; raises ProblemError if the study's texts ask for it. `asked` has the pictures that they ask
         for, as the texts have them."""
         if name not in self.names():
-            raise ProblemError(f"There is no picture {name!r} in this draft. Reload the page to see which there are.")
+            raise ProblemError(f"There is no picture {name!r} in this draft. Reload the page to see its files.")
         if name in {str(PurePosixPath(unquote(one))) for one in asked}:
             raise ProblemError(
                 f"The study's texts show {name}. Take it out of them first, or upload a file of the same name to "

@@ -21,7 +21,7 @@ from storage.registers.study_status import operations_of, set_status
 from storage.registers.study_versions import StudyVersion, publish, versions
 from storage.reports.sessions import own_streams
 
-NO_NAME = "The file has no line `study: NAME`, so it is no study file."
+NO_NAME = "The file has no line `study: NAME`, so it is not a study file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def add_draft(drafts: Drafts, text: str) -> str:
     try:
         raw = parse_yaml(text).value
     except NotYaml as error:
-        raise SettingsError(f"The file is no YAML: {error}") from None
+        raise SettingsError(f"The file is not YAML: {error}") from None
     name = raw.get("study") if isinstance(raw, dict) else None
     if not isinstance(name, str):
         raise SettingsError(NO_NAME)

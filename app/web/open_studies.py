@@ -76,7 +76,7 @@ class OpenStudies:
         try:
             study = self._service.studies.get(status.published or "")
         except StudyError as error:
-            log.error("%s is not offered: %s", name, error)
+            log.error("not offering %s: %s", name, error)
             return None
         for key, owner in missing_extensions(study).items():
             log.warning("%s has the key `%s`, and Parley's extension %r is not installed", name, key, owner)

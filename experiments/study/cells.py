@@ -163,7 +163,7 @@ def parse_values(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
-            raise NoSuchCell(f"{text!r} is no factor with a value; write it as condition=answer-first")
+            raise NoSuchCell(f"{text!r} is not a factor with a value; write it as condition=answer-first")
         found[name, value] = None
     return tuple(found)
 

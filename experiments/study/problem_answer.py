@@ -50,7 +50,7 @@ def _tolerance(text: str) -> tuple[Decimal, bool] | None:
 
 def _readable(text: str) -> str:
     if _tolerance(text) is None:
-        raise ValueError(f"{text!r} is no tolerance; write {TOLERANCES}")
+        raise ValueError(f"{text!r} is not a tolerance; write {TOLERANCES}")
     return text
 
 

@@ -119,7 +119,7 @@ class LoginSessions:
         account, now_us = name if self._kept(name) else NOBODY, self._clock_us()
         if now_us - self._told_us.get(account, 0) >= MINUTE_US:
             self._told_us[account] = now_us
-            log.warning("too many tries to log in as %s, the last one from %s", account, near)
+            log.warning("too many failed logins as %s, the last from %s", account, near)
         raise TooMany(f"Too many attempts. Please try again in {wait_s} seconds.", wait_s)
 
     def _begin(self, name: str, near: str, kept: str, anew: str) -> str:
@@ -139,7 +139,7 @@ class LoginSessions:
             with writer(self._database) as connection, connection.begin():
                 connection.execute(update(tables.logins).where(late).values(seen_us=now_us))
         except OperationalError as error:  # a database that is busy for long throws nobody out
-            log.warning("it was not kept that somebody is there: %s", error.orig)
+            log.warning("failed to record that a login is in use: %s", error.orig)
 
 
 def digest(token: str) -> str:

@@ -53,7 +53,7 @@ class LoginThrottle:
                     self._taken[one] = times
 
     def _sweep(self, now_us: int) -> None:
-        """Forget, now and then, the limits under which nobody tries any more."""
+        """Drop, now and then, the limits of clients that stopped trying."""
         if now_us - self._swept_us >= MINUTE_US:
             self._taken = {one: times for one, times in self._taken.items() if times[-1] > now_us - one.window_us}
             self._swept_us = now_us

@@ -1,6 +1,6 @@
 """Passwords: which ones are taken, and how they are kept, as argon2id alone.
 
-What is asked of a password is its length and that it cannot be guessed; which characters it has is nobody's business.
+Passwords must be long and hard to guess; there are no rules about their characters.
 """
 
 from __future__ import annotations

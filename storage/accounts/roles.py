@@ -10,7 +10,7 @@ from storage.errors import AccountError
 
 Role = Literal["owner", "analyst"]
 ROLES: tuple[Role, ...] = get_args(Role)
-# Who does what a command does. No account can be called so, as names have no blanks.
+# The actor of commands. No account can have this name, as names have no blanks.
 TERMINAL = "command line"
 FIRST = "first start"
 STRANGER = "not logged in"

@@ -195,7 +195,7 @@ def outdated_tables(connection: Connection) -> list[str]:
 
 
 def _outdated(found: Inspector, there: set[str]) -> list[str]:
-    """Those of the tables that were there."""
+    """The tables that existed."""
     released = [table.table() for schema in schemas().values() for table in schema.tables]
     made = [table for table in (seats, usage, *released) if table.name in there]
     return [t.name for t in made if _types(found.get_columns(t.name)) != {c.name: c.type.python_type for c in t.c}]

@@ -48,7 +48,7 @@ def unwritable(path: Path, error: OSError) -> StorageError:
 
 
 def _user() -> str:
-    """Who this process runs as; its number where the system has no name for it, as in a container."""
+    """The user that this process runs as; its number where the system has no name for it, as in a container."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

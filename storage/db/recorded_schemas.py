@@ -21,6 +21,6 @@ def recorded_schemas(connection: Connection, study: str) -> list[str]:
 
 @cached(LRUCache(MOST), key=lambda _, hash_: hash_, lock=Lock())
 def _recorded(connection: Connection, hash_: str) -> tuple[str, ...]:
-    """Those of one document, which never changes and may be megabytes long."""
+    """The schemas in one document, which never changes and may be megabytes long."""
     document = connection.execute(select(_study.document).where(_study.hash == hash_)).scalar_one()
     return tuple(json.loads(document)["file"].get("export_schemas", ()))

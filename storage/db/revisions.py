@@ -39,7 +39,7 @@ class Revisions:
         return sorted(found[1] for folder in self.folders for path in folder.iterdir() if (found := _named(path)))
 
     def after(self, name: str) -> Sequence[str]:
-        """Those that a database with this stamp still waits for; raises StorageError where it is not one of these."""
+        """The revisions that a database with this stamp still lacks; raises StorageError for an unknown stamp."""
         if name not in self.names:
             raise StorageError(
                 f"the database has revision {name} of the tables, and this Parley knows none after {self.names[-1]}: a "

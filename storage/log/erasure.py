@@ -103,7 +103,7 @@ def forget_annotations(connection: Connection, stream: str) -> None:
 
 
 def is_removed(connection: Connection, stream: str) -> bool:
-    """Whether a session has no row in the register any more, as those of a rehearsal that was removed."""
+    """Whether a session's row is gone from the register, as after the removal of a rehearsal."""
     return connection.execute(_SESSION, {"stream": stream}).first() is None
 
 
@@ -117,7 +117,7 @@ def truncate_wal(connection: Connection) -> None:
             journal.execute("PRAGMA busy_timeout=0").close()
             (busy, *_) = journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if busy:
-                log.warning("%s: somebody is reading just now", NOT_EMPTIED)
+                log.warning("%s: another connection is reading", NOT_EMPTIED)
         except OperationalError as error:
             log.warning("%s: %s", NOT_EMPTIED, error)
         finally:

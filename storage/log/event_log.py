@@ -205,7 +205,7 @@ class Log:
         """Probe whether writing works again; if so, write the attempts kept meanwhile."""
         probes = (DraftRow(NOBODY, "", {"room": secrets.token_hex(size // 2)}, 0) for size in (ROOM, 0))
         if all(self._commit(connection, [_Queued(probe)]) for probe in probes):
-            log.warning("the database can be written again")
+            log.warning("the database is writable again")
             kept, self._unkept, self.fault = self._unkept, [], ""
             for work in kept:
                 self._put(work)
@@ -262,7 +262,7 @@ def _written(
     try:
         return _outcomes(connection, queued), None
     except Exception as error:  # whatever it was, the thread must go on to write for others
-        log.exception("a batch of %d could not be written", len(queued))
+        log.exception("failed to write a batch of %d", len(queued))
         if connection.in_transaction():
             connection.rollback()
         kind = Unwritable if isinstance(error, AWAY) else StorageError
@@ -279,7 +279,7 @@ def _outcomes(connection: Connection, queued: Sequence[_Queued]) -> list[Append 
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
                 raise
-            log.warning("another process was in the way; trying again")
+            log.warning("blocked by another process; retrying")
     raise AssertionError  # the last try returns or raises
 
 
@@ -368,7 +368,7 @@ class WalCheckpoints:
                     with self.idle:
                         _checkpoint(cursor)
                 except SqliteError as error:  # the disk is full, or the file is away: commits tell of that
-                    log.warning("the write-ahead log was not copied: %s", error)
+                    log.warning("failed to copy the write-ahead log: %s", error)
             cursor.close()
         finally:
             connection.invalidate()

@@ -65,7 +65,7 @@ def remove_rehearsal(
         except OperationalError as error:
             if not any(words in str(error.orig) for words in IN_THE_WAY):
                 raise
-            log.warning("another process was in the way of the removal; trying again")
+            log.warning("removal blocked by another process; retrying")
     raise Conflict(
         f"The rehearsal of {study} could not be removed, as it still runs and was in the way {TRIES} times. "
         "Stop it with Ctrl-C, and remove it again."

@@ -58,7 +58,7 @@ class ReturningParticipant:
 
     @property
     def unlinked(self) -> bool:
-        """Whether the person has taken part, and the id was deleted, so that the session cannot be found any more."""
+        """Whether the person took part before the id was deleted, so that the session cannot be found."""
         return self.stream.startswith(UNLINKED)
 
 

@@ -209,5 +209,5 @@ def annotated_in(database: Database, study: str, annotator: str, model: str | No
 
 
 def among(conversations: Iterable[Conversation], annotated: Found) -> Iterator[tuple[Conversation, Event]]:
-    """Those conversations about which something was found, each with it."""
+    """The conversations with findings, each with its own."""
     return ((one, annotated[one.stream, one.about]) for one in conversations if (one.stream, one.about) in annotated)

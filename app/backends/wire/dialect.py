@@ -92,7 +92,7 @@ class Dialect:
         if name is None or name in self.refused:
             return False
         self.refused.add(name)
-        log.warning("the server of %s refuses `%s`; from now on it is asked without: %s", self.model, name, error)
+        log.warning("the server of %s refuses `%s`; later requests omit it: %s", self.model, name, error)
         return True
 
 

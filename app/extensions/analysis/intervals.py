@@ -82,7 +82,7 @@ def mean_of(
         return Interval(mean, why=found)
     spread, freedom = found
     if spread <= 1e-18:  # what is left of nothing by rounding
-        return Interval(mean, why="The participants' means are equal, so how much they vary is not known.")
+        return Interval(mean, why="The participants' means are equal, so their variance is unknown.")
     half = student(freedom) * sqrt(spread)
     return Interval(mean, max(scale[0], mean - half), min(scale[1], mean + half))
 

@@ -282,7 +282,7 @@ def _estimated(
     estimate = float(d @ y / weight)
     variance, df = cluster_variance(d, y - estimate * d, terms, people, questions)
     if (error := sqrt(variance)) <= ROUNDING * float(np.abs(values).max()):
-        raise TrialError("All values of an arm are equal, so how much they vary is not known and there is no interval.")
+        raise TrialError("All values of an arm are equal, so their variance is unknown and there is no interval.")
     return Difference(estimate, error, df, y.size, participants)
 
 

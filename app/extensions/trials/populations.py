@@ -163,7 +163,7 @@ def _is_in(sessions: frozenset[str], session: TrialSession) -> bool:
 
 
 def _with_outcome(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> frozenset[str]:
-    """Those with the outcome and the covariates; for two steps, with the outcome at both."""
+    """The sessions with the outcome and the covariates; for two steps, with the outcome at both."""
     rows = data.rows(hypothesis, sessions).dropna()
     if "moment" in rows:
         both = rows.groupby("participant")["moment"].nunique()

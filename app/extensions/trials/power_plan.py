@@ -76,7 +76,9 @@ def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> 
             for value in (among.treatment, among.control)
         ]
     if not all(shares):
-        raise TrialError(f"{hypothesis.id}: nobody is assigned to one of {among.treatment} and {among.control}.")
+        raise TrialError(
+            f"{hypothesis.id}: no participant is assigned to one of {among.treatment} and {among.control}."
+        )
     if rows.empty:
         raise TrialError(f"{hypothesis.id}: no participant has a value of {hypothesis.outcome}.")
     groups = ["participant", "moment"] if "moment" in rows else ["participant"]
@@ -158,7 +160,7 @@ def observe(rows: pd.DataFrame, covariates: Sequence[str] = ()) -> Observed:
     left = (there["value"] - means).to_numpy(float)
     variance = float(left @ left) / left.size
     if variance <= 0:
-        raise TrialError("All values there are equal, so how much they vary is not known.")
+        raise TrialError("All values there are equal, so their variance is unknown.")
     asked = codes(there["question"]) if "question" in there else None
     both = codes(people * number_of(asked) + asked) if asked is not None else None
     of_people = max(0.0, _pairs(left, people, both) / variance)

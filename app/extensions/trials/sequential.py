@@ -141,7 +141,7 @@ class _Continuation:
         return float(self.masses @ _tail((z * sqrt(t) - self.nodes) / sqrt(t - self.t)))
 
     def after(self, t: float, z: float, sides: Sides) -> _Continuation:
-        """Those who go on past a look at t: Z < z, and with two sides also Z > -z."""
+        """The trials that go on past a look at t: Z < z, and with two sides also Z > -z."""
         far = FAR * sqrt(t)
         high = min(z * sqrt(t), far)
         low = max(-z * sqrt(t), -far) if sides == 2 else -far

@@ -272,7 +272,7 @@ def _assumed(told: Sequence[str]) -> dict[str, float]:
     for text in told:
         name, _, value = text.partition("=")
         if name not in ASSUMED:
-            raise TrialError(f"--assume {text}: {name!r} is no assumption{suggestion(name, ASSUMED)}")
+            raise TrialError(f"--assume {text}: {name!r} is not an assumption{suggestion(name, ASSUMED)}")
         try:
             found[name] = float(value)
         except ValueError:

@@ -179,9 +179,9 @@ class ReplyTasks:
             try:
                 await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
             except Refused as refused:
-                log.info("session %s: a reply came too late: %s", stream, refused)
+                log.info("session %s: discarded a reply that came too late: %s", stream, refused)
             except StorageError as error:
-                log.error("session %s: a reply could not be written, and is kept until it can be: %s", stream, error)
+                log.error("session %s: failed to write a reply; keeping it to retry: %s", stream, error)
                 await asyncio.sleep(AGAIN_S)  # real time and not `clock`, like the database
                 await means.writable()
                 continue

@@ -252,7 +252,7 @@ def _sweep_killed() -> None:
     """Delete the folders of consoles that were killed, whose locks nobody holds."""
     for folder in Path(gettempdir()).glob(f"{PREFIX}*"):
         if _mine(folder / LOCK) and delete_abandoned(folder, folder / LOCK):
-            log.info("%s is deleted: the console that made exports there was killed", folder)
+            log.info("deleted %s, left by a console killed while it exported", folder)
 
 
 def _mine(lock: Path) -> bool:

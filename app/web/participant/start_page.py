@@ -160,7 +160,7 @@ class StartPage:
         if found.once:
             return already_taken_part_page(study, language)
         if not framed and self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
-            log.info("%s: nothing could begin in a browser that keeps no cookies", study.name)
+            log.info("%s: could not start a session: the browser keeps no cookies", study.name)
             return cookies_needed_page(study, offered(chosen, study.file) or language)
         if session is not None and who.person is not None and found.anew:
             await self._comes_again(session, who.person)

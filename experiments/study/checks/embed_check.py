@@ -24,7 +24,7 @@ def embed_faults(study: Study) -> Iterator[ValidationIssue]:
             words = f"{name!r} is asked more than once (in an `each`, or in two steps of one id), and has no one answer"
             yield ValidationIssue(at, f"{words}; send answers of steps that are taken once{_known(paths)}")
         else:
-            yield ValidationIssue(at, f"{name!r} is no question of the study{suggestion(name, paths)}")
+            yield ValidationIssue(at, f"{name!r} is not a question of the study{suggestion(name, paths)}")
 
 
 def _known(paths: Mapping[str, str]) -> str:

@@ -469,7 +469,7 @@ def _dices_options(step: Step) -> Iterator[str]:
             continue
         for option in asked.options:
             if option not in allowed:
-                yield f"{option!r} is no value of {asked.name!r} in DICES{suggestion(option, allowed)}"
+                yield f"{option!r} is not a value of {asked.name!r} in DICES{suggestion(option, allowed)}"
 
 
 def _conversations(study: Study) -> Iterator[ValidationIssue]:

@@ -73,7 +73,7 @@ class StudyMonitor:
     cells: tuple[CellStatus, ...]
     funnel: Funnel
     waiting: tuple[StuckSession, ...]
-    """Who is taking part and has done nothing for the longest, longest first."""
+    """The running sessions idle for the longest, longest first."""
     odd: FlagCounts
     times: Mapping[str, StepTime]
     over_time: tuple[HourCount, ...]
@@ -142,7 +142,7 @@ class StudyMonitors:
                 self._known.pop(key, None)
 
     def load(self, study: Study, origin: str, now_us: int) -> StudyMonitor:
-        """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
+        """How a study stands, as of two seconds ago at most; concurrent callers share one query."""
         key = (study.name, origin)
         with self._lock:
             asking = self._asking.setdefault(key, Lock())

@@ -166,7 +166,7 @@ def test_the_values_of_a_template_are_typed_and_never_searched(sent):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"body": {"q": "{{promt}}"}}, "{{promt}} is no value; allowed: messages, prompt,"),
+        ({"body": {"q": "{{promt}}"}}, "{{promt}} is not a value; allowed: messages, prompt,"),
         ({"body": {"q": "{{promt}}"}}, "Did you mean 'prompt'?"),
         ({"body": {"q": "{{prompt}} {{messages}}"}}, "{{messages}} must stand alone"),
         ({"body": {"q": "hello"}}, "the model would not see what is said"),

@@ -53,7 +53,7 @@ class ParticipantFlow:
     outcomes: Mapping[str, int] = field(default_factory=dict)
     excluded: Mapping[str, int] = field(default_factory=dict)
     excluded_complete: Mapping[str, int] = field(default_factory=dict)
-    """Those of the excluded who had completed the study."""
+    """The excluded participants who had completed the study."""
     factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """By factor and value: how many came, and how many completed the study."""
 
@@ -165,7 +165,7 @@ def data_version(database: Database, study: str, origin: str) -> Mark:
 
 
 def flow(database: Database, study: str, origin: str, part: str = "") -> ParticipantFlow:
-    """Who took part in a study. Raises StorageError if it has no such part."""
+    """The participants of a study. Raises StorageError if it has no such part."""
     parts = parts_of(database, study, origin)
     part = part_of(parts, study, part)
     somebody = _session.stream.not_in(streams_of_nobody(study))

@@ -97,7 +97,7 @@ def new_name(typed: str, taken: Collection[str]) -> str:
         raise SettingsError("Type a name for the study first.")
     if not NAME.fullmatch(name):
         raise SettingsError(
-            f"{name!r} is no name for a study: a letter, then letters, digits, - and _, at most {LONGEST_NAME}."
+            f"{name!r} is not a name for a study: a letter, then letters, digits, - and _, at most {LONGEST_NAME}."
         )
     if name in taken:
         raise SettingsError(f"There is a study {name!r} already. Choose another name.")

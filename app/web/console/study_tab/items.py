@@ -345,7 +345,7 @@ class ItemsSection:
             TypeAdapter(Slug).validate_python(pool)
         except ValidationError:
             raise SettingsError(
-                f"{pool!r} is no name for a pool; allowed: a letter, then letters, digits, - and _."
+                f"{pool!r} is not a name for a pool; allowed: a letter, then letters, digits, - and _."
             ) from None
         given = {"path": file, "columns": items.columns.to_json()}
         self._context.drafts.save(name, with_pool(self._context.drafts.text(name), pool, given))

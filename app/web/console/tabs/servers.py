@@ -158,7 +158,7 @@ def _server(name: str, url: str, key: str) -> Server:
         _NAME.validate_python(name)
     except ValidationError:
         raise SettingsError(
-            f"{name[:60]!r} is no name of a server: a letter, then letters, digits, - and _, at most 60."
+            f"{name[:60]!r} is not a name for a server: a letter, then letters, digits, - and _, at most 60."
         ) from None
     if (word := PLACEHOLDER.search(url)) is not None:
         raise SettingsError(f"Replace {word[0]} in the address by that of your server.")

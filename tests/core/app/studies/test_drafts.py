@@ -64,7 +64,7 @@ def test_a_name_leads_nowhere_else(name: str, tmp_path: Path) -> None:
     kept = Drafts(tmp_path / "studies")
     acts = (kept.folder, kept.text, lambda name: kept.save(name, "x"), lambda name: kept.create(name, "demo"))
     for act in acts:
-        with pytest.raises(StudyError, match="is no name"):
+        with pytest.raises(StudyError, match="is not a name"):
             act(name)
     assert list(tmp_path.iterdir()) == []
 
