@@ -12,7 +12,7 @@ import pytest
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
-from app.web.console.tabs.sessions import DONE
+from app.use_cases.sessions import DONE
 from storage.db.engine import Database
 from storage.log.event_log import load
 from storage.registers.participants import ParticipantId, Participants
