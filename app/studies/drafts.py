@@ -79,9 +79,9 @@ class Drafts:
         return tuple(sorted(name for name in found if NAME.fullmatch(name)))
 
     def folder(self, name: str) -> Path:
-        """Where a draft is, or would be; raises StudyError for what is no name."""
+        """Where a draft is, or would be; raises StudyError for a name that is not allowed."""
         if not NAME.fullmatch(name):
-            what = f"is no name: a letter, then letters, digits, - and _, at most {LONGEST_NAME}"
+            what = f"is not a name: a letter, then letters, digits, - and _, at most {LONGEST_NAME}"
             raise StudyError(repr(name[:LONGEST_NAME]), [ValidationIssue("", what)])
         return self._root / name
 

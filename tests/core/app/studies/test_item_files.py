@@ -46,8 +46,8 @@ def test_a_file_is_kept_read_replaced_and_removed(files: ItemFiles, tmp_path: Pa
         ("q.csv", b"a" * (LARGEST_BYTES + 1), "at most"),
         ("q.exe", CSV, r"allowed: \.csv"),
         ("study.yaml", CSV, r"allowed: \.csv"),
-        *((name, CSV, "no name for a file") for name in ("", ".csv", "../q.csv", "a/b.csv", "c:q.csv", "\\q.csv")),
-        *((name, CSV, "no name for a file") for name in ("q\n.csv", "q.csv ", "\u202eq.csv", "q\0.csv", "q" * 101)),
+        *((name, CSV, "not a name for a file") for name in ("", ".csv", "../q.csv", "a/b.csv", "c:q.csv", "\\q.csv")),
+        *((name, CSV, "not a name for a file") for name in ("q\n.csv", "q.csv ", "\u202eq.csv", "q\0.csv", "q" * 101)),
     ],
 )
 def test_a_file_that_cannot_be_read_leaves_the_one_before(

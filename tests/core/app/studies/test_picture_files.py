@@ -55,7 +55,7 @@ REFUSED = [
     ("a.png", drawn(MOST_PIXELS + 1, 1), "pixels"),
     ("a.svg", drawn(), r"allowed: \.png"),
     ("study.yaml", drawn(), r"allowed: \.png"),
-    *((name, drawn(), "no name for a file") for name in ("", ".png", "../a.png", "a/b.png", "\\a.png", "a\0.png")),
+    *((name, drawn(), "not a name for a file") for name in ("", ".png", "../a.png", "a/b.png", "\\a.png", "a\0.png")),
 ]
 
 

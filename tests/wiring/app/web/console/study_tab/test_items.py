@@ -71,7 +71,7 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
 
     mapped = await researcher.on("items-question", "input", **columns("Fragen.csv", **MAPPED))
     assert "line 3" in text(mapped["items-understood"])
-    assert "no option; allowed: A, B" in text(mapped["items-understood"])
+    assert "not an option; allowed: A, B" in text(mapped["items-understood"])
     assert [row[0] for row in rows(mapped)] == ["line 2"]
     assert mapped["items-insert"]["visible"] is False
     refused = await write(researcher, "Fragen.csv", **MAPPED)
