@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.backends import registry
-from app.backends.base import BackendOptions, Completion, Delta, PromptMessage, Request, StreamEnd
+from app.backends.base import BackendOptions, Delta, PromptMessage, Request, StreamEnd, TextDelta
 from app.backends.model_ref import ModelRef
 from app.batch.plan import RunLimits, RunPlan, RunProgress, RunResult
 from app.batch.runner import run
@@ -74,7 +74,7 @@ class Asking:
     def __call__(self, settings: Settings, sleep: Any) -> Asking:
         return self
 
-    async def whole(self, request: Request) -> Completion:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """A reply that names its seed's sample and step, and costs 100 tokens."""
         self.asked.append(request.seed)
         self.texts.append(request.messages[-1].text)
@@ -88,10 +88,8 @@ class Asking:
         if error is not None:
             raise error
         _, sample, step = request.seed.split(":")
-        return Completion(f"reply {sample}.{step}", StreamEnd("stop", "v1", 10, 100), "{}", request.messages[-1].text)
-
-    def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        raise NotImplementedError
+        yield TextDelta(f"reply {sample}.{step}")
+        yield StreamEnd("stop", "v1", 10, 100, sent=request.messages[-1].text, raw="{}")
 
     async def close(self) -> None:
         """Nothing."""

@@ -23,7 +23,7 @@ STRANGERS = {"/login", "/welcome/x", "/known/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
     "/gradio_api/run/predict", "/static/x", "/console/x",
-    "/console/picture", "/console/study.schema.json",
+    "/console/picture", "/console/study.schema.json", "/console/integrity.css", "/console/results.css",
 }  # fmt: skip
 
 
