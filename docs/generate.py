@@ -412,9 +412,13 @@ def settings_page() -> str:
     text = (
         "Set them in the environment or in a file `.env`; the environment wins. `parley show settings` prints them.\n\n"
     )
-    for name, info in Settings.model_fields.items():
-        default = "" if info.default in (None, {}, "") else f" (default `{info.default}`)"
-        text += f"- `{env_name(name)}`{default}: {info.description or ''}\n"
+    groups = [base for base in reversed(Settings.__bases__) if issubclass(base, BaseModel) and base.model_fields]
+    for group in groups:
+        text += f"{group.__doc__}\n\n"
+        for name, info in group.model_fields.items():
+            default = "" if info.default in (None, {}, "") else f" (default `{info.default}`)"
+            text += f"- `{env_name(name)}`{default}: {info.description or ''}\n"
+        text += "\n"
     return _page("Settings", text)
 
 
