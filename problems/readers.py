@@ -78,20 +78,23 @@ def _trimmed(records: list[Record]) -> list[Record]:
 
 
 def separator_of(text: str, rows: int) -> str:
-    """The separator of a csv text: the one with which its first `rows` rows have the most cells.
+    """The separator of a csv text: the one with which its first `rows` rows have the most cells. Those with which every
+    quote encloses a whole cell come first.
 
     One row is enough where it is the header, and better, as texts below it may hold other separators.
     """
     if declared := _DECLARED.match(text):
         return declared["separator"]
-    return max(SEPARATORS, key=lambda one: _width(text, one, rows))
+    strict = [one for one in SEPARATORS if _width(text, one, rows, strict=True) > 1]
+    return max(strict or SEPARATORS, key=lambda one: _width(text, one, rows, strict=False))
 
 
-def _width(text: str, separator: str, rows: int) -> int:
-    """How many cells the widest of the first rows has, and at least two rows agree on if there are as many."""
+def _width(text: str, separator: str, rows: int, *, strict: bool) -> int:
+    """How many cells the widest of the first rows has, and at least two rows agree on if there are as many; 0 if
+    the rows cannot be read."""
     widths: list[int] = []
     try:
-        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict):
             widths.append(len(cells))
             if len(widths) == rows:
                 break

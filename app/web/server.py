@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -111,7 +112,7 @@ def build_app(
             pictures.participants_route(service, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
             # last, because they match every path
-            *page.routes(settings.sub_path, lambda shown: RedirectWithoutSession(shown, cookies, arrival)),
+            *page.routes(settings.sub_path, [Middleware(RedirectWithoutSession, cookies=cookies, start_page=arrival)]),
         ],
         exception_handlers={ParleyError: error_response, Exception: error_response},
     )

@@ -14,7 +14,7 @@ from experiments.errors import suggestion
 SLOT = re.compile(r"\{\{\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\}\}")
 
 # What can be markup: signs, blanks at the begin of a line, and the dot of a numbered list.
-_SIGN = re.compile(r"[!#$&()*+<=>\[\\\]^_`{|}~-]|(?<![^\n])[ \t]+|(?<=\d)\.(?= )")
+_SIGN = re.compile(r"[!#$&()*+<=>\[\\\]^_`{|}~-]|(?<![^\n])[ \t]+|(?<=\d)\.(?=\s|$)")
 
 
 def names(text: str) -> Iterator[str]:

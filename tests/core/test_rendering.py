@@ -12,7 +12,7 @@ from html import escape, unescape
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.rendering import markdown
@@ -293,6 +293,7 @@ SHOWS: Mapping[str, Callable[[str], str]] = {
 
 
 @settings(max_examples=150)
+@example("1. ", True)
 @given(st.lists(st.sampled_from(WORDS) | st.sampled_from(MARKUP), max_size=25).map("".join), st.booleans())
 def test_an_answer_in_a_text_of_the_study_is_shown_as_it_was_written(answer: str, first: bool) -> None:
     text = fill("{{q.a}}" if first else "## You said: {{q.a}}", lambda _: as_written(answer))

@@ -8,11 +8,12 @@ updates of all components from page.js. No event reaches Gradio's server.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 
 import gradio as gr
+from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -76,9 +77,9 @@ def _conversation() -> dict[str, gr.components.Component]:
     return {"side": side, "box": box, "send": send, "preview": _html("preview")}
 
 
-def routes(sub_path: str = "", gate: Callable[[ASGIApp], ASGIApp] = lambda page: page) -> list[BaseRoute]:
-    """The page at `/` behind a `gate`, and its scripts and styles under `/parley/`. They match everything, so they must
-    come last.
+def routes(sub_path: str = "", middleware: Sequence[Middleware] = ()) -> list[BaseRoute]:
+    """The page at `/` behind its middleware, and its scripts and styles under `/parley/`. They match everything, so
+    they must come last.
 
     `sub_path` is the path below which browsers find them, such as `/study`.
     """
@@ -86,7 +87,7 @@ def routes(sub_path: str = "", gate: Callable[[ASGIApp], ASGIApp] = lambda page:
         bundle.route("/parley/page.js", bundle.script("page"), "text/javascript"),
         bundle.route("/parley/page.css", bundle.styles(STYLES), "text/css"),
         Mount("/parley", StaticFiles(directory=bundle.STATIC)),
-        Mount("/", gate(_made(sub_path))),
+        Mount("/", _made(sub_path), middleware=middleware),
     ]
 
 

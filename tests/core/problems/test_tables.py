@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 from pyarrow import parquet
@@ -37,6 +37,7 @@ def cells(table: Table) -> list[dict[str, Any]]:
 
 
 @FILES
+@example(rows=[["0", "|", "||"]], separator=",", ending="\n", encoding="utf-8")
 @given(
     rows=st.lists(st.lists(WORD.filter(bool), min_size=3, max_size=3), min_size=1, max_size=5),
     separator=st.sampled_from([*SEPARATORS]),
