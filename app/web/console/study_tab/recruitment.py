@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import gradio as gr
 from gradio.components import Component
@@ -28,7 +28,8 @@ from storage.registers.link_problems import link_problems
 from storage.registers.origins import Origin
 from storage.reports.sessions import LIVE, outcomes
 
-LIMITS = QUOTA, BUDGET = ("quota", "budget")
+Limit = Literal["quota", "budget"]
+LIMITS: Mapping[Limit, str] = {"quota": "Quota of participants", "budget": "Budget of models"}
 DECISIONS: Mapping[Decision, tuple[str, str]] = {
     "piloted": ("Start pilot", "The study is in pilot. New sessions are marked as pilot sessions."),
     "opened": ("Open", "The study is open. New participants can start, and their data count."),
@@ -59,21 +60,25 @@ class RecruitmentSection:
                 self._yes = gr.Button("Close study", size="sm", variant="stop", elem_id="close-yes")
                 self._no = gr.Button("Cancel", size="sm", elem_id="close-no")
         self._about = html_part(elem_id="study-about")
-        with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
+        with gr.Column(visible=False, elem_id="caps-form") as self._form:
             self._where = dropdown(
                 label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
             )
-            self._most = gr.Number(label="Quota of participants, or budget of models", elem_id="cap-most")
-            self._limiting = {
-                (what, done): gr.Button(f"{done} {what}", size="sm", elem_id=f"{done.lower()}-{what}")
-                for what in LIMITS
-                for done in ("Set", "Remove")
-            }
+            self._limits = {what: self._build_limit(what, label) for what, label in LIMITS.items()}
         self._build_links()
         self._tree = html_part(elem_id="study-tree")
         shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._why, self._about]
-        self.outputs = [*shown, self._form, self._where, self._most, self._tree]
+        self.outputs = [*shown, self._form, self._where, *(most for most, *_ in self._limits.values()), self._tree]
         self.outputs += [self._linking, self._count, self._recruiter, self._ids, self._made]
+
+    def _build_limit(self, what: Limit, label: str) -> tuple[gr.Number, gr.Button, gr.Button]:
+        """The field of a limit, and the buttons that set and remove it."""
+        with gr.Row(elem_classes="asks"):
+            return (
+                gr.Number(label=label, elem_id=f"{what}-most"),
+                gr.Button(f"Set {what}", size="sm", elem_id=f"set-{what}"),
+                gr.Button(f"Remove {what}", size="sm", elem_id=f"remove-{what}"),
+            )
 
     def _build_links(self) -> None:
         with gr.Accordion("Links for one participant each…", open=False, visible=False) as self._linking:
@@ -91,9 +96,9 @@ class RecruitmentSection:
         on(self._close.click, lambda *_: {self._closing: gr.update(visible=True)}, [study], [self._closing], owner=True)
         on(self._no.click, lambda *_: {self._closing: gr.update(visible=False)}, [study], [self._closing])
         on(self._yes.click, self._decides("closed", repaint), [study, self._why], outputs, owner=True)
-        for (what, done), button in self._limiting.items():
-            limit = self._limits(repaint, what, lift=done == "Remove")
-            on(button.click, limit, [study, self._where, self._most], outputs, owner=True)
+        for what, (most, set_, remove) in self._limits.items():
+            for event, lift in ((set_.click, False), (most.submit, False), (remove.click, True)):
+                on(event, self._limit(repaint, what, lift=lift), [study, self._where, most], outputs, owner=True)
         typed = [study, self._count, self._recruiter, self._ids]
         on(self._make.click, self._create_links, typed, [self._made], owner=True)
 
@@ -124,7 +129,7 @@ class RecruitmentSection:
             ),
             self._form: gr.update(visible=bool(study) and user.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
-            self._most: gr.update(value=None),
+            **{most: gr.update(value=None) for most, *_ in self._limits.values()},
             **self._links_form(study if user.owner else None),
             self._tree: self._context.html(
                 "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
@@ -174,8 +179,8 @@ class RecruitmentSection:
 
         return decided
 
-    def _limits(self, repaint: Refresh, what: str, *, lift: bool) -> Callable[..., Updates]:
-        set_limit = set_quota if what == QUOTA else set_budget
+    def _limit(self, repaint: Refresh, what: Limit, *, lift: bool) -> Callable[..., Updates]:
+        set_limit = set_quota if what == "quota" else set_budget
 
         def limit(user: CurrentUser, name: str, where: Any, most: Any) -> Updates:
             study, given = self._context.studies.newest(name), None if lift else most

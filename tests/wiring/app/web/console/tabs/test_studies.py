@@ -203,10 +203,10 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
 
 async def test_limits_are_set_and_links_created(at: Console, database: Database) -> None:
     room, researcher = at
-    await researcher.on("set-quota", "click", **{"cap-most": 3})
-    await researcher.on("set-budget", "click", **{"cap-most": 2.5})
+    await researcher.on("quota-most", "submit", **{"quota-most": 3})
+    await researcher.on("set-budget", "click", **{"budget-most": 2.5})
     await researcher.on("remove-quota", "click")
-    for nothing in ({}, {"cap-most": 2.5}):
+    for nothing in ({}, {"quota-most": 2.5}):
         assert 'role="alert"' in value((await researcher.on("set-quota", "click", **nothing))["note"])
     now = operations_of(database, "short")
     assert (now.budget, now.quotas_of(())) == (2.5, ())
