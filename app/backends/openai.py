@@ -1,9 +1,8 @@
 """Any server that speaks OpenAI's Chat Completions or Responses: OpenAI, Azure, vLLM, Ollama, llama.cpp, routers.
 
 By OpenAI's own SDK and its methods. Answers are read by our readers, which take what servers that are only compatible
-send. What a
-model thought is no part of its reply. What a server refuses of a request and can do without is left out
-(`wire/dialect`).
+send. What a model thought is not a part of its reply. What a server refuses of a request and can do without is left
+out (`wire/dialect`).
 """
 
 from __future__ import annotations
