@@ -29,6 +29,8 @@ from storage.schemas.registry import schemas
 _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
 _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
+# How long the journal waits for readers, as of who reads a screen when a session is withdrawn; writers wait as long.
+READERS_MS = 1_000
 AT_ONCE = 500
 STREAM_CHARS = 36
 # The reason of an erasure by who caused it, unless the participant withdrew.
@@ -108,13 +110,13 @@ def is_removed(connection: Connection, stream: str) -> bool:
 
 
 def truncate_wal(connection: Connection) -> None:
-    """After the commit: remove the erased data from SQLite's journal, unless a reader is using it."""
+    """After the commit: remove the erased data from SQLite's journal, unless a reader goes on using it."""
     if connection.dialect.name == "sqlite":
         journal = connection.connection.driver_connection  # bypasses SQLAlchemy, which would begin a transaction
         if journal is None:
             return
         try:
-            journal.execute("PRAGMA busy_timeout=0").close()
+            journal.execute(f"PRAGMA busy_timeout={READERS_MS}").close()
             (busy, *_) = journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if busy:
                 log.warning("%s: another connection is reading", NOT_EMPTIED)
