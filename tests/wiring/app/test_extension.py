@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
+from typing import NamedTuple
 
 from tests.fakes.studies import write
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("app", "storage", "experiments", "problems")
 EXTENSIONS = ("analysis", "publishing", "trials")
-STANDS_ON = {"trials": "analysis"}
+MISSING = ("publishing",), ("trials",), ("analysis", "trials"), EXTENSIONS  # trials stands on analysis
 COMMANDS = {"analysis": "report", "publishing": "deposit", "trials": "trial"}
+IMPORTED = ("fastapi.testclient", "gradio", "pydantic_settings", "sqlalchemy", "typer")
 PLAN = {
     "participants": 200,
     "hypotheses": [
@@ -44,13 +45,14 @@ STUDY = {
         {"step": "finish"},
     ],
 }
+# Code that runs beside command lines, with their words in `sys.argv`.
 EDIT = """
 import sys
 from pathlib import Path
 from app.studies.drafts import check_text
 
-found = check_text(Path(sys.argv[1]).read_text(), Path(sys.argv[1]).parent)
-print(*(fault.where for fault in found.faults))
+for study in map(Path, sys.argv[1:]):
+    print(*(fault.where for fault in check_text(study.read_text(), study.parent).faults))
 """
 SERVE = """
 import sys
@@ -68,69 +70,109 @@ with TestClient(build_app(known, database, [load_study(sys.argv[1])])) as partic
 with TestClient(build_console(known, database)) as console:
     assert console.get("/login", follow_redirects=False).status_code == 200
 """
+WHERE = "import app, storage; print(app.__path__[0], storage.__path__[0])"
+# Runs lines in copies of Parley: each copy in a fork of a process that has imported what others wrote, as that takes
+# most of the time of each. A line is the words of a command, or code and its words.
+RUNNER = """
+import io, json, os, sys, traceback
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
+from pathlib import Path
+
+def run(words):
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            from app.cli import main
+            sys.argv = words if "\\n" in words[0] else ["parley", *words]
+            exec(words[0], {}) if sys.argv is words else main()
+            code = 0
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+    return code, out.getvalue(), err.getvalue()
+
+for module in sys.argv[1:]:
+    import_module(module)
+for copy, folder, lines in json.load(sys.stdin):
+    if child := os.fork():
+        os.waitpid(child, 0)
+        continue
+    sys.path.insert(0, copy)
+    os.chdir(folder)
+    os.environ["PARLEY_DATABASE_URL"] = f"sqlite:///{folder}/alone.db"
+    Path("done.json").write_text(json.dumps([run(words) for words in lines]))
+    os._exit(0)
+"""
 
 
-@pytest.fixture(params=[*((name,) for name in EXTENSIONS if name != "analysis"), ("analysis", "trials"), EXTENSIONS])
-def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[tuple[str, ...], Path]:
-    """The names of the extensions that are taken away, and the copy without them."""
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Job(NamedTuple):
+    """Lines to run in a folder, by the Parley in `copy`."""
+
+    copy: Path
+    folder: Path
+    lines: Sequence[Sequence[str]]
+
+
+def run(*jobs: Job, imported: Sequence[str] = ()) -> list[list[Done]]:
+    given = json.dumps([(str(job.copy), str(job.folder), job.lines) for job in jobs])
+    line = [sys.executable, "-P", "-c", RUNNER, *imported]
+    done = subprocess.run(
+        line, cwd=jobs[0].folder, input=given, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return [[Done(*one) for one in json.loads((job.folder / "done.json").read_bytes())] for job in jobs]
+
+
+def copy_without(names: Sequence[str], folder: Path) -> Path:
+    """A copy of Parley with what is compiled, which is valid there too."""
     for room in ROOMS:
-        shutil.copytree(ROOT / room, tmp_path / "copy" / room, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in request.param:
-        shutil.rmtree(tmp_path / "copy" / "app" / "extensions" / name)
-    return request.param, tmp_path / "copy"
+        shutil.copytree(ROOT / room, folder / "copy" / room)
+    for name in names:
+        shutil.rmtree(folder / "copy" / "app" / "extensions" / name)
+    return folder / "copy"
 
 
-def run(
-    copy: Path, *words: str, code: str = "from app.cli import main; main()", folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    folder = folder or copy.parent
-    known = {**os.environ, "PYTHONPATH": str(copy), "PARLEY_DATABASE_URL": f"sqlite:///{folder}/alone.db"}
-    given = [sys.executable, "-c", code, *words]
-    return subprocess.run(given, cwd=folder, env=known, capture_output=True, text=True, check=False, timeout=120)
+def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path) -> None:
+    jobs = []
+    for names in MISSING:
+        (folder := tmp_path / "-".join(names)).mkdir()
+        study = str(write(folder, STUDY))
+        lines = ["--help"], ["check", study], ["simulate", study, "-n", "2"], ["export", "alone", "-o", "data"]
+        jobs.append(Job(copy_without(names, folder), folder, (*lines, [SERVE, study], [f"\n{WHERE}"])))
+    for names, job, (listed, *done, where) in zip(MISSING, jobs, run(*jobs, imported=IMPORTED), strict=True):
+        assert where.out.split() == [str(job.copy / "app"), str(job.copy / "storage")]
+        shown = {name for name, command in COMMANDS.items() if f"│ {command} " in listed.out}
+        assert shown == {*EXTENSIONS} - {*names}
+        assert [one.code for one in done] == [0, 0, 0, 0], (names, done)
+        assert (job.folder / "data").is_dir()
 
 
-@pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
-def test_the_copy_is_what_runs(without: tuple[tuple[str, ...], Path]) -> None:
-    _, copy = without
-    told = run(copy, code="import app, storage; print(app.__path__[0], storage.__path__[0])").stdout.split()
-    assert told == [str(copy / "app"), str(copy / "storage")]
-
-
-def test_the_core_does_all_of_its_work_without_extensions(without: tuple[tuple[str, ...], Path]) -> None:
-    gone, copy = without
-    study = str(write(copy.parent, STUDY))
-    told = run(copy, "--help").stdout
-    listed = {name for name, command in COMMANDS.items() if f"│ {command} " in told}
-    assert listed == {*EXTENSIONS} - {*gone}
-    for words in (("check", study), ("simulate", study, "-n", "2"), ("export", "alone", "-o", "data")):
-        done = run(copy, *words)
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
-    assert (copy.parent / "data").is_dir()
-    served = run(copy, study, code=SERVE)
-    assert served.returncode == 0, served.stderr
-
-
-@pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
-def test_a_study_that_uses_a_missing_extension_is_told_which(without: tuple[tuple[str, ...], Path]) -> None:
-    _, copy = without
+def test_a_study_that_uses_a_missing_extension_is_told_which(tmp_path: Path) -> None:
+    """By every command and the editor; and what such an extension may have locked is not exported."""
+    copy, studies = copy_without(EXTENSIONS, tmp_path), []
     for owner, keys in KEYS.items():
-        study = str(write(copy.parent, {**STUDY, **keys}))
-        assert run(ROOT, "check", study, folder=copy.parent).returncode == 0
-        checked, served, edited = run(copy, "check", study), run(copy, "serve", study), run(copy, study, code=EDIT)
-        assert (checked.returncode, served.returncode, edited.stdout.split()) == (2, 2, [*keys]), edited.stderr
-        assert all(f"'{owner}'" in told for told in (checked.stderr, served.stderr))
-
-
-@pytest.mark.parametrize("without", [EXTENSIONS], indirect=True)
-def test_outcomes_that_a_missing_extension_may_have_locked_are_not_exported(
-    without: tuple[tuple[str, ...], Path],
-) -> None:
-    _, copy = without
-    study = str(write(copy.parent, {**STUDY, "plan": PLAN}))
-    assert run(ROOT, "simulate", study, "-n", "1", folder=copy.parent).returncode == 0
-    done = run(copy, "export", "alone", "-o", "data")
-    assert (done.returncode, "'trials'" in done.stderr) == (2, True), done.stderr
-    assert not (copy.parent / "data").exists()
+        (tmp_path / owner).mkdir()
+        studies.append(str(write(tmp_path / owner, {**STUDY, **keys})))
+    locked = studies[[*KEYS].index("trials")]
+    lines = [*(["check", study] for study in studies), ["simulate", locked, "-n", "1"]]
+    ((*whole,),) = run(Job(ROOT, tmp_path, lines))
+    assert [one.code for one in whole] == [0, 0, 0], whole
+    refused = [[command, study] for study in studies for command in ("check", "serve")]
+    lines = [*refused, ["export", "alone", "-o", "data"], [EDIT, *studies]]
+    ((*done, edited),) = run(Job(copy, tmp_path, lines))
+    for owner, one in zip([*(owner for owner in KEYS for _ in range(2)), "trials"], done, strict=True):
+        assert (one.code, f"'{owner}'" in one.err) == (2, True), one
+    assert not (tmp_path / "data").exists()
+    assert edited.out.split() == [key for keys in KEYS.values() for key in keys], edited
 
 
 REGISTERS = """
@@ -159,11 +201,13 @@ def test_a_package_of_others_adds_commands_and_checks_in_the_same_way(tmp_path: 
     (info / "entry_points.txt").write_text("[parley.extensions]\nlab = lab_registers\n")
     (tmp_path / "lab" / "lab_registers.py").write_text(REGISTERS)
     (tmp_path / "lab" / "lab_command.py").write_text(COMMAND)
-    assert "Greet the lab." in run(tmp_path / "lab", "--help").stdout
-    assert run(tmp_path / "lab", "lab").stdout == "Good morning.\n"
-    assert run(tmp_path / "lab", "check", str(write(tmp_path, STUDY))).returncode == 0
-    closed = run(tmp_path / "lab", "check", str(write(tmp_path, {**STUDY, "title": "Night"})))
-    assert (closed.returncode, "closed at night" in closed.stderr) == (2, True)
-    (tmp_path / "lab" / "lab_registers.py").write_text("raise ImportError('gone')")
-    broken = run(tmp_path / "lab", "check", str(write(tmp_path, STUDY)))
-    assert (broken.returncode, "Traceback" in broken.stderr) == (2, False)
+    lab, night = tmp_path / "lab", str(write(tmp_path / "lab", {**STUDY, "title": "Night"}))
+    lines = ["--help"], ["lab"], ["check", str(write(tmp_path, STUDY))], ["check", night]
+    ((listed, greeted, opened, closed),) = run(Job(lab, lab, lines))
+    assert "Greet the lab." in listed.out
+    assert (greeted.out, opened.code) == ("Good morning.\n", 0)
+    assert (closed.code, "closed at night" in closed.err) == (2, True)
+    (lab / "lab_registers.py").write_text("raise ImportError('gone')")
+    shutil.rmtree(lab / "__pycache__", ignore_errors=True)
+    ((broken,),) = run(Job(lab, lab, [["check", night]]))
+    assert (broken.code, "Traceback" in broken.err) == (2, False)
