@@ -1,1 +1,1 @@
-"""What happens in a study: pure rules, with no input or output, no clock and no chance of their own."""
+"""The rules of a study: pure, with no input or output, no clock and no chance of their own."""

@@ -81,7 +81,7 @@ class NoSuchCell(ParleyError):
 
 
 class NotPossible(ParleyError):
-    """What a researcher decides about a study or says about a session does not fit its state; nothing was recorded."""
+    """A researcher's decision about a study or a session that does not fit its state; nothing was recorded."""
 
 
 class Refused(ParleyError):

@@ -30,7 +30,7 @@ class Event:
 
 
 def is_activity(event: Event) -> bool:
-    """Whether the participant caused an event; those that researchers add do not count as activity."""
+    """True if the participant caused an event; those that researchers add do not count as activity."""
     return event.by != "researcher" and event.kind != "annotated"
 
 
@@ -49,7 +49,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a step makes of an action: a kind and its data, not yet numbered or dated."""
+    """The outcome of an action in a step: a kind and its data, not yet numbered or dated."""
 
     kind: str
     data: Data = field(default_factory=dict)

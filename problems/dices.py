@@ -44,7 +44,8 @@ Role = Literal["user", "bot"]
 
 @dataclass(frozen=True, slots=True)
 class ContextStyle:
-    """How a release writes a context: who is called what, and what stands after each message and at the end."""
+    """The form of a context in a release: the names of speakers, and the separators after each message and at the
+    end."""
 
     roles: Mapping[str, Role]
     after: str
@@ -151,7 +152,7 @@ def _item_faults(conversation: _Conversation) -> list[str]:
 
 
 def label_faults(labels: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the labels of a conversation, by column; blank ones are allowed."""
+    """Faults of a conversation's labels, by column; blank ones are allowed."""
     for name, values in DOMAINS.items():
         if labels.get(name, "") not in ("", *values):
             yield f"{name} {labels[name]!r} is not allowed; allowed: {', '.join(values)}, or blank"

@@ -19,7 +19,7 @@ class ParleyError(Exception):
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What was wrong, one by one; empty where the headline says all."""
+        """Empty where the headline says all."""
         return tuple(str(fault) for fault in self.args[1:])
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 def in_child(module: str, path: Path, *words: str) -> Any:
-    """What `python -m MODULE PATH WORD...` prints as JSON; raises ProblemError for a file that ends the child."""
+    """The JSON that `python -m MODULE PATH WORD...` prints; raises ProblemError for a file that ends the child."""
     command = [sys.executable, "-m", module, str(path.absolute()), *words]
     with _ONE_AT_A_TIME, TemporaryFile() as answer, suppress(subprocess.SubprocessError, ValueError):
         subprocess.run(  # noqa: S603  # this interpreter, a module of ours, and a path

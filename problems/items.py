@@ -136,14 +136,14 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What was understood of a table."""
+    """The problems of a table."""
 
     columns: Columns
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     faults: tuple[str, ...]
     places: tuple[str, ...] = ()
-    """Where each problem stands in its file, such as `line 7`."""
+    """The place of each problem in its file, such as `line 7`."""
 
 
 @source("items", sample="questions.csv", columns=True)
@@ -209,7 +209,7 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
 
 
 def _doubts(problems: Sequence[tuple[str, Problem]], columns: Columns) -> Iterator[str]:
-    """What can be used and is seldom meant."""
+    """Warnings about what can be used and is seldom meant."""
     alike = [where for where, problem in problems if _has_equal_options(problem)]
     if alike:
         yield f"two options read the same: {some_of(alike)}"
@@ -296,7 +296,7 @@ def _problem(
 
 
 def _held(row: Row, column: str) -> Any:
-    """What a cell holds, a blank text if it is blank; raises ProblemError for one that cannot be used."""
+    """The value of a cell, a blank text if it is blank; raises ProblemError for one that cannot be used."""
     if column in row.faults:
         raise ProblemError(f"column {column!r} {row.faults[column]}")
     return row.cells.get(column, "") if column else ""
@@ -378,7 +378,7 @@ def _of_cell(value: Any, column: str) -> Choices:
 
 
 def _parsed(value: Any) -> Any:
-    """What a cell holds; of a text what it says in JSON or Python."""
+    """The value of a cell; of a text its value in JSON or Python."""
     if not (isinstance(value, str) and value):
         return value or []
     try:
@@ -403,7 +403,7 @@ def _texts(value: Any, column: str) -> tuple[str, ...]:
 
 
 def _literal(text: str) -> Any:
-    """What pandas wrote for a list: Python, as `['Yes', 'No']`; the text itself if it is something else."""
+    """The value of a list that pandas wrote in Python, as `['Yes', 'No']`; the text itself if it is something else."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -447,7 +447,7 @@ def _no_option(said: str, options: Sequence[Option]) -> ProblemError:
 
 
 def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: Columns) -> int | None:
-    """Whether answers that are numbers begin at 0 or at 1; None if the table does not show it."""
+    """The first of the answers that are numbers, 0 or 1; None if the table does not show it."""
     zero = False
     for row, choices in rows:
         said = row.cells.get(columns.answer, "")
@@ -459,7 +459,7 @@ def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: Columns) -> int |
 
 
 def _at_one_place(found_choices: Sequence[Choices], columns: Columns) -> bool:
-    """Whether the right option stands at the same place in each row by the table's form."""
+    """True if the right option stands at the same place in each row by the table's form."""
     if isinstance(columns.options, list):
         return columns.answer in columns.options
     return bool(found_choices) and all(choices.right == 0 for choices in found_choices)

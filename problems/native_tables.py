@@ -68,7 +68,7 @@ def _rows(batches: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _features(metadata: dict[bytes, bytes]) -> object:
-    """What Hugging Face notes of the columns; None where there is no such note, or one of another shape."""
+    """Hugging Face's note on the columns; None where there is no such note, or one of another shape."""
     try:
         return json.loads(metadata[b"huggingface"])["info"]["features"]
     except (LookupError, TypeError, ValueError, RecursionError):

@@ -114,7 +114,7 @@ def _colours(packed: int) -> int:
 
 
 def _after_blocks(content: bytes, at: int) -> int:
-    """Where a GIF's blocks of data end that begin here; the first byte of each is its size."""
+    """The end of a GIF's blocks of data that begin here; the first byte of each is its size."""
     while content[at]:
         at += content[at] + 1
     return at + 1

@@ -100,7 +100,7 @@ def shortened(text: str) -> str:
 
 
 def key_of(source: str) -> str:
-    """What a picture is called in a study: its path as it is written, or a hash of its data URI."""
+    """The name of a picture in a study: its path as it is written, or a hash of its data URI."""
     return f"data-{sha256(source.encode()).hexdigest()}" if _DATA.fullmatch(source) else source
 
 
@@ -156,7 +156,7 @@ def picture_from_bytes(content: bytes, name: str) -> tuple[Picture, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Inspected:
-    """What bytes show: media type, width and height as shown, in pixels, and EXIF's orientation."""
+    """Media type, width and height as shown, in pixels, and EXIF's orientation."""
 
     type: str
     width: int
@@ -237,7 +237,7 @@ def _file(source: str, folders: Sequence[Path]) -> Path:
 
 
 def _no_path(name: str) -> str:
-    """Why a name is no path of a picture; empty if it may be one."""
+    """The reason why a name is no path of a picture; empty if it may be one."""
     if "{{" in name:
         return f"{name!r} has a {{{{name}}}} in it; pictures are fixed. Write a text for each picture"
     if re.match(r"https?:|//", name, re.IGNORECASE):

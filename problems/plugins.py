@@ -1,4 +1,4 @@
-"""How kinds are found that are one file each: every module of a package, then what other packages offer.
+"""Discovery of kinds that are one file each: every module of a package, then what other packages offer.
 
 Importing a module lets its decorators register what it defines; nothing is returned. A package of somebody else's that
 cannot be loaded is an error that names it, because a study that silently lacks a kind is another study.
@@ -51,7 +51,7 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Generic[Entry]):
-    """What there is of a kind, by name: the modules of `package` register it, and the entry points of `group`.
+    """The members of a kind, by name: the modules of `package` register it, and the entry points of `group`.
 
     It fills on first use and only then. `error` makes what is raised for a name that there is not.
     """
@@ -59,7 +59,6 @@ class Registry(Generic[Entry]):
     def __init__(self, what: str, package: str, group: str, error: Callable[[str], Exception] = ParleyError) -> None:
         self._what, self._package, self._group, self._error = what, package, group, error
         self.entries: dict[str, Entry] = {}
-        """What was registered until now."""
 
     def add(self, name: str, entry: Entry) -> None:
         if name in self.entries:

@@ -22,9 +22,9 @@ class Option:
     """One of the answers offered."""
 
     key: str
-    """What is stored when it is chosen, e.g. "A"."""
+    """The stored value, e.g. "A"."""
     text: str
-    """What people see, formatted like `Problem.text`."""
+    """Formatted like `Problem.text`."""
     plain: str
     """The unformatted wording of the source."""
 
@@ -38,11 +38,10 @@ class DialogueMessage:
     """One message of a finished conversation."""
 
     role: Literal["user", "bot"]
-    """Who wrote it: a person or a chatbot."""
     text: str
-    """What was written, to the character."""
+    """Exact to the character."""
     name: str = ""
-    """What the source calls the writer, e.g. "LAMDA"; people see the study's own word for either role."""
+    """The source's name for the writer, e.g. "LAMDA"; people see the study's own word for either role."""
 
     def to_json(self) -> dict[str, object]:
         return {"role": self.role, "text": self.text, "name": self.name}
@@ -56,7 +55,7 @@ class Problem:
     id: str
     """Names the problem within its source, and in every file released."""
     text: str
-    r"""What people see: Markdown, with LaTeX between \( \), \[ \] or $$ $$ only; a single $ is money."""
+    r"""Markdown, with LaTeX between \( \), \[ \] or $$ $$ only; a single $ is money."""
     plain: str
     """The unformatted wording of the source, e.g. what a model is sent when it answers alone."""
     dataset: str
@@ -66,15 +65,15 @@ class Problem:
     answer: str | None = None
     """The right answer (an option's key where there are options), or None if it is not known."""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What a study may filter by, e.g. {"topic": "Algebra"}."""
+    """For filters of a study, e.g. {"topic": "Algebra"}."""
     dialogue: tuple[DialogueMessage, ...] = ()
     """The finished conversation that is rated, oldest message first; `text` then says what it is about."""
     place: str = field(default="", compare=False, repr=False)
-    """Where it stands in its file, such as `line 7`, for errors; empty if that is not known. No part of the problem."""
+    """The place in its file, such as `line 7`, for errors; empty if that is not known. No part of the problem."""
 
     @property
     def response(self) -> str | None:
-        """What the chatbot said last; None where the dialogue does not end with it."""
+        """The chatbot's last message; None where the dialogue does not end with it."""
         last = self.dialogue[-1] if self.dialogue else None
         return last.text if last and last.role == "bot" else None
 
@@ -134,7 +133,7 @@ def _broken_rules(problem: Problem) -> list[str]:
 
 
 def _no_texts(problem: Problem) -> list[str]:
-    """What is no text where one has to be: a source may be anybody's."""
+    """Values that are no text where one has to be: a source may be anybody's."""
     names = ("id", "text", "plain", "dataset")
     texts: dict[str, object] = {name: getattr(problem, name) for name in names}
     texts |= {"answer": problem.answer} if problem.answer is not None else {}

@@ -1,4 +1,4 @@
-"""What sources need to read files: csv with its separator, and the faults of rows with their places."""
+"""Shared by sources that read files: csv with its separator, and the faults of rows with their places."""
 
 import csv
 import io
@@ -90,7 +90,7 @@ def separator_of(text: str, rows: int) -> str:
 
 
 def _width(text: str, separator: str, rows: int, *, strict: bool) -> int:
-    """How many cells the widest of the first rows has, and at least two rows agree on if there are as many; 0 if
+    """The number of cells of the widest of the first rows, on which at least two rows agree if there are as many; 0 if
     the rows cannot be read."""
     widths: list[int] = []
     try:

@@ -110,7 +110,7 @@ def _asks(columns: Sequence[str], question: str) -> bool:
 
 @dataclass(slots=True)
 class SheetXml:
-    """What `openpyxl` does not say while it reads row by row: formulas without a value, hidden rows and columns."""
+    """Facts that `openpyxl` omits while it reads row by row: formulas without a value, hidden rows and columns."""
 
     not_calculated: set[str] = field(default_factory=set)
     rows: list[str] = field(default_factory=list)
@@ -144,7 +144,7 @@ class Sheet:
     def __init__(self, rows: Iterator[Sequence[Any]], not_calculated: Collection[str], name: str) -> None:
         self._not_calculated = not_calculated
         self._said: dict[str, list[str]] = {}
-        """What is said of cells, and of which."""
+        """Messages about cells, and the cells."""
         self.records = Records.of(((f"row {at}", self._row(cells)) for at, cells in enumerate(rows, 1)), name)
 
     @property

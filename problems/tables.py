@@ -48,7 +48,7 @@ class Row:
     where: str
     cells: Mapping[str, Any]
     faults: Mapping[str, str] = field(default_factory=dict)
-    """Why a cell cannot be used, by column."""
+    """The reason why a cell cannot be used, by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def check_size(name: str, *, rows: int = 0, columns: int = 0, size: int = 0) -> 
 
 
 def _native(path: Path, sheet: str, question: str) -> Table:
-    """What a library in C reads of a file, in a process of its own."""
+    """Read a file by a library in C, in a process of its own."""
     answer = in_child("problems.native_tables", path, sheet, question)
     if "errors" in answer:
         raise ProblemError(*(str(part).replace(str(path.absolute()), str(path)) for part in answer["errors"]))
@@ -172,7 +172,7 @@ def _as_typed(value: object) -> Any:
 
 
 def _unread(error: Exception) -> str:
-    """Why a value is no cell; the place of a character is within its text, so it is left out."""
+    """The reason why a value is no cell; the place of a character is within its text, so it is left out."""
     return error.problem if isinstance(error, NotText) else "is nested too deeply"
 
 

@@ -1,4 +1,4 @@
-"""What a text may hold: the one guard at every door through which text enters.
+"""The characters that a text may have: the one guard at every door through which text enters.
 
 CRLF and a lone CR become LF, everywhere but in the cells of released files, which are kept to the byte. A byte order
 mark at the beginning of a file is dropped. Characters that are no text (`UNFIT`) are refused with their place in what
@@ -129,7 +129,7 @@ def clean_json(body: bytes) -> bytes:
 
 
 def named(character: str) -> str:
-    """What a character that is no text is, for a message: its code point and its name."""
+    """A character that is no text, for a message: its code point and its name."""
     half = "\ud800" <= character <= "\udfff"
     name = "half of a surrogate pair" if half else NAMES.get(character, "a control character")
     return f"U+{ord(character):04X} ({name}) has no place in a text"
@@ -160,7 +160,7 @@ class Cleaner:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What is certain of the text so far; a CR or half of a pair at the end is held until the next piece."""
+        """The certain part of the text so far; a CR or half of a pair at the end is held until the next piece."""
         text = self._held + piece
         kept = len(text) - (text[-1:] == "\r" or "\ud800" <= text[-1:] <= "\udbff")
         self._held = text[kept:]

@@ -32,7 +32,6 @@ class Budget:
         self._calls = 0
         self._changed = asyncio.Event()
         self.exhausted = False
-        """Whether a call exceeded the budget."""
 
     @property
     def left(self) -> float:
@@ -113,9 +112,9 @@ class Result:
     raw: str | None = None
     reasoning: str = ""
     unopened: bool = False
-    """Whether reasoning came as text until its closing tag, because no opening tag marked it."""
+    """True if reasoning came as text until its closing tag, because no opening tag marked it."""
     shown: bool = False
-    """Whether a person could read a part of a reply that failed: it stays, so that the request is not made again."""
+    """True if a person could read a part of a reply that failed: it stays, and the request is not made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """How models are called on behalf of some: as patiently as this, within this budget."""
+    """Calls models with one retry policy, within one budget."""
 
     policy: RetryPolicy
     clock: Clock

@@ -23,12 +23,12 @@ SLACK_S = 0.1
 
 @dataclass(slots=True)
 class TokenBucket:
-    """What may still be taken. A need above what the bucket holds waits until it is full, and leaves a debt."""
+    """A need above what the bucket holds waits until it is full, and leaves a debt."""
 
     rate: float
-    """How much comes back a second."""
+    """Per second."""
     at_s: float
-    """When `level` held."""
+    """The time at which `level` held."""
     level: float = 1.0
 
     @property
@@ -64,7 +64,7 @@ class RateLimiter:
         return sum(len(message.text) for message in request.messages) // CHARS_PER_TOKEN + usual
 
     def at_once(self, tokens: int) -> bool:
-        """Whether a call may go, and is counted, without waiting."""
+        """Count a call that may go without waiting; False if it may not."""
         return not self._line.locked() and not self.wait_s(tokens)
 
     async def admit(self, tokens: int, longest_s: float) -> None:

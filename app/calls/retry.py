@@ -27,7 +27,7 @@ class RetryPolicy:
     longest_retry_after_s: float
     """A server that asks for a longer pause is not called again."""
     patient: bool = False
-    """Whether nobody waits for the reply: then a rate limit and an open circuit are waited for, and 429 is no try."""
+    """True if nobody waits for the reply: a rate limit and an open circuit are waited for, and 429 is no try."""
 
     @property
     def longest_admission_s(self) -> float:
@@ -37,7 +37,7 @@ class RetryPolicy:
         return not (self.patient and error.reason == BUSY)
 
     def pause_s(self, error: BackendError, number: int, tries: int, broken: int, seed: str) -> float | None:
-        """How long to wait after attempt `number`, of which `tries` count and `broken` brought no reply; None for no
+        """The pause after attempt `number`, of which `tries` count and `broken` brought no reply; None for no
         other attempt."""
         if tries >= self.tries:
             return None

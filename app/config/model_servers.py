@@ -98,7 +98,7 @@ class Server(BaseModel):
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """What nobody may read, the longest first."""
+        """The server's secrets, the longest first."""
         given = [part.get_secret_value() for part in (*self.headers.values(), *self.query.values())]
         found = [word for value in given for word in (value, *value.split()) if len(word) >= SHORTEST_SECRET]
         if self.key:

@@ -60,7 +60,7 @@ LogLevel = Annotated[str, AfterValidator(_level)]
 
 
 class SiteSettings(BaseModel):
-    """Where Parley keeps its data and is found."""
+    """The place of the data, and the address of the pages."""
 
     database_url: str = Field(
         "sqlite:///parley.db",
@@ -111,7 +111,7 @@ class ProlificSettings(BaseModel):
 
 
 class ModelServerSettings(BaseModel):
-    """Which servers models are asked at."""
+    """Model servers."""
 
     openai_api_key: Key | None = Field(None, description="The API key of the OpenAI-compatible model server.")
     openai_base_url: ServerAddress | None = Field(
@@ -129,7 +129,7 @@ class ModelServerSettings(BaseModel):
 
 
 class LocalModelSettings(BaseModel):
-    """How models run on this computer."""
+    """Models that run on this computer."""
 
     llama_threads: int | None = Field(
         None, ge=1, description="Models on this computer: threads of each. Default: one less than there are cores."
@@ -143,7 +143,7 @@ class LocalModelSettings(BaseModel):
 
 
 class ReplySettings(BaseModel):
-    """How long a reply may take and be, and what follows a failure."""
+    """Limits of replies, and what follows a failure."""
 
     connect_timeout_s: Seconds = Field(5, description="Timeout for connecting to a model server, in seconds.")
     first_token_timeout_s: Seconds = Field(
@@ -176,7 +176,7 @@ class ReplySettings(BaseModel):
 
 
 class RateLimitSettings(BaseModel):
-    """How much a participant, and an address, may ask for."""
+    """Limits of requests by a participant, and by an address."""
 
     messages_per_minute: int = Field(
         20, ge=1, description="Rate limit of messages to models per participant and minute, retries included."
@@ -206,7 +206,7 @@ class RateLimitSettings(BaseModel):
 
 
 class LogSettings(BaseModel):
-    """What is told of, and where."""
+    """Logs, metrics and alerts."""
 
     log_level: LogLevel = Field("INFO", description="The log level: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     log_format: Literal["text", "json"] = Field("text", description="The format of log lines: text or json.")
@@ -218,7 +218,7 @@ class LogSettings(BaseModel):
 
 
 class DepositSettings(BaseModel):
-    """Where data is deposited."""
+    """Repositories for deposits of data."""
 
     huggingface_token: Key | None = Field(
         None, description="Deposits: an access token of the Hugging Face Hub that may write."

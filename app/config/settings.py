@@ -1,4 +1,4 @@
-"""How this deployment of Parley runs; the only reader of the environment.
+"""The settings of a deployment; the only reader of the environment.
 
 Deployment lives here, science in the hashed study file: nothing here may change what a participant is asked.
 Each field is the variable `PARLEY_<NAME>`, in the environment or in a file `.env`; the environment wins.
@@ -85,7 +85,7 @@ class ServerLookup(Protocol):
         """The server of this name; None if there is none. Raises SettingsError if it cannot be used."""
 
     def reasoning(self, url: str, model: str) -> bool | None:
-        """Whether a model's replies begin with reasoning without an opening mark; None where it is not known."""
+        """True if a model's replies begin with reasoning without an opening mark; None where it is not known."""
 
     def save_reasoning(self, url: str, model: str, *, unopened: bool) -> None: ...
 
@@ -125,12 +125,12 @@ class Settings(
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is given, the environment, the file `.env`, in this order."""
+        """The order of precedence: arguments, the environment, the file `.env`."""
         return init_settings, _Environment(settings_cls), dotenv_settings
 
     @property
     def address(self) -> str:
-        """Where participants find Parley."""
+        """The address of the participants' pages."""
         return (self.public_url or _local(self.host, self.port)).rstrip("/")
 
     @property
@@ -171,7 +171,7 @@ class Settings(
         return self._more.find(name)
 
     def reasoning(self, url: str, model: str) -> bool | None:
-        """What the test of a model at a server's address found: whether its replies begin with reasoning without an
+        """The result of a model's test at a server's address: True if its replies begin with reasoning without an
         opening mark. None if it was not tested."""
         return self._more.reasoning(url, model) if self._more else None
 

@@ -1,4 +1,4 @@
-"""How charts look, on the console's page and in reports: Vega-Lite's `config`, colours and shapes."""
+"""The style of charts, on the console's page and in reports: Vega-Lite's `config`, colours and shapes."""
 
 from __future__ import annotations
 

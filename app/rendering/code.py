@@ -1,4 +1,4 @@
-"""Where code stands in a text: what looks like a formula or a tag in it is code."""
+"""Places of code in a text: what looks like a formula or a tag in it is code."""
 
 # A pattern for a block between fences (`fence`, `info`, `lines`) or code within a line; for multi-line mode.
 CODE = (

@@ -45,7 +45,7 @@ def sign_aware(tokenize: Callable[[StateInline, bool], bool]) -> Callable[[State
 
 
 def _flanking(text: str, start: int, end: int) -> tuple[bool, bool]:
-    """Whether the run of delimiters text[start:end] can open emphasis, and whether it can close it."""
+    """True if the run of delimiters text[start:end] can open emphasis; True if it can close it."""
     before, after = _base_before(text, start), text[end : end + 1] or " "
     marker, single = text[start], end - start == 1
     if _is_operand(before, "Pe", single=single) and _begins_operand(before, text[end : end + 2], single=single):
@@ -88,7 +88,7 @@ def _base_before(text: str, start: int) -> str:
 
 
 def _is_operand(char: str, bracket: str, *, single: bool) -> bool:
-    """Whether a character can end an operand (`bracket` is "Pe") or begin one ("Ps"); a wide bracket only beside a
+    """True if a character can end an operand (`bracket` is "Pe") or begin one ("Ps"); a wide bracket only beside a
     single sign, as bold text often stands between two of them."""
     kind = category(char)
     if char in (FORMULA_BEGINS, FORMULA_ENDS) or kind[0] == "N":
@@ -97,7 +97,7 @@ def _is_operand(char: str, bracket: str, *, single: bool) -> bool:
 
 
 def _begins_operand(before: str, after: str, *, single: bool) -> bool:
-    """Whether an operand begins behind a run: also -3, but not behind a letter, as in `*Fett*-Druck`."""
+    """True if an operand begins behind a run: also -3, but not behind a letter, as in `*Fett*-Druck`."""
     if after[:1] in tuple("-+−√") and not before.isalpha():
         return _is_operand(after[1:] or " ", "Ps", single=single)
     return _is_operand(after[:1] or " ", "Ps", single=single)
@@ -112,11 +112,11 @@ def _is_punctuation(char: str) -> bool:
 
 
 def _is_narrow(char: str) -> bool:
-    """Whether it is punctuation of a script with blanks between words."""
+    """True for punctuation of a script with blanks between words."""
     return _is_punctuation(char) and not _is_wide(char)
 
 
 def _is_wide(char: str) -> bool:
-    """Whether it is of a script without blanks between words, or of its punctuation; emoji are of none."""
+    """True for a script without blanks between words, and its punctuation; not for emoji."""
     wide = east_asian_width(char) in ("W", "F", "H") and not _PICTOGRAMS.match(char)
     return wide or bool(_WITHOUT_BLANKS.match(char))

@@ -1,4 +1,4 @@
-r"""What an author's text asks for and the page shows as it was written: the renderer's own verdict, for `parley check`.
+r"""Markup in an author's text that the page shows as source: the renderer's own verdict, for `parley check`.
 
 A text is parsed as the page parses it. A formula that the page draws as its source is a loss, and so is markup that is
 still markup after parsing: tags of HTML, commands of LaTeX outside of formulas, links to addresses that the page does
@@ -72,8 +72,8 @@ _LINK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What is shown as it was written: the line of the text, from 1, a phrase whose subject is the text, and of what
-    kind it is, for a file that has many of one."""
+    """Markup that is shown as it was written: the line of the text, from 1, a phrase whose subject is the text, and of
+    what kind it is, for a file that has many of one."""
 
     line: int
     what: str
@@ -140,7 +140,7 @@ class _LossFinder:
             yield Loss(line + typed[:at].count("\n"), what, kind)
 
     def _drawn(self, token: Token) -> Iterator[tuple[str, str]]:
-        """What is lost of something that the page draws, and its kind."""
+        """Losses of an element that the page draws, each with its kind."""
         if self._form == "plain":
             if token.nesting >= 0:
                 yield "has Markdown, and is shown without. Put this into a text or a question", "plain"
@@ -160,7 +160,7 @@ class _EveryPicture(PictureMap):
 
 
 def _typed(typed: str, form: Form) -> Iterator[tuple[int, str, str]]:
-    """What is left as typed of the markup in the text of a paragraph, with where it begins and of what kind it is."""
+    """Markup that is left as typed in the text of a paragraph, with its offset and its kind."""
     yield from _html(typed, form)
     yield from _latex(typed)
     for link in _LINK.finditer(typed):
@@ -233,7 +233,7 @@ class _Tags(HTMLParser):
 
 
 def _is_formula(found: str) -> bool:
-    """Whether the text between two dollars is mathematics and not sums of money or names of variables."""
+    """True if the text between two dollars is mathematics and not sums of money or names of variables."""
     return bool(re.search(r"\\[A-Za-z]|[\^_]", found) or (re.search(r"[A-Za-z]", found) and not _WORD.search(found)))
 
 

@@ -198,7 +198,7 @@ def markup(text: str) -> int:
 
 
 def too_complex(text: str, most: int = MOST_MARKS) -> bool:
-    """Whether rendering a text could take seconds."""
+    """True if rendering a text could take seconds."""
     return markup(text) > most or bool(_COLUMNS.search(text))
 
 
@@ -487,7 +487,7 @@ class Parser(MarkdownIt):
             self.add_render_rule(name, rule)
 
     def validateLink(self, url: str) -> bool:
-        """Whether a link, an address in angle brackets or a picture can have this address; `_link` is stricter."""
+        """True if a link, an address in angle brackets or a picture can have this address; `_link` is stricter."""
         return bool(_ABSOLUTE.match(url)) or not _ELSEWHERE.match(url)
 
     def normalizeLinkText(self, link: str) -> str:

@@ -54,7 +54,7 @@ def mathml(latex: str, *, display: bool = False) -> str:
 
 
 def not_drawn(latex: str, *, display: bool = False) -> str:
-    """Why `mathml` gives the source of a formula; empty if it draws it."""
+    """The reason why `mathml` gives the source of a formula; empty if it draws it."""
     try:
         _drawn(latex.strip(), display)
     except _NotDrawn as error:

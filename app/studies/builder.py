@@ -148,7 +148,7 @@ class FormField:
     example: str | None = None
 
     def read(self, answered: Any) -> Any:
-        """What a browser sent, as an answer."""
+        """The answer from a browser's value."""
         match self.kind:
             case "number" | "whole number":
                 return answered if isinstance(answered, int | float) else None
@@ -161,7 +161,7 @@ class FormField:
 
 
 def _shown(part: str, number: int, key: str = "", values: Sequence[str] = ()) -> Callable[[Answers], bool]:
-    """Whether the form has a model or question of this number, whose field `key` has one of the `values`."""
+    """True if the form has a model or question of this number, whose field `key` has one of the `values`."""
     at = f"{part}s.{number}"
     return lambda given: at in _keys(given, part) and (not key or given[f"{at}.{key}"] in values)
 
@@ -617,7 +617,7 @@ def model_specs(answers: Answers) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def _keys(answers: Answers, part: str) -> list[str]:
-    """What the fields of each model or question begin with."""
+    """The prefixes of the fields of each model or question."""
     return [f"{part}s.{number}" for number in range(int(answers[f"{part}_count"] or 0))]
 
 

@@ -1,4 +1,4 @@
-"""What the files in a draft's folder have in common: names that a browser may give, and replacing a file as a whole."""
+"""Files in a draft's folder: names that a browser may give, and replacing a file as a whole."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class LocatedIssue:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What became of a text: the study, or all that is wrong with it; and what is no fault and yet worth a look."""
+    """The result of a check: the study, or all faults; and warnings."""
 
     study: Study | None
     faults: tuple[LocatedIssue, ...] = ()
@@ -79,14 +79,14 @@ class Drafts:
         return tuple(sorted(name for name in found if NAME.fullmatch(name)))
 
     def folder(self, name: str) -> Path:
-        """Where a draft is, or would be; raises StudyError for a name that is not allowed."""
+        """The path of a draft, which need not exist; raises StudyError for a name that is not allowed."""
         if not NAME.fullmatch(name):
             what = f"is not a name: a letter, then letters, digits, - and _, at most {LONGEST_NAME}"
             raise StudyError(repr(name[:LONGEST_NAME]), [ValidationIssue("", what)])
         return self._root / name
 
     def text(self, name: str) -> str:
-        """What is written in a draft, with LF as line ends; raises StudyError."""
+        """With LF as line ends; raises StudyError."""
         path = self._existing(name)
         try:
             return decoded(path.read_bytes(), str(path))
@@ -168,7 +168,7 @@ def save_draft(path: Path, text: str) -> None:
 
 
 def check_text(text: str, folder: Path) -> CheckResult:
-    """What a study's text is worth that would stand in a folder: by the same rules as a file's, but bounded."""
+    """Check a study's text as if it stood in a folder: by the same rules as a file's, but bounded."""
     if fault := _too_large(text.encode("utf-8", "surrogatepass")):
         return _faulty([fault])
     path = folder / FILE
@@ -193,7 +193,7 @@ def check_text(text: str, folder: Path) -> CheckResult:
 
 
 def with_issues(text: str, issues: Sequence[ValidationIssue]) -> CheckResult:
-    """What a text is worth that has no other errors than these, which are found from outside of it."""
+    """The result for a text whose only errors are these, which are found from outside of it."""
     return _faulty(issues, parse_yaml(text))
 
 

@@ -84,7 +84,7 @@ _LAST_WORD_ID = re.compile(r"(?i:(^|[\W_])[pu]?id$)|[a-z]P?I[Dd]$|(?i:[gu]uid$)"
 
 @dataclass(frozen=True, slots=True)
 class UnreadableId:
-    """Why an id was not taken, and the parameter, which is empty if its name could be an id."""
+    """The reason why an id was not taken, and the parameter, which is empty if its name could be an id."""
 
     reason: UnreadableReason
     parameter: str

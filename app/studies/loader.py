@@ -1,4 +1,4 @@
-"""Where study files are found and read: by path, or by name among those that come with Parley.
+"""Finding and reading study files: by path, or by name among those that come with Parley.
 
 The one place that turns files into a `Study`: YAML, the protocols and instruments (Parley's own and those in the
 folders `protocols` and `instruments` beside the study), the problems, and what only the backends and schemas can check.
@@ -144,7 +144,7 @@ def _placed(issue: ValidationIssue, document: YamlDocument, path: Path) -> Valid
 
 
 def mapping_of(document: YamlDocument, name: str) -> dict[str, Any]:
-    """What a text says if it is a mapping; raises StudyError."""
+    """Raises StudyError for a text that is no mapping."""
     if not isinstance(document.value, dict):
         held = "is empty" if document.value is None else f"holds {NAMED.get(type(document.value), 'one value')}"
         what = f"{held}: a mapping with `study`, `title` and `flow` is needed"
@@ -226,7 +226,7 @@ def _pools(
 
 
 def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
-    """What only backends, schemas and catalogues know to be wrong."""
+    """Faults that only backends, schemas and catalogues can find."""
     yield from language_faults(raw)
     models, exported = raw.get("models"), raw.get("export_schemas")
     for name, model in models.items() if isinstance(models, dict) else ():

@@ -24,7 +24,7 @@ class Branch:
     kind: Kind
     text: str
     note: str = ""
-    """What is said beside it: how often a loop is gone through, or a step's own name."""
+    """Beside the title: the number of turns of a loop, or a step's own name."""
     only: str = ""
     """Under which condition it is met; always unless given."""
     path: str = ""

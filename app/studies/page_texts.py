@@ -39,9 +39,9 @@ class PageText:
     text: str
     form: Form
     name: str = ""
-    """What the text is where the path does not say it: `line 7, 'q1', option A`."""
+    """The text's name where the path does not give it: `line 7, 'q1', option A`."""
     quoted: bool = False
-    """Whether it is only quoted, as a message of a finished conversation is, which may hold anything."""
+    """True for quoted text, such as a message of a finished conversation, which may hold anything."""
     pool: str = ""
     """The pool that it is of, whose errors of one kind are one error; empty for a text of the study itself."""
 

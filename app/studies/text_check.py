@@ -1,4 +1,4 @@
-"""What the texts of a study ask for: their pictures, read from the folders of the study and of its items, and whatever
+"""The check of a study's texts: their pictures, read from the folders of the study and of its items, and markup that
 the page does not show."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TextCheck:
     """The pictures by what the texts call them, their content by SHA-256, and what cannot be shown."""
 
     dollars: bool = True
-    """Whether a single $ delimits maths, which is for the study to say."""
+    """True if a single $ delimits maths, as the study says."""
     by_key: dict[str, Picture] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     _found: dict[tuple[str, ...], list[tuple[PageText, str]]] = field(default_factory=dict)
@@ -44,7 +44,8 @@ class TextCheck:
 
     @property
     def faults(self) -> list[ValidationIssue]:
-        """What cannot be shown; of a pool one error of each kind, which says how many texts have it, and which."""
+        """Texts that cannot be shown; of a pool one error of each kind, with the number of its texts and their
+        names."""
         return [_issue(found) for found in self._found.values()]
 
     def _read(self, text: PageText, folders: Sequence[Path]) -> Iterator[str]:

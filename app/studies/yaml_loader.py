@@ -147,7 +147,7 @@ class _Constructor:
         return YamlDocument(self._value(root, 1), root)
 
     def _size(self, node: Node) -> int:
-        """How many characters a node has with all that its aliases stand for."""
+        """The number of characters of a node with all that its aliases stand for."""
         if node not in self._sizes:
             self._sizes[node] = LONGEST + 1  # what is a part of itself has no end
             parts = () if isinstance(node, ScalarNode) else node.value

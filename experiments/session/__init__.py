@@ -1,1 +1,1 @@
-"""What happens to one person: events, state, screen, timing, assignment."""
+"""One participant's session: events, state, screen, timing, assignment."""

@@ -71,7 +71,7 @@ def latest_annotations(events: Iterable[Event], model: str | None = None) -> dic
 
 
 def _is_of(data: Data, model: str) -> bool:
-    """Whether an annotation is by this model. One that needed no model (model "") counts for each."""
+    """True if an annotation is by this model. One that needed no model (model "") counts for each."""
     return data["model"] in (model, "")
 
 

@@ -62,17 +62,17 @@ def messages(events: Sequence[Event]) -> tuple[ChatMessage, ...]:
 
 
 def broken_off(event: Event) -> str:
-    """What a participant could read of a reply that failed."""
+    """The part of a failed reply that a participant could read."""
     return str(event.data.get("text", "")) if event.kind == "failed" else ""
 
 
 def ended(event: Event) -> Ended:
-    """How a reply ended; empty if it is complete."""
+    """Empty if the reply is complete."""
     return ENDED.get(str(event.data.get("finish_reason")), "")
 
 
 def stopped_by_user(event: Event) -> bool:
-    """Whether a reply failed because the participant stopped it before its first word."""
+    """True if the participant stopped the reply before its first word."""
     return event.data.get("reason") == "stopped"
 
 
@@ -83,17 +83,17 @@ def ended_by_clock(data: Data) -> Data:
 
 
 def cut(event: Event) -> bool:
-    """Whether the participant stopped a reply, before its first word or later."""
+    """True if the participant stopped a reply, before its first word or later."""
     return ended(event) == "stopped" or stopped_by_user(event)
 
 
 def is_refusal(event: Event) -> bool:
-    """Whether a reply failed because of the message."""
+    """True if a reply failed because of the message."""
     return event.kind == "failed" and event.data.get("reason") in REFUSED
 
 
 def gives_back(event: Event) -> bool:
-    """Whether there is no reply, and the message can be changed: it was refused, or the participant stopped the reply
+    """True if there is no reply and the message can be changed: it was refused, or the participant stopped the reply
     before its first word."""
     return is_refusal(event) or (event.kind == "failed" and stopped_by_user(event))
 
@@ -113,7 +113,7 @@ def returned_messages(events: Sequence[Event]) -> frozenset[int]:
 
 
 def failures_in_a_row(events: Sequence[Event]) -> int:
-    """How many replies failed since the last one that came; of several models, the most of any. Replies that the
+    """The number of failed replies since the last one that came; of several models, the most of any. Replies that the
     participant stopped do not count."""
     failures = Counter[str]()
     for event in events:
@@ -196,6 +196,7 @@ def spent(state: State) -> float:
 
 
 def messages_left(location: Location, of: int) -> int:
-    """How many of the remaining `of` messages can be sent: all, or none once the session's `cost_limit` is reached."""
+    """The number of the remaining `of` messages that can be sent: all, or none once the session's `cost_limit` is
+    reached."""
     limit = location.study.file.cost_limit
     return 0 if limit is not None and spent(location.state) >= limit else of

@@ -1,5 +1,5 @@
-"""What the consent form says below the author's text: what is recorded beside the answers, what pages hide, and what is
-sent to a page around the study."""
+"""Disclosures below the author's text of the consent form: recordings beside the answers, hidden parts of pages, and
+data sent to a page around the study."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def hidden_instruction(study: Study, state: State) -> str:
 
 
 def has_honeypot(study: Study, state: State) -> bool:
-    """Whether forms have a box that people do not see; not before the participant has agreed to the consent form."""
+    """True if forms have a box that people do not see; not before the participant has agreed to the consent form."""
     return study.file.integrity is not None and study.file.integrity.honeypot and has_agreed(study, state)

@@ -237,7 +237,7 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
 
 
 def _in_time(location: Location, action: Action) -> bool:
-    """Whether a `stop` from an older screen is accepted: if only models have added events to the step since then."""
+    """True if a `stop` from an older screen is accepted: if only models have added events to the step since then."""
     if action.kind != "stop" or action.seen is None or action.seen > location.state.changed:
         return False
     return all(event.by == "model" for event in location.facts if event.seq > action.seen)

@@ -1,4 +1,4 @@
-"""What the page around an embedded study is sent, and nothing else: see `embed` in the study file.
+"""All messages to the page around an embedded study: see `embed` in the study file.
 
 A message is JSON with `source: "parley"`, `version` and `type`. The version changes with the meaning of a key; new keys
 and new types can come without a new version.

@@ -73,7 +73,7 @@ def _beside(location: Location, loop: Loop) -> list[Loop]:
 
 
 def _look_alike(loop: Loop, other_loop: Loop) -> bool:
-    """Whether the turns of two loops are the same to a participant: of one name, or with the same kinds of steps, as a
+    """True if the turns of two loops are the same to a participant: of one name, or with the same kinds of steps, as a
     check after questions, which must not be told from them."""
     return loop.each == other_loop.each or list(map(type, loop.flow)) == list(map(type, other_loop.flow))
 

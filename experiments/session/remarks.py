@@ -33,7 +33,7 @@ def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
 
 
 def excluded(events: Iterable[Event]) -> str | None:
-    """Why the session of these events is excluded; None if it is not."""
+    """The reason why the session is excluded; None if it is not."""
     last = None
     for event in events:
         last = event if event.kind in ("excluded", "included") else last

@@ -39,7 +39,7 @@ def pick(weights: Mapping[str, float], seed: str, label: str) -> str:
 
 
 def spread(supply: Mapping[str, Sequence[str]], take: int) -> dict[str, int]:
-    """How many to take of each stratum so that the counts are as even as the supply allows; earlier strata first."""
+    """The number to take of each stratum so that counts are as even as the supply allows; earlier strata first."""
     counts = dict.fromkeys(supply, 0)
     while sum(counts.values()) < take:
         open_strata = [name for name in supply if counts[name] < len(supply[name])]

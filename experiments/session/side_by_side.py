@@ -28,7 +28,7 @@ class ComparisonRound:
 
     @property
     def returned(self) -> bool:
-        """Whether the message was given back, because of any of its replies."""
+        """True if the message was given back, because of any of its replies."""
         return any(map(gives_back, self.outcomes.values()))
 
     def reply(self, slot: str) -> Event | None:

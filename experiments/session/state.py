@@ -47,7 +47,7 @@ def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Calla
 
 
 def holds_place(study: Study, state: State) -> bool:
-    """Whether the session counts against the quota: from the start, or from consent if the study has `admission`."""
+    """True if the session counts against the quota: from the start, or from consent if the study has `admission`."""
     if not study.admission or state.factors:
         return True
     return any(event.kind == "submitted" for event in state.facts.get(study.admission, ()))
@@ -93,7 +93,7 @@ def _walk(
 
 
 def _leads(path: str, to: str) -> bool:
-    """Whether the path `to` is `path` or below it."""
+    """True if the path `to` is `path` or below it."""
     return to.startswith(path) and to[len(path) : len(path) + 1] in ("", "/", "[")
 
 

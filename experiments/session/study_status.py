@@ -61,7 +61,7 @@ class StudyStatus:
     published: str | None = None
     archived: bool = False
     decided: bool = False
-    """Whether the study was ever piloted, opened, paused or closed."""
+    """True if the study was ever piloted, opened, paused or closed."""
 
     @property
     def state(self) -> StudyState:
@@ -83,12 +83,12 @@ class StudyStatus:
 
     @property
     def offered(self) -> bool:
-        """Whether a server that serves all studies has a start page for this one."""
+        """True if a server that serves all studies has a start page for this one."""
         return self.published is not None and self.state != "draft"
 
     @property
     def closed_reason(self) -> str | None:
-        """Why no new sessions can start; None while they can."""
+        """The reason why no new sessions can start; None while they can."""
         said = self.paused if self.closed is None else self.closed
         return "draft" if said is None and self.state == "draft" else said
 

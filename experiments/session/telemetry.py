@@ -43,7 +43,7 @@ Count = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 
 
 class TelemetryRecord(StrictModel):
-    """What all records have: the path of the screen, and how long before sending it happened, in milliseconds."""
+    """Common to all records: the path of the screen, and the milliseconds between the event and its sending."""
 
     kind: str
     path: Annotated[str, Field(max_length=500)]
@@ -54,7 +54,7 @@ class TelemetryRecord(StrictModel):
         return ()
 
     def at_us(self, now_us: int) -> int:
-        """When it happened, by the server's clock, at most a day ago; the browser's clock is not trusted."""
+        """The time of the event by the server's clock, at most a day ago; the browser's clock is not trusted."""
         return now_us - min(max(self.ago_ms, 0), DAY_MS) * 1000
 
     def row(self, now_us: int) -> dict[str, Any]:

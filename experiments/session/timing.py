@@ -36,7 +36,7 @@ LEAVING_ACTIONS = frozenset({"submit", "skip"})
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a time limit passes: that of the `step`, that of the `session`, or the one for inactivity (`away`)."""
+    """The end of a time limit: that of the `step`, that of the `session`, or the one for inactivity (`away`)."""
 
     kind: Literal["step", "session", "away"]
     at_us: int
@@ -76,7 +76,7 @@ def timing(location: Location, step: Step) -> Timing:
 
 
 def shown_us(location: Location) -> int:
-    """When the screen at this location was first shown, in microseconds UTC."""
+    """The time when the screen at this location was first shown, in microseconds UTC."""
     return next((event.at_us for event in _before(location)), 0)
 
 
@@ -136,19 +136,19 @@ def _stopped_us(location: Location) -> int:
 
 
 def stopped_by_clock(events: Sequence[Event]) -> bool:
-    """Whether a deadline stopped the reply in progress at a step with these events."""
+    """True if a deadline stopped the reply in progress at a step with these events."""
     return any(event.kind == "stopped" and event.by == "system" for event in events)
 
 
 def is_unattended(event: Event) -> bool:
-    """Whether the time limit of a screen ran out without a sign that somebody was there."""
+    """True if the time limit of a screen ran out without a sign that somebody was there."""
     if event.kind == "finished":
         return event.data.get("why") == UNATTENDED
     return event.kind == "expired" and bool(event.data.get(UNATTENDED))
 
 
 def _too_many_unattended(study: Study, state: State) -> bool:
-    """Whether one more unattended screen ends the session."""
+    """True if one more unattended screen ends the session."""
     most, in_a_row = study.file.session_limits.end_after_unattended, 1
     for event in reversed(state.events):
         if event.by == "participant" or (event.kind == "expired" and not is_unattended(event)):

@@ -111,12 +111,12 @@ def cell_statuses(cell_counts: Sequence[tuple[Cell, int, int]], quotas: Sequence
 
 
 def wanted_overall(quotas: Iterable[Quota]) -> int | None:
-    """How many participants are wanted in all; None where no quota says so."""
+    """The number of participants wanted in all; None where no quota gives it."""
     return min((cap.max for cap in quotas if not cap.where), default=None)
 
 
 def wanted_in(cells: Sequence[Cell], quotas: Sequence[Quota]) -> tuple[float | None, ...]:
-    """How many participants are wanted in each cell, in the order of the cells; None where no quota says so.
+    """The number of participants wanted in each cell, in the order of the cells; None where no quota gives it.
 
     A quota is shared out among its cells by their weights. What a cell cannot take of the quota for all participants,
     because a quota of its own is smaller, goes to the other cells.
@@ -184,7 +184,7 @@ def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools
 
 
 def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
-    """Whether `values` contains all of `where`."""
+    """True if `values` contains all of `where`."""
     return all(values.get(name) == value for name, value in where.items())
 
 

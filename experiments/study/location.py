@@ -49,7 +49,7 @@ class State:
     keys: frozenset[str] = frozenset()
     events: tuple[Event, ...] = ()
     outcome: str = ""
-    """How the session ended; empty while it is in progress."""
+    """Empty while the session is in progress."""
     memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """The cache of `memoized`, `memoized_until` and `visited_path`, by a name and the study's hash. `replace` clears
     it."""
@@ -100,7 +100,7 @@ class Location:
         return self.scope.problem
 
     def done(self) -> bool:
-        """Whether the participant has completed this step, or its time limit has passed."""
+        """True if the participant has completed this step, or its time limit has passed."""
         if any(event.kind == "expired" for event in self.facts):
             return True
         return isinstance(self.node, Step) and self.node.done(self)
@@ -170,7 +170,7 @@ def language_of(study: Study, state: State) -> str:
 
 
 def matches_value(value: Any, wanted: Any) -> bool:
-    """Whether a value (or any of a list) equals what a condition wants (or any of a list), compared as text."""
+    """True if a value (or any of a list) equals what a condition wants (or any of a list), compared as text."""
     held = value if isinstance(value, tuple | list) else (value,)
     return value is not None and not as_words(wanted).isdisjoint(map(str, held))
 

@@ -107,7 +107,7 @@ class NumericAnswer(StrictModel):
 
 
 class AnsweringStep(Step):
-    """What the steps have in common that can ask for the answer to a problem."""
+    """Common to the steps that can ask for the answer to a problem."""
 
     number: NumericAnswer | None = None
     """Ask for a number instead of one of the problem's options."""

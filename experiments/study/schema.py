@@ -194,7 +194,7 @@ class Loop(StrictModel):
 
     @property
     def over_problems(self) -> bool:
-        """Whether each turn has a problem of its own; not so for groups of problems, or for mere repetition."""
+        """True if each turn has a problem of its own; not for groups of problems, or for mere repetition."""
         return bool(self.of) and self.tag is None
 
     @property

@@ -71,7 +71,7 @@ class TranscriptBlock:
     bot: str = ""
     judged: bool = False
     own: bool = False
-    """Whether the conversation is part of the study, a problem's dialogue, and not one of this session."""
+    """True for a conversation of the study, a problem's dialogue, and not one of this session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class ChatView:
     waiting: bool = False
     failed: str = ""
     way_on: bool = False
-    """Whether the reply failed as often as the study allows, so that the screen can be left without it."""
+    """True if the reply failed as often as the study allows, so that the screen can be left without it."""
     refused: str = ""
     """The message that was given back, while it can be changed and sent again."""
     minimum: int = 0
@@ -192,9 +192,9 @@ class Screen:
     outcome: str = ""
     """The outcome, if the session has ended."""
     timing: Timing | None = None
-    """When the screen can be left, and when its time limit passes."""
+    """The time when the screen can be left, and when its time limit passes."""
     can_withdraw: bool = True
-    """Whether there is anything of the participant's to delete; nothing after a withdrawal or without consent."""
+    """False if there is nothing of the participant's to delete: after a withdrawal or without consent."""
 
 
 def dialogue(

@@ -46,7 +46,7 @@ class TimeLimit(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class RatingSubject:
-    """What a rating is about: a reply, a message, or a whole conversation.
+    """The subject of a rating: a reply, a message, or a whole conversation.
 
     `scale` is the name of the rating without numbers, such as `helpfulness`. `path` is that of the conversation, empty
     for the dialogue of a problem. `turn` counts the participant's messages from 1; without it the rating is about the
@@ -116,7 +116,7 @@ class Step(StrictModel):
         raise NotImplementedError
 
     def done(self, location: Location) -> bool:
-        """Whether the participant has completed this step. Once true, it must stay true after any further events."""
+        """True if the participant has completed this step. Once true, it must stay true after any further events."""
         return any(event.kind == "submitted" for event in location.facts)
 
     def offers(self, location: Location) -> tuple[str, ...]:
@@ -171,8 +171,8 @@ class Step(StrictModel):
         return ("{{model}}",) if "model" in self.requires() else ()
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:
-        """Why the step cannot be taken with a problem of its loop, as ends of a sentence that begins with the
-        problem."""
+        """The reasons why the step cannot be taken with a problem of its loop, as ends of a sentence that begins with
+        the problem."""
         yield from ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
@@ -180,7 +180,8 @@ class Step(StrictModel):
         return ()
 
     def requires(self) -> frozenset[str]:
-        """What must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model", "reply"."""
+        """The names that must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model",
+        "reply"."""
         return frozenset()
 
 

@@ -91,7 +91,7 @@ def _leading(nodes: Sequence[Node], prefix: str, factors: Collection[str]) -> It
 
 
 def _depends(node: Step | Phase, factors: Collection[str]) -> bool:
-    """Whether a step calls a model or needs a problem, or one of its texts or keys is or contains a factor's name."""
+    """True if a step calls a model or needs a problem, or one of its texts or keys is or contains a factor's name."""
     if isinstance(node, Phase):
         return any(name in factors for name in names(node.phase))
     return bool(node.requires()) or any(

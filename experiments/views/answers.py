@@ -30,7 +30,7 @@ class AnswerView:
     given: tuple[str, ...]
     value: Any = None
     chosen: bool = False
-    """Whether `given` are labels of options, and not the participant's own text."""
+    """True if `given` are labels of options, and not the participant's own text."""
     right: tuple[str, ...] = ()
     """The correct answers: any of these is, or for a multiple choice all together."""
     correct: bool | None = None
@@ -82,7 +82,7 @@ def _as_shown(value: Any, letters: Mapping[str, str]) -> Any:
 
 
 def _passes(field: Field, wanted: Any, given: Any) -> bool | None:
-    """Whether an answer is correct; None if it is invalid, as the unsent answers of an expired form may be."""
+    """True if an answer is correct; None if it is invalid, as the unsent answers of an expired form may be."""
     try:
         return is_correct(field, wanted, given)
     except Invalid:

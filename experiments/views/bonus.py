@@ -26,7 +26,7 @@ NOTHING = Decimal("0.00")
 
 @dataclass(frozen=True, slots=True)
 class BonusEarned:
-    """What a session earns by one rule: the number of items that count, and the amount."""
+    """The bonus of a session by one rule: the number of items that count, and the amount."""
 
     rule: Bonus
     count: int
@@ -40,10 +40,10 @@ class GradedProblem:
     pool: str
     problem: Problem
     right: tuple[bool, ...]
-    """Whether it is right, for each of its answers."""
+    """For each of its answers."""
 
     def correct(self, counts: str = "any") -> bool:
-        """Whether it is answered correctly; `counts` says by which answers: "any", "last" or "all"."""
+        """`counts` says which answers count: "any", "last" or "all"."""
         if self.problem.answer is None or not self.right:
             return False
         return self.right[-1] if counts == "last" else all(self.right) if counts == "all" else any(self.right)
@@ -71,7 +71,7 @@ def _chosen(problem: Problem, given: Any) -> bool:
 
 
 def earned(study: Study, state: State) -> tuple[BonusEarned, ...]:
-    """What the session earns by each rule of the study; empty unless it is complete."""
+    """By each rule of the study; empty unless the session is complete."""
     if state.outcome != "complete" or not study.file.bonus:
         return ()
     asked = questions(study, state)

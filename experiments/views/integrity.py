@@ -105,13 +105,11 @@ class WrittenScreen:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSession:
-    """What a session wrote."""
-
     number: int
     screens: tuple[WrittenScreen, ...]
     texts: tuple[WrittenText, ...]
     hidden_word: bool | None = None
-    """Whether a long text has the study's hidden word; None where the study has none, or no long text was written."""
+    """True if a long text has the study's hidden word; None where the study has none, or no long text was written."""
     honeypot: int | None = None
     """The screens on which the hidden box was filled in; None where the study has none, or pages reported nothing."""
 
@@ -131,7 +129,7 @@ Dossier = Mapping[str, Evidence | None]
 def written(
     study: Study, state: State, number: int, telemetry: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> WrittenSession:
-    """What a session wrote; `telemetry` are the page's records by path."""
+    """The texts of a session; `telemetry` are the page's records by path."""
     screens: list[WrittenScreen] = []
     texts: list[WrittenText] = []
     sent: list[str] = []

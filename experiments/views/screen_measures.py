@@ -12,7 +12,7 @@ from experiments.study.location import Location
 
 @dataclass(frozen=True, slots=True)
 class ClientMeasures:
-    """What the pages reported of a screen, summed over its visits; None where they reported nothing."""
+    """The pages' measures of a screen, summed over its visits; None where they reported nothing."""
 
     visible_s: float | None = None
     reading_s: float | None = None
@@ -27,7 +27,7 @@ class ClientMeasures:
 
 
 def seconds_shown(location: Location) -> float | None:
-    """How long a screen was shown until it was left; None if it was not left."""
+    """The time until the screen was left; None if it was not left."""
     left = next((fact for fact in location.facts if fact.kind in LEAVING_EVENTS), None)
     return None if left is None else (left.at_us - shown_us(location)) / 1e6
 

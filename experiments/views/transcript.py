@@ -66,7 +66,7 @@ class ConversationView:
     again: bool = False
     waiting: bool = False
     own: bool = False
-    """Whether it is part of the study, a problem's dialogue."""
+    """True if it is part of the study, a problem's dialogue."""
 
     @property
     def rated(self) -> bool:
@@ -213,7 +213,7 @@ class StepVisit:
 
     @property
     def stayed_us(self) -> int | None:
-        """How long it was shown; None if it is current."""
+        """None if the screen is current."""
         return None if self.left_us is None else self.left_us - self.shown_us
 
 
@@ -239,7 +239,7 @@ class _Stay:
     pages: list[VisitedPage] = field(default_factory=list)
     left: Event | None = None
     told: int = 0
-    """How many of the step's events the pages cover so far."""
+    """The number of the step's events that the pages cover so far."""
 
 
 def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:

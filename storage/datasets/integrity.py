@@ -1,4 +1,4 @@
-"""What the sessions of a study wrote, what models wrote that were asked the same questions alone, and the evidence that
+"""The texts of a study's sessions, those of models that were asked the same questions alone, and the evidence that
 both give."""
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def excluded_sessions(database: Database, study: str) -> frozenset[int]:
 
 
 def session_writings(database: Database, study: str, origins: Sequence[str]) -> Iterator[SessionWriting]:
-    """What each session of these origins wrote, oldest first; nothing of those that withdrew."""
+    """The texts of each session of these origins, oldest first; nothing of those that withdrew."""
     for stream, number, _, version, state in folded_sessions(database, study, origins):
         records = telemetry.by_path(telemetry.read(database, study, stream))
         yield SessionWriting(written(version, state, number, records), state.seed)

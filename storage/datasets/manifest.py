@@ -106,7 +106,7 @@ class ExportManifest:
     safe: bool = False
     selected: SessionSelection | None = None
     withdrawn: int = 0
-    """How many sessions were withdrawn. They are erased and not counted in any other number."""
+    """The number of withdrawn sessions, which are erased and not counted in any other number."""
     users: tuple[tuple[str, int], ...] = ()
     """Simulated users and how many sessions each played; empty if people took part."""
     uses: tuple[ModelTask, ...] = ()

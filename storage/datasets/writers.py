@@ -98,7 +98,7 @@ class JsonWriter:
 
 
 def is_formula(cell: str) -> bool:
-    """Whether a spreadsheet would run the cell."""
+    """True if a spreadsheet would run the cell."""
     return cell.startswith(FORMULA_STARTS)
 
 
@@ -128,8 +128,8 @@ class HashingFile(RawIOBase):
 
 
 class CsvCells:
-    """How a csv reader takes the columns, from the rows as they are written: whole numbers as floats if a cell is blank
-    or has a point, as texts if a cell is no number (imported files may have `1.0` and `True`), and a text column
+    """A csv reader's types of the columns, from the rows as they are written: whole numbers as floats if a cell is
+    blank or has a point, as texts if a cell is no number (imported files may have `1.0` and `True`), and a text column
     without any text as numbers that are all missing."""
 
     def __init__(self, columns: Sequence[Column]) -> None:

@@ -48,19 +48,19 @@ class BackupCheck:
     facts: int
     studies: tuple[str, ...]
     last_us: int | None
-    """When the newest fact was kept."""
+    """The time of the newest event."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What was put back, where what was there is now, and sessions that were withdrawn since the backup; None where
+    """The restored file, the place of the one it replaced, and sessions withdrawn since the backup; None where
     what was there is too damaged to tell."""
 
     checked: BackupCheck
     aside: Path | None
     withdrawn: tuple[str, ...] | None
     summed: bool
-    """Whether there was a checksum to compare it with."""
+    """True if there was a checksum to compare it with."""
 
 
 def sqlite_file(url: str) -> Path:

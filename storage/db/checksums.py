@@ -30,7 +30,7 @@ def sha256_of(file: Path) -> str:
 
 
 def is_ours(folder: Path, name: str, known: Mapping[str, str]) -> bool:
-    """Whether a file of an export's folder is as the export left it, by what was recorded there."""
+    """True if a file of an export's folder is as the export left it, by the checksums recorded there."""
     path = folder / name
     if not (path.is_file() and path.resolve().is_relative_to(folder.resolve())):
         return False

@@ -43,7 +43,7 @@ def parse_database_url(url: str) -> URL:
 
 
 def _cuts_password(url: str) -> bool:
-    """Whether the password would end too early, at an @ of its own: there is another @ behind it, before a query."""
+    """True if the password would end too early, at an @ of its own: there is another @ behind it, before a query."""
     login = url.partition("://")[2].partition(":")[2]
     later, _, query = login.partition("@")[2].partition("?")
     return "@" in later or ("/" not in later and "@" in query)

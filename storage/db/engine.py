@@ -1,4 +1,4 @@
-"""How the database is opened: SQLite safe against power cuts and patient with other writers, or PostgreSQL.
+"""Opening the database: SQLite safe against power cuts and patient with other writers, or PostgreSQL.
 
 WAL with synchronous=FULL costs 0.24 ms a commit and loses nothing that was acknowledged. Writers begin
 IMMEDIATE, because a transaction that reads first and writes later is refused at once, whatever busy_timeout says.
@@ -117,7 +117,7 @@ def connect(url: str) -> Engine:
 
 
 def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
-    """Why a database cannot be opened, with what to do."""
+    """The reason why a database cannot be opened, with what to do."""
     file, code = sqlite_path(str(engine.url)), _code(error.orig)
     if file is None:
         what = f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}"
@@ -136,7 +136,7 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
 
 
 def _grants(engine: Engine) -> str:
-    """What to grant where a role may not connect, make tables or use them."""
+    """The grants that a role lacks to connect, make tables or use them."""
     quote = engine.dialect.identifier_preparer.quote_identifier
     role, name = quote(engine.url.username or "ROLE"), quote(engine.url.database or "DATABASE")
     return (
@@ -251,7 +251,7 @@ def _damage(error: BaseException) -> StorageError | None:
 
 
 def _code(error: BaseException | None) -> int:
-    """What kind of error SQLite says it is; 0 of any other's."""
+    """SQLite's code of an error; 0 of any other's."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 

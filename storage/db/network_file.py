@@ -1,4 +1,4 @@
-"""Whether a file is on a network share, on which SQLite is not safe.
+"""Detection of network shares, on which SQLite is not safe.
 
 In WAL mode all processes share memory by a file beside the database, which works on one machine only, and locks on
 network file systems are unreliable: two machines would overwrite each other's data without an error. Sources:
@@ -24,7 +24,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def network_filesystem(file: Path) -> tuple[Path, str] | None:
-    """Where the share is mounted on which a file is or would be, and its type; None on a disk of this machine's."""
+    """The mount point of the share on which a file is or would be, and its type; None on a disk of this machine's."""
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:

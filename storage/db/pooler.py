@@ -50,5 +50,5 @@ def refuse_transaction_pooler(engine: Engine) -> None:
 
 
 def _sessions(connections: Iterable[Connection], number: int) -> list[Row[tuple[bool, int]]]:
-    """Whether each has got the lock, which only one can have, and which session it has."""
+    """For each connection, True if it has got the lock, which only one can have, and its session."""
     return [connection.execute(_SESSION, {"number": number}).one() for connection in connections]

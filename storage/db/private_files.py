@@ -32,7 +32,8 @@ def create(path: Path) -> BinaryIO:
 
 
 def unwritable(path: Path, error: OSError) -> StorageError:
-    """Why a file or folder cannot be made or written, with the folder in question and the right that is missing."""
+    """The reason why a file or folder cannot be made or written: the folder in question and the right that is
+    missing."""
     folder = path.absolute().parent
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:

@@ -105,7 +105,7 @@ def forget_annotations(connection: Connection, stream: str) -> None:
 
 
 def is_removed(connection: Connection, stream: str) -> bool:
-    """Whether a session's row is gone from the register, as after the removal of a rehearsal."""
+    """True if a session's row is gone from the register, as after the removal of a rehearsal."""
     return connection.execute(_SESSION, {"stream": stream}).first() is None
 
 
@@ -127,7 +127,7 @@ def truncate_wal(connection: Connection) -> None:
 
 
 def is_erased(connection: Connection, stream: str) -> bool:
-    """Whether a session was erased; nothing more of it may be written then.
+    """True if a session was erased; nothing more of it may be written then.
 
     On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends.
     """

@@ -91,7 +91,7 @@ class Log:
         self._busy_until_s = self._again_s = 0.0
         self._unkept: list[AttemptRow] = []
         self.fault = ""
-        """Why the database cannot be written at the moment; empty while it can."""
+        """The reason why the database cannot be written at the moment; empty while it can."""
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
@@ -149,7 +149,7 @@ class Log:
             return last_activity_us(connection, stream)
 
     def was_attended(self, stream: str, path: str) -> bool:
-        """Whether a screen gave a sign, other than an event, that somebody was there."""
+        """True if a screen gave a sign, other than an event, that somebody was there."""
         with self._engine.connect() as connection:
             return was_attended(connection, stream, path)
 

@@ -77,7 +77,7 @@ def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
 
 
 def is_full(database: Database, study: Study, quotas: Sequence[Quota], now_us: int) -> bool:
-    """Whether quotas leave no place for a participant: a quick check, repeated exactly when a session starts."""
+    """True if quotas leave no place for a participant: a quick check, repeated exactly when a session starts."""
     if not quotas:
         return False
     with database.connect() as connection:

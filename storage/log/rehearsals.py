@@ -29,7 +29,7 @@ _session, _attempt = tables.sessions.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class RemovedRehearsal:
-    """What was removed, as numbers of rows, and what the model calls had cost, as far as known."""
+    """Numbers of removed rows, and the known cost of the model calls."""
 
     sessions: int
     events: int

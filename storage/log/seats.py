@@ -68,7 +68,7 @@ class SessionSummary:
     excluded: str | None = None
     """The reason for which a researcher has excluded it, if any."""
     placed: bool = False
-    """Whether the session holds a place: from its start, or from consent."""
+    """True if the session holds a place: from its start, or from consent."""
 
 
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded", "placed")

@@ -107,7 +107,7 @@ class AttemptRow:
 
     @property
     def of_session(self) -> bool:
-        """Whether the attempt belongs to a session, not to a sample of a run."""
+        """True if the attempt belongs to a session, not to a sample of a run."""
         return self.values.get("cell") is None
 
 
@@ -187,7 +187,7 @@ def _write_attempt(connection: Connection, row: AttemptRow) -> None:
 
 
 def _is_done(connection: Connection, row: DraftRow) -> bool:
-    """Whether the participant has left the step before its draft arrived, so there is no draft to store."""
+    """True if the participant has left the step before its draft arrived, so there is no draft to store."""
     return connection.execute(_LEFT, {"at_stream": row.stream, "at_path": row.path}).first() is not None
 
 

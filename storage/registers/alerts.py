@@ -23,7 +23,7 @@ _alert = tables.alerts.c
 
 
 class AlertKey(NamedTuple):
-    """What an alert is about. `study`, `origin` and `subject` (a model, a condition, a folder) are empty where they do
+    """The subject of an alert. `study`, `origin` and `subject` (a model, a condition, a folder) are empty where they do
     not apply."""
 
     kind: str

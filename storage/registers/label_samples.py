@@ -25,7 +25,7 @@ _fact = tables.events.c
 
 @dataclass(frozen=True, slots=True)
 class LabelSample:
-    """How the conversations of a label study were drawn."""
+    """The parameters by which the conversations of a label study were drawn."""
 
     label_study: str
     annotator: str

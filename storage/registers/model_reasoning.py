@@ -1,4 +1,4 @@
-"""Whether a model's replies begin with reasoning that no opening mark shows, by the address of its server."""
+"""The results of model tests: models whose replies begin with reasoning without an opening mark, by server address."""
 
 from __future__ import annotations
 

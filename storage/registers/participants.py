@@ -58,7 +58,7 @@ class ReturningParticipant:
 
     @property
     def unlinked(self) -> bool:
-        """Whether the person took part before the id was deleted, so that the session cannot be found."""
+        """True if the person took part before the id was deleted, so that the session cannot be found."""
         return self.stream.startswith(UNLINKED)
 
 
@@ -213,7 +213,7 @@ class Participants:
         return self._mac("signed link", study, recruiter, id_)
 
     def signed(self, study: str, recruiter: str, id_: str, signature: str) -> bool:
-        """Whether the signature of a recruiter's link is valid."""
+        """True if the signature of a recruiter's link is valid."""
         return _same(signature, self.signature(study, recruiter, id_))
 
     def _mac(self, *said: str) -> str:
@@ -230,7 +230,7 @@ class Participants:
 
 
 def _another(participant: ParticipantId, other_id: str | None) -> bool:
-    """Whether the person has another submission than the stored one, which is None after a withdrawal."""
+    """True if the person has another submission than the stored one, which is None after a withdrawal."""
     return bool(participant.submission) and other_id is not None and other_id != participant.submission
 
 

@@ -79,7 +79,7 @@ class Studies:
         return tuple(map(self.get, found))
 
     def has(self, name: str) -> bool:
-        """Whether a study of that name is registered; a study with imported sessions only is not."""
+        """False for a study with imported sessions only."""
         query = select(tables.studies.c.hash).where(tables.studies.c.name == name).limit(1)
         with self._engine.connect() as connection:
             return connection.execute(query).first() is not None

@@ -142,7 +142,7 @@ class ReleasedTable:
         return full
 
     def in_part(self, part: str) -> bool:
-        """Whether this part of the release has such a file, as those that belong to the whole release do."""
+        """True if this part of the release has such a file, as those that belong to the whole release do."""
         return not part or part in self.parts or self.parts == ("",)
 
     @property
@@ -203,7 +203,7 @@ class Schema:
     """The SHA-256 checksums of the release's own files, as far as they are known. By them an imported file is known to
     be the released one."""
     tasks: tuple[str, ...] = ()
-    """What the data are for, as task categories of Hugging Face's Hub."""
+    """Task categories of Hugging Face's Hub."""
     tags: tuple[str, ...] = ()
     participant: Callable[[str], str] | None = None
     """The id by which its files name a person, from the seed of the session; None if they name nobody."""

@@ -253,7 +253,7 @@ def _answered(given: Mapping[str, Any], edition: str) -> Mapping[str, Any]:
 
 
 def _rated_us(values: Mapping[str, Any]) -> int | None:
-    """When a row was rated, in microseconds UTC; None in DICES-990, which has no times."""
+    """The time of a row's rating, in microseconds UTC; None in DICES-990, which has no times."""
     seconds = values.get("answer_timestamp")
     return None if seconds is None else seconds * 1_000_000
 

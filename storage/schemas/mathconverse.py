@@ -220,7 +220,7 @@ def _or_missing(value: Any) -> str:
 
 
 def _shown_us(state: State, turn: ProblemTurn) -> int:
-    """When the problem was displayed: the time of the event before its first one."""
+    """The time when the problem was displayed: that of the event before its first one."""
     first = turn.events()[0]
     return state.events[first.seq - 2].at_us
 

@@ -132,7 +132,7 @@ def advised_answers(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_advice(rows: pd.DataFrame, which: str) -> pd.Series[bool]:
-    """Whether an answer is the recommendation: the same option, or a number that equals it, as 25 equals 25.0."""
+    """True for answers that are the recommendation: the same option, or a number that equals it, as 25 equals 25.0."""
     number = rows[f"number_{which}"]
     equal = number == pd.to_numeric(rows["advice_ai"], errors="coerce")
     return equal.where(number.notna(), rows[f"value_{which}"] == rows["advice_ai"])
@@ -270,7 +270,7 @@ _DRAWN: Mapping[str, tuple[str, Callable[[Values, Values, Values | None], float]
 
 @analysis
 def calibration(answers: pd.DataFrame) -> Iterator[Finding]:
-    """How well confidence in points fits the answers, alone and with the AI; `change` is with the AI minus alone."""
+    """Calibration of confidence in points, alone and with the AI; `change` is with the AI minus alone."""
     rows = judgements(answers).dropna(subset=["confidence", "correct"])
     parts = {kind: some for kind in KINDS if len(some := rows[rows["kind"] == kind])}
     if not parts:

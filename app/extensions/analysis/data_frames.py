@@ -76,7 +76,8 @@ def frame(
 
 
 def screen_times(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
-    """How long each screen of a study's own sessions was shown: `path` (without loop indices), `step`, `seconds`.
+    """The time for which each screen of a study's own sessions was shown: `path` (without loop indices), `step`,
+    `seconds`.
 
     `seconds` is NaN if the screen was not left. Excluded sessions are left out, with `complete` also those that were
     not completed, and imports have no times.

@@ -47,7 +47,7 @@ class Estimate:
     """The group as columns with their values."""
     sentence: str
     why: str = ""
-    """Why there is no interval."""
+    """The reason why there is no interval."""
     further: Mapping[str, float] = field(default_factory=dict)
     """Related numbers by name, such as `p` or `standard_error_paper`; `sides` is 1 where p is one-sided."""
     level: float = LEVEL
@@ -63,7 +63,7 @@ class ScatterPoint:
     n: int
     label: str
     series: str = ""
-    """What the point's mark distinguishes, such as the model."""
+    """The value shown by the point's mark, such as the model."""
     panel: str = ""
     """The panel in which it is drawn, such as the condition."""
 
@@ -77,7 +77,7 @@ class Scatter:
     axis: tuple[float, float]
     points: tuple[ScatterPoint, ...]
     margins: bool = False
-    """Whether the distributions of both are drawn beside it, and marks grow with `n`: for values that repeat."""
+    """True to draw the distributions of both beside it, and marks that grow with `n`: for values that repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class Finding:
     name: str
     title: str
     counts: str
-    """What n counts: answers, ratings, votes."""
+    """The unit of n: answers, ratings, votes."""
     unit: Unit
     axis: tuple[float, float]
     estimates: tuple[Estimate, ...]
     method: str
-    """How the estimates and intervals are computed, for a methods section."""
+    """The computation of estimates and intervals, for a methods section."""
     code: str = ""
     """The call that computes them in a notebook."""
     reference: float | None = None

@@ -56,7 +56,7 @@ def plain(name: str) -> str:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a figure's name fits a pattern, in which `<x>` is any part of a name."""
+    """True if a figure's name fits a pattern, in which `<x>` is any part of a name."""
     return re.fullmatch(_expression(pattern), plain(name)) is not None
 
 
@@ -228,7 +228,7 @@ def results(
 
 
 def _asks_for_judgements(study: Study) -> bool:
-    """Whether participants give their confidence in points or see recommendations."""
+    """True if participants give their confidence in points or see recommendations."""
     asking = (step for _, step in study.steps if isinstance(step, AnsweringStep))
     return any(step.ask_confidence or getattr(step, "advice", "") for step in asking)
 
@@ -249,8 +249,6 @@ def _told_apart(findings: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the tables of a study are read."""
-
     database: Database
     study: str
     origin: str
@@ -276,7 +274,7 @@ class _Source:
 
 
 def _of_study(table: str) -> bool:
-    """Whether a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
+    """True if a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
     without any answer have too; or it is the tidy table of answers, which names sessions otherwise."""
     return table in (SCREENS, advice.TABLE) or (table not in BY_EVENT and released(table).of_study)
 

@@ -1,4 +1,4 @@
-"""What `parley show` shows of simulated users: how near they are to people.
+"""`parley show simulators`: the closeness of simulated users to people.
 
 The analysis is imported where it is needed, as that takes as long as all other imports.
 """

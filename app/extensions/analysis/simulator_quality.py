@@ -1,4 +1,4 @@
-"""How well simulated users match people: accuracy by question, and first prompts.
+"""The closeness of simulated users to people: accuracy by question, and first prompts.
 
 Measures of Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5: over the questions that at least five people
 answered with the chatbot, Pearson's correlation and the mean absolute error of a question's accuracy; and BLEU
@@ -37,7 +37,7 @@ Score = Callable[[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class AccuracyFit:
-    """How close accuracies are to people's, over `questions`; None if there are too few questions."""
+    """The closeness of accuracies to people's, over `questions`; None if there are too few questions."""
 
     questions: int
     r: float | None
@@ -96,7 +96,7 @@ def targets(answers: pd.DataFrame, least: int = LEAST) -> pd.Series:
 
 
 def fit(people: pd.Series, others: pd.Series) -> AccuracyFit:
-    """How close accuracies by question are to people's, over the questions that both have."""
+    """The closeness of accuracies by question to people's, over the questions that both have."""
     pair = pd.concat([people.rename("people"), others.rename("others")], axis=1, join="inner").dropna()
     a, b = pair["people"].to_numpy(), pair["others"].to_numpy()
     if not len(pair):

@@ -83,7 +83,7 @@ class Question:
 
 
 def summary_kind(field: Field | None) -> str:
-    """How a question is summarised; without a field, a check. What has neither options nor numbers is counted."""
+    """The kind of a question's summary; without a field, a check's. Answers without options or numbers are counted."""
     match field:
         case None:
             return PASSED_CHECK
@@ -121,12 +121,12 @@ def _questions(frame: pd.DataFrame) -> Iterator[Question]:
 
 
 def _own_name(path: str, name: str, field: Field | None) -> str:
-    """What a question is called where it is the only one of its name; a check by the id of its step."""
+    """A question's label where it is the only one of its name; a check's is the id of its step."""
     return name if field else path.rpartition("/")[2]
 
 
 def _form(field: Field | None) -> tuple[str, tuple[float, float] | None]:
-    """What answers must have in common to be put together: how they are summarised, and the scale of points."""
+    """The key under which answers are combined: the kind of summary, and the scale of points."""
     kind = summary_kind(field)
     return kind, None if kind != AVERAGED or isinstance(field, Number) else _scale(field)
 
@@ -141,7 +141,7 @@ def _scale(field: Field | None) -> tuple[float, float] | None:
 
 
 def _figure(question: Question) -> tuple[Any, ...]:
-    """What questions in one figure have in common: numbers on one scale in one survey; others stand alone."""
+    """The key of a question's figure: numbers on one scale in one survey share one; others stand alone."""
     heading = getattr(question.field, "matrix", "")
     return (question.path, question.axis, heading) if question.axis else (question.name,)
 
@@ -216,7 +216,7 @@ def _share(question: Question, rows: pd.DataFrame, arm: ComparedArm, option: str
 
 
 def _chosen(given: Any, option: str) -> bool:
-    """Whether an answer has an option: one of several, the only one, or the tick of a box."""
+    """True if an answer has an option: one of several, the only one, or the tick of a box."""
     if isinstance(given, list):
         return option in given
     return given == option or (given is True and option in TICKED)

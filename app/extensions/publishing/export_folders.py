@@ -1,4 +1,4 @@
-"""What comes before the deposit of an export: its folder as it was written, and the gate.
+"""The folder of an export as it was written, and the gate before its deposit.
 
 The gate finds what in an export may reveal who took part. A finding is resolved if somebody has looked at each of its
 columns and said so (a Decision), or if the column is no longer in the export. Nothing is changed here: columns are left
@@ -116,7 +116,7 @@ class Decision(_RecordModel):
 
 
 class Deposit(_RecordModel):
-    """Where a deposit is, and with which data; none until an upload is complete."""
+    """A deposit at a server; `data` is empty until an upload is complete."""
 
     to: str
     server: str
@@ -183,7 +183,7 @@ class GateFinding:
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """What the gate found. `k` is the k-anonymity of `people` by the demographic columns, None without such columns;
+    """The gate's findings. `k` is the k-anonymity of `people` by the demographic columns, None without such columns;
     `simulated` says that no person took part, so that nothing can reveal one."""
 
     demographics: tuple[str, ...] = ()

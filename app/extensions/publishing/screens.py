@@ -152,7 +152,7 @@ def _key(session: LoadedSession) -> Key:
 
 
 def _traits(screen: Screen) -> tuple[bool, bool]:
-    """Whether it has a notice, and whether there is a conversation already."""
+    """True if it has a notice; True if there is a conversation already."""
     chat = screen.panel.chat
     notice = any(isinstance(block, NoticeBlock) for block in screen.panel.blocks)
     return notice, chat is not None and bool(chat.messages or chat.rounds)

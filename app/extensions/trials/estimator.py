@@ -344,12 +344,12 @@ def evaluate(
 
 
 def sides(direction: Direction) -> Literal[1, 2]:
-    """How many sides a direction's test has; of equivalence, each of the two tests has one."""
+    """The sides of a direction's test; of equivalence, each of the two tests has one."""
     return 2 if direction == "different" else 1
 
 
 def shown(low: float, high: float, direction: Direction, margin: float | None = None) -> bool:
-    """Whether an interval shows what a hypothesis claims; the same as its test, if the interval has the test's level.
+    """True if an interval shows what a hypothesis claims; the same as its test, if the interval has the test's level.
 
     It must lie above 0 (`greater`), below 0 (`less`), on one side of 0 (`different`), above minus the margin
     (`not_worse`), or within the margin (`equivalent`).

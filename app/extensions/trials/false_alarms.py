@@ -1,4 +1,4 @@
-"""How often indicators of integrity are wrong in a study: the share of sessions at the threshold that should not be.
+"""False-alarm rates of a study's indicators of integrity: the share of sessions at the threshold that should not be.
 
 Pilot sessions, in which the researchers know who took part, and simulated ones are held to the same thresholds.
 Below `FEWEST_SESSIONS` with a figure the rate is unknown: of 20 sessions without any alarm the interval still reaches
@@ -30,7 +30,7 @@ REFERENCES = {PILOTS: (Origin.PILOT,), SIMULATED_USERS: SIMULATED}
 
 @dataclass(frozen=True, slots=True)
 class FlagRate:
-    """How many of the sessions for which an indicator has a figure are at its threshold."""
+    """The number of sessions with a figure for an indicator, and of those at its threshold."""
 
     flagged: int
     known: int

@@ -33,9 +33,9 @@ LATER = "Nothing is recorded. Take the look when more have completed: its bounda
 
 @dataclass(frozen=True, slots=True)
 class LookResult:
-    """What a look shows of a hypothesis: an effect (treatment minus control, or A minus B), its interval over all looks
-    together, p and the p of the boundary; `crossed` advises to stop. A blinded look has a two-sided p and no boundary,
-    and a confidence sequence has no boundary."""
+    """The result of a look at a hypothesis: an effect (treatment minus control, or A minus B), its interval over all
+    looks together, p and the p of the boundary; `crossed` advises to stop. A blinded look has a two-sided p and no
+    boundary, and a confidence sequence has no boundary."""
 
     hypothesis: str
     claim: str
@@ -126,7 +126,8 @@ def nominal_alpha(
 
 
 def _monitor(plan: Plan, hypothesis: Hypothesis, shares: tuple[float, ...]) -> tuple[Monitor, int]:
-    """How a primary hypothesis is judged at the last of rising shares of the participants, and which look that is."""
+    """The monitor of a primary hypothesis at the last of rising shares of the participants, and the number of that
+    look."""
     alpha = hypothesis.alpha / len(plan.primary)
     times = shares if shares[-1] == 1 else (*shares, 1.0)
     spending = plan.looks.spending if plan.looks is not None else "obrien-fleming"
@@ -142,7 +143,7 @@ def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:
 
 
 def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequence[float], key: str) -> LookResult:
-    """What a look shows of a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
+    """The result for a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
     over = {one.session for one in data.sessions if one.outcome}
     sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
     try:

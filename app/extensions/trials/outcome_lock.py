@@ -96,8 +96,8 @@ def _unplanned(database: Database, study: str, who: str, now_us: int) -> Recorde
 
 
 def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
-    """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them to that
-    person for a day."""
+    """The reason why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows
+    them to that person for a day."""
     lock = outcome_lock(database, study) if origin == Origin.PERSON else None
     if lock is None:
         return ""

@@ -57,14 +57,14 @@ class TrialSession:
     reached: frozenset[tuple[str, str]]
     """The names in scope with their values, and `step` with ids, at all places that the session reached."""
     outcome: str
-    """How it ended; empty if it has not."""
+    """Empty while it is in progress."""
     seconds: float
     excluded: str | None
     """The reason for which a researcher excluded it."""
     failed_attention: bool
-    """Whether an attention check was failed, or the session ended for it."""
+    """True if an attention check was failed, or the session ended for it."""
     started: bool
-    """Whether a screen was sent after the assignment."""
+    """True if a screen was sent after the assignment."""
     covariates: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -76,7 +76,7 @@ class TrialSession:
         return arm_of(contrast, self.factors)
 
     def assigned(self, contrast: PlannedContrast) -> bool:
-        """Whether the participant is in the comparison: assigned to a group; or, where the same participants are in
+        """True if the participant is in the comparison: assigned to a group; or, where the same participants are in
         both, began with one of them."""
         if contrast.factor in self.factors:
             return bool(self.arm(contrast))
@@ -274,7 +274,7 @@ _READ = {
 
 
 def _started(events: Sequence[Event]) -> bool:
-    """Whether the participant sent a screen after the assignment; without factors, any screen."""
+    """True if the participant sent a screen after the assignment; without factors, any screen."""
     assigned = max((event.seq for event in events if event.kind == "assigned"), default=0)
     return any(event.kind == "submitted" and event.seq > assigned for event in events)
 

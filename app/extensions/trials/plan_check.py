@@ -183,7 +183,7 @@ def _varied(nodes: Sequence[Node], name: str, *, inside: bool = False) -> Iterat
 
 
 def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
-    """What contrasts can be about: the factors and what loops vary, each with its values; and the ids of steps."""
+    """The subjects of contrasts: the factors and what loops vary, each with its values; and the ids of steps."""
     found: dict[str, tuple[str, ...]] = {
         name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()
     }

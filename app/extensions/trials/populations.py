@@ -1,5 +1,5 @@
-"""Who is analysed: everybody as assigned (intention to treat), or without the sessions that the plan excludes (per
-protocol).
+"""The analysed populations: everybody as assigned (intention to treat), or without the sessions that the plan excludes
+(per protocol).
 
 Both are decided from how a session went, never from its outcome. A session counts under the first rule of the plan that
 leaves it out. Withdrawn participants are erased and in neither.
@@ -55,7 +55,7 @@ def broken(session: TrialSession, plan: Plan, rules: Iterable[str]) -> str:
 
 
 def excluded_otherwise(session: TrialSession) -> bool:
-    """Whether a researcher excluded a session for a reason that no plan can name."""
+    """True if a researcher excluded a session for a reason that no plan can name."""
     return session.excluded is not None and not _for_integrity(session)
 
 

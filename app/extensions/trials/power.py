@@ -55,7 +55,7 @@ class PowerPoint:
     shown: int
     """Simulated trials that showed the hypothesis."""
     mean_participants: float
-    """How many participants had begun when the trial stopped, on average; in all groups."""
+    """The mean number of participants who had begun when the trial stopped, in all groups."""
 
     @property
     def power(self) -> float:
@@ -178,7 +178,7 @@ def sizes_around(participants: int) -> tuple[int, ...]:
 class ParticipantsNeeded:
     participants: int | None
     at_most: bool = False
-    """Whether it is only known that so many are enough: it is the smallest number that was simulated."""
+    """True if the number is the smallest that was simulated, so that fewer may be enough."""
 
 
 def participants_for(points: Sequence[PowerPoint], power: float) -> ParticipantsNeeded:

@@ -1,5 +1,5 @@
-"""What `parley trial power` simulates for a plan: each hypothesis with its design (arms by the weights of the study's
-cells, answers and questions as asked), its assumptions and its grid.
+"""The simulations of `parley trial power` for a plan: each hypothesis with its design (arms by the weights of the
+study's cells, answers and questions as asked), its assumptions and its grid.
 
 Assumptions are taken from a pilot or a release. With the residuals r of answers from the mean of their arm, the
 intraclass correlation of participants is
@@ -141,7 +141,7 @@ class Observed:
 
 
 def observe(rows: pd.DataFrame, covariates: Sequence[str] = ()) -> Observed:
-    """What rows of a trial show; columns as of `estimator.difference` or `paired`, and the covariates.
+    """The moments of a trial's rows; columns as of `estimator.difference` or `paired`, and the covariates.
 
     The baseline is the control's mean. Raises TrialError for too few participants, or without a control.
     """
@@ -211,7 +211,7 @@ MORE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class PowerOptions:
-    """What is asked for: assumptions that replace those of data, and the grid. Empty parts have their defaults."""
+    """Assumptions that replace those of data, and the grid. Empty parts have their defaults."""
 
     assumed: Mapping[str, float] = field(default_factory=dict)
     """Fields of `Assumptions` by their names."""
@@ -242,7 +242,7 @@ class HypothesisPower:
 
 @dataclass(frozen=True)
 class Pilot:
-    """Where assumptions are from: sessions of the study, or answers of an imported release; by default nowhere."""
+    """The source of assumptions: sessions of the study, or answers of an imported release; by default none."""
 
     sessions: TrialData | None = None
     release: pd.DataFrame | None = None
@@ -293,7 +293,7 @@ def release(database: Database, name: str) -> pd.DataFrame:
 def plan_power(
     study: Study, plan: Plan, hypothesis: Hypothesis, trial: TrialData, pilot: Pilot, options: PowerOptions
 ) -> HypothesisPower:
-    """What to simulate for a hypothesis.
+    """The simulation of a hypothesis.
 
     Answers and questions are those of the simulated people `trial`; assumptions are the options', then the pilot's.
     Raises TrialError for what neither has.

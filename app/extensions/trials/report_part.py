@@ -68,14 +68,14 @@ class TrialReport:
     plan: Plan
     origin: str
     preregistered_us: int | None
-    """When that plan was preregistered, in microseconds UTC; None if it was not."""
+    """Microseconds UTC; None without a preregistration."""
     events: PlanEvents
     results: tuple[HypothesisResult, ...]
     flows: tuple[ArmFlow, ...]
     deviations: tuple[Deviation, ...]
     complete: int
     over: bool
-    """Whether data collection is over, so that results are final."""
+    """True if data collection is over, so that results are final."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -189,7 +189,8 @@ def checklists(trial: TrialReport) -> list[dict[str, Any]]:
 
 
 def _answers(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    """Where each item is answered, by its number, with `AI ` before those of CONSORT-AI; empty where it is not."""
+    """The place of each item's answer, by its number, with `AI ` before those of CONSORT-AI; empty where there is
+    none."""
     for part in (_open_science, _design, _analysis, _results, _ai):
         yield from part(trial)
 
@@ -285,7 +286,7 @@ DEPENDS = (
 
 
 def confirmatory_part(database: Database, study: str, origin: str) -> ConfirmatoryPart | None:
-    """What the report of a study with a plan says about it; None without a plan."""
+    """None without a plan."""
     trial = trial_report(database, study, origin)
     return None if trial is None else part_of(trial)
 
@@ -401,7 +402,7 @@ SEEN = ("Look", "Hypothesis", "Effect", "Interval over all looks", "p", "Stop at
 
 
 def _advice(look: RecordedLook) -> str:
-    """What a planned look advised, and whether it named the groups; empty if its result is not recorded."""
+    """The advice of a planned look, and a note if it named the groups; empty if its result is not recorded."""
     if not look.result:
         return ""
     blind = ", with the groups called A and B" if look.result["blinded"] else ""

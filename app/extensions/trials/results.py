@@ -61,7 +61,7 @@ class HypothesisResult:
     people: int = 0
     """The participants analysed: those of the population with the outcome and the covariates."""
     decision: str = ""
-    """What may be concluded, and no more."""
+    """The conclusion that the test allows, and no more."""
     finding: Finding | None = None
 
     @property
@@ -166,7 +166,7 @@ def _decision(result: HypothesisResult) -> str:
 
 
 def _smallest(result: HypothesisResult) -> str:
-    """Whether a shown effect is also at least the smallest one of interest; empty if the plan has none, or if p is
+    """The relation of a shown effect to the smallest one of interest; empty if the plan has none, or if p is
     corrected, as the interval is not."""
     smallest, one = result.hypothesis.smallest_effect, result.hypothesis
     if smallest is None or result.p_adjusted is not None or one.direction in ("equivalent", "not_worse"):

@@ -101,7 +101,7 @@ def sequence_width(fraction: float, alpha: float = 0.05) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """How a hypothesis is judged at planned looks: by an interval that stays valid over all of them."""
+    """The decision rule at planned looks: an interval that stays valid over all of them."""
 
     fractions: tuple[float, ...]
     alpha: float

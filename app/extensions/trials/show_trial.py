@@ -1,4 +1,4 @@
-"""What `parley show` shows of a trial: deviations from its plan, and evidence on how texts came about.
+"""The parts of `parley show` about a trial: deviations from its plan, and evidence on how texts came about.
 
 The analysis is imported where it is needed, as that takes as long as all other imports.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def status(database: Database, study: str) -> dict[str, Any]:
-    """What is recorded about a trial's plan; empty for a study that is not preregistered."""
+    """The recorded events of a trial's plan; empty for a study that is not preregistered."""
     from app.extensions.trials.deviations import deviations
 
     events = plan_events(database, study)

@@ -44,7 +44,7 @@ MOST = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What is assumed of participants and questions. Raises TrialError where it is impossible."""
+    """Assumptions about participants and questions. Raises TrialError where they are impossible."""
 
     baseline: float
     """The control's mean; of yes-no answers the share of yes."""
@@ -136,7 +136,7 @@ class Design:
     """Questions from which each participant gets some, with an effect each; 1 for none."""
     looks: Looks | None = None
     covariates: int = 0
-    """How many covariates the analysis adjusts for; those after the first explain nothing."""
+    """The number of covariates in the analysis; those after the first explain nothing."""
     missing: Missing = "complete-cases"
 
     def people(self, participants: int) -> int:
@@ -146,9 +146,9 @@ class Design:
 @dataclass(frozen=True, slots=True)
 class SimulatedTrial:
     rejected: bool
-    """Whether the hypothesis was shown, at any look."""
+    """True if the hypothesis was shown, at any look."""
     participants: int
-    """How many of those compared had begun when it stopped."""
+    """The number of those compared who had begun when it stopped."""
     estimate: float
     low: float
     high: float

@@ -71,14 +71,14 @@ DIRECTIONS: Mapping[str, str] = {
 
 
 def outcome_words(outcome: Outcome) -> str:
-    """What an outcome is: `rating.helpfulness` is `the rating "helpfulness"`."""
+    """`rating.helpfulness` is `the rating "helpfulness"`."""
     kind, _, name = outcome.partition(".")
     named = {"rating": "the rating", "survey": "the answer to the survey question", "score": "the score"}
     return OUTCOMES[outcome] if outcome in OUTCOMES else f'{named[kind]} "{name}"'
 
 
 def hypothesis_words(hypothesis: Hypothesis) -> str:
-    """What a hypothesis says, for a test: `correct is greater with ai than with alone`."""
+    """For a test: `correct is greater with ai than with alone`."""
     contrast = hypothesis.contrast
     form = DIRECTIONS[hypothesis.direction]
     words = form.format(treatment=contrast.treatment, control=contrast.control, margin=hypothesis.margin or 0)

@@ -158,7 +158,7 @@ def _unbounded(steps: Sequence[_At]) -> Iterator[str]:
 
 
 def _consent(study: Study) -> Iterator[str]:
-    """Whether there is a consent form, before the first reply of a model."""
+    """A warning if no consent form comes before the first reply of a model."""
     forms = [number for number, (_, step) in enumerate(study.steps) if step.step == "consent"]
     if not forms:
         yield (

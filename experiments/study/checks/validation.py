@@ -276,7 +276,7 @@ class _FlowCheck:
 
 
 def _exclusive(one: Node, other: Node) -> bool:
-    """Whether two nodes can never both run: their conditions need different values of the same name."""
+    """True if two nodes can never both run: their conditions need different values of the same name."""
     a, b = one.when or {}, other.when or {}
     return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
 

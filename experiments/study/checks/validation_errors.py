@@ -115,7 +115,7 @@ def _owner(loc: Sequence[int | str], kind: Any) -> Any:
 
 
 def _names_of_member(member: Any) -> Iterator[int | str]:
-    """What the validator calls the member of a union in a location."""
+    """The validator's name for the member of a union in a location."""
     yield from (part.tag for part in get_args(member) if isinstance(part, Tag))
     if isinstance(member, type):
         yield member.__name__

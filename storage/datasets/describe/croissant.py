@@ -159,7 +159,7 @@ def _is_closed(column: Column) -> bool:
 
 
 def _can_be_joined(file: ExportedFile, column: Column) -> bool:
-    """Whether mlcroissant can join a closed column with its values. It guesses the types of csv columns by their cells,
+    """True if mlcroissant can join a closed column with its values. It guesses the types of csv columns by their cells,
     and then fails to join texts that it took for numbers, truth values or missing values."""
     guessed = any(TAKEN_FOR_OTHERS.fullmatch(text) for text in column.form.choices)
     return _is_closed(column) and not guessed and column.name not in file.as_texts | file.empty
@@ -300,7 +300,7 @@ def responsible_ai(manifest: ExportManifest) -> dict[str, Any]:
 
 
 def collection_facts(manifest: ExportManifest) -> dict[str, str]:
-    """How the data were collected: what is known, by a word or two that name it."""
+    """The known facts about the collection of the data, by a word or two that name each."""
     info, studies = publication(manifest), manifest.studies
     if has_only_models(manifest):
         return {}

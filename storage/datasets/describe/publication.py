@@ -1,4 +1,4 @@
-"""What all descriptions of an export share: who published the data, under which licence, where the data come from, and
+"""Shared by all descriptions of an export: the publisher of the data, their licence, their origin, and
 its sessions and study documents in words.
 
 The metadata recorded for the study come first (`parley metadata`). Imported data that lack some of them have those of
@@ -71,12 +71,12 @@ def is_imported(manifest: ExportManifest) -> bool:
 
 
 def has_only_models(manifest: ExportManifest) -> bool:
-    """Whether all rows are answers of models, and no session is in the data."""
+    """True if all rows are answers of models, and no session is in the data."""
     return not manifest.sessions and any(file.table.of_alone and file.rows for file in manifest.files)
 
 
 def original_origins(manifest: ExportManifest) -> tuple[str, ...]:
-    """Where the data come from originally: origins of sessions, RELEASED or UNKNOWN. Several if imported files
+    """The original origins of the data: origins of sessions, RELEASED or UNKNOWN. Several if imported files
     differ."""
     if has_only_models(manifest):
         return (MODELS,)
@@ -87,7 +87,7 @@ def original_origins(manifest: ExportManifest) -> tuple[str, ...]:
 
 
 def is_simulated(manifest: ExportManifest) -> bool:
-    """Whether there are sessions in the data in which no person took part."""
+    """True if there are sessions in the data in which no person took part."""
     return not {*SIMULATED}.isdisjoint(original_origins(manifest))
 
 
@@ -97,7 +97,7 @@ def origin_mark(manifest: ExportManifest) -> str:
 
 
 def is_release(manifest: ExportManifest) -> bool:
-    """Whether all the data are imported from files whose checksums are those of the release."""
+    """True if all the data are imported from files whose checksums are those of the release."""
     return original_origins(manifest) == (RELEASED,)
 
 
@@ -122,7 +122,7 @@ def _release(manifest: ExportManifest) -> dict[str, str]:
 
 
 def _beside(manifest: ExportManifest) -> dict[str, str]:
-    """What the metadata beside the imported files say, if those of all files say it."""
+    """The facts in the metadata beside the imported files, if those of all files agree."""
     said = [source.get("about", {}) for source in manifest.sources]
     names = {"name": "title", "license": "license", "citeAs": "citation", "url": "url"}
     found = {key: {about.get(name, "") for about in said} for name, key in names.items()}
@@ -142,7 +142,7 @@ def title(manifest: ExportManifest) -> str:
 
 
 def citation(manifest: ExportManifest) -> str | None:
-    """How to cite the data; None if neither a citation nor authors are known."""
+    """None if neither a citation nor authors are known."""
     return publication(manifest).cited_as(title(manifest))
 
 

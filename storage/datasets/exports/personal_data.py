@@ -184,7 +184,7 @@ def screened_cell(cell: Any, column: Column) -> tuple[Any, Counter[str]]:
 
 
 def personal_data_in(cell: Any) -> Counter[str]:
-    """How often each kind of personal data is in a cell of an exported file: a text, a JSON value, or the text of a
+    """The count of each kind of personal data in a cell of an exported file: a text, a JSON value, or the text of a
     JSON value or Python literal."""
     found: Counter[str] = Counter()
     for read in (json.loads, literal) if isinstance(cell, str) and cell[:1] in "[{" else ():

@@ -57,7 +57,7 @@ class RowSelection:
 
     @property
     def texts(self) -> bool:
-        """Whether every cell can be read as text and written unchanged."""
+        """True if every cell can be read as text and written unchanged."""
         numbers = any(column.kind == "number" for column in self.columns)
         return not numbers and not (self.table.counter and self.origin != Origin.IMPORT)
 
@@ -109,7 +109,7 @@ class RowSelection:
             yield rows
 
     def is_spelled(self, connection: Connection) -> bool:
-        """Whether some imported cells are spelled differently from Parley's form."""
+        """True if some imported cells are spelled differently from Parley's form."""
         own = self.own.c
         query = select(own["_seq"]).where(
             own["_study"] == self.study, own["_part"] == self.part, own["_written"].is_not(None)

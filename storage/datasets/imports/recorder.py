@@ -83,7 +83,7 @@ class FileRecorder:
         before = imports(recorder.connection, recorder.study, recorder.schema.name)
         same = [item for item in before if (item["table"], item["part"]) == (file.table.name, file.part)]
         self.first = not same
-        """Whether no such file was imported before."""
+        """True if no such file was imported before."""
         self._base = sum(item["rows"] for item in same)
         self._person = lru_cache(KEPT)(partial(person_stream, recorder.schema.name, recorder.study))
         self.new = 0

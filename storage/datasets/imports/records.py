@@ -93,7 +93,7 @@ class Reader(ABC):
 
     @property
     def ends_with_line(self) -> bool:
-        """Whether the file ends like a complete one."""
+        """True if the file ends like a complete one."""
         return True
 
     @property
@@ -150,7 +150,6 @@ class CsvReader(Reader):
 
     @property
     def ends_with_line(self) -> bool:
-        """Whether the last line has a line end."""
         return self._ended
 
     def _rows(self) -> Iterator[FileRecord | CellDeviation]:

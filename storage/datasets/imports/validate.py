@@ -144,7 +144,7 @@ class ValidatedRows:
             )
 
     def _cut_shows(self, name: str) -> bool:
-        """Whether the last cell is certainly complete; a blank cell may be a truncated one."""
+        """True if the last cell is certainly complete; a blank cell may be a truncated one."""
         return self._columns[name].form.cut_shows and bool(self._last.get(name))
 
 

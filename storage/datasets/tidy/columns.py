@@ -230,8 +230,8 @@ def _form(field: Field) -> ColumnType:
 
 @dataclass(frozen=True)
 class Layout:
-    """What depends on the study in the tables, for its frozen versions: `ids` as `participant_ids`, `factors` by the
-    name of their column, and `wide` as `wide_columns`."""
+    """The parts of the tables that depend on the study, for its frozen versions: `ids` as `participant_ids`, `factors`
+    by the name of their column, and `wide` as `wide_columns`."""
 
     studies: tuple[Study, ...]
 

@@ -40,7 +40,7 @@ WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 @dataclass(frozen=True)
 class TidySession:
-    """What is stored of a session: its study, its state, and its row in `seat`.
+    """The stored parts of a session: its study, its state, and its row in `seat`.
 
     `telemetry` are the page's records by path, `attempts` the calls of models, in order, and `evidence` figures on how
     its texts were written. They are read only for the tables that need them.

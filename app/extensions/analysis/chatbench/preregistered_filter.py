@@ -76,7 +76,7 @@ def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.D
 
 
 def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
-    """What is left after each step: columns `step`, `participants`, `answers`; the last row is the filtered file's."""
+    """The rows left after each step: columns `step`, `participants`, `answers`; the last row is the filtered file's."""
     left = list(filter_steps(answers))
     if released is not None and not released.empty:
         left.append(("released", released))

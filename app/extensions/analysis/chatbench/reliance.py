@@ -1,4 +1,4 @@
-"""What people make of the chatbot in answer-first: transitions (how many wrong answers become correct with it, and how
+"""The use of the chatbot's advice in answer-first: transitions (how many wrong answers become correct with it, and how
 many correct ones wrong), and reliance, from their own answer, the chatbot's (advice), and the answer with it.
 
 The advice is what the annotator `answer` found in the conversation; conversations in which the chatbot gave no option

@@ -73,7 +73,7 @@ def alpha(counts: Counts, metric: Metric = "nominal") -> float:
 def marks_of(
     items: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...] = ORDER
 ) -> tuple[Marks, pd.Index, pd.Index]:
-    """How often each rater gave each value to each item, with the ids of raters and items, both sorted.
+    """The number of times each rater gave each value to each item, with the ids of raters and items, both sorted.
 
     Values not in `order` are left out, and so are raters and items without any other.
     """

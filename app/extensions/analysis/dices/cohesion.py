@@ -276,7 +276,7 @@ def gai(group: Counts, others: Counts) -> float:
 
 
 def _chosen(counts: Sums) -> npt.NDArray[np.bool_]:
-    """Where each value is the first of a conversation's most common ones."""
+    """True where a value is the first of a conversation's most common ones."""
     most = counts.max(axis=0)
     free = most > 0
     found = np.empty(counts.shape, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""How ratings go together: correlations of two ratings, and the trend of ratings over a conversation.
+"""Relations of ratings: correlations of two ratings, and the trend of ratings over a conversation.
 
 Spearman's correlation is Pearson's of the ranks:
 

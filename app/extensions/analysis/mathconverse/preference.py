@@ -89,7 +89,7 @@ def _ranks(given: pd.DataFrame, end: str = "", where: str = "", note: str = "") 
 
 @analysis
 def best_alone(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """How often only one model was ranked best, and how often ranks were shared; also of complete sets alone."""
+    """Shares of sets with one best model, and of shared ranks; also of complete sets alone."""
     for end, where, note in (("", "", ""), ("_complete", ", complete sets", WHOLE)):
         given = ranked(interactions, complete=bool(end))
         best = are_best(given)
@@ -123,7 +123,8 @@ def _sets(end: str) -> str:
 
 @analysis
 def preferred(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """How often each model is preferred to each other model, ties counting half; the first in the alphabet first."""
+    """The share of comparisons in which each model is preferred to each other, ties counting half, in alphabetical
+    order."""
     shares = (
         share_estimate(f"mathconverse.preferred.{slug(one)}.{slug(other)}", f"{one} over {other}",
                        {"model": str(one), "other": str(other)},
@@ -137,7 +138,7 @@ def preferred(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def preference_predicted(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """How often the model with the higher rating is the preferred one."""
+    """The share of pairs in which the model with the higher rating is the preferred one."""
     rated_turns = turns(interactions, ("interaction_set_idx",))
     means = rated_turns.groupby([*SET, "model"])[list(SCALES)].mean().reset_index()
     both = _pairs(ranked(interactions).merge(means, on=[*SET, "model"]))
@@ -175,7 +176,7 @@ def ranked(interactions: pd.DataFrame, *, complete: bool = False) -> pd.DataFram
 
 
 def are_best(given: pd.DataFrame) -> pd.Series:
-    """Whether each rank is the best of its set, which is not always 1."""
+    """True for ranks that are the best of their set, which are not always 1."""
     return given["rank"] == given.groupby(SET)["rank"].transform("min")
 
 

@@ -67,7 +67,7 @@ def marks(queries: pd.DataFrame) -> pd.DataFrame:
 
 @analysis
 def query_labels(queries: pd.DataFrame) -> Iterator[Finding]:
-    """How often each label was given, and how many messages have none or several.
+    """The number of messages with each label, with none and with several.
 
     `queries` has the columns of annotated_taxonomy.csv, the first of them named "".
     """
@@ -108,7 +108,7 @@ def conversations(queries: pd.DataFrame) -> Codes:
 
 @analysis
 def query_types(queries: pd.DataFrame, interactions: pd.DataFrame) -> Iterator[Finding]:
-    """How often each label was given, by model, experience, confidence and turn.
+    """The share of each label, by model, experience, confidence and turn.
 
     `queries` has the columns of annotated_taxonomy.csv and `interactions` those of MathConverse's release.
     """
@@ -150,7 +150,7 @@ def _turns(people: Sequence[str], replies: Sequence[str]) -> Iterator[tuple[int,
 
 
 def _key(before: str, query: str) -> tuple[str, str]:
-    """What identifies a message: everything before it and its text, without ratings and blanks."""
+    """The key of a message: everything before it and its text, without ratings and blanks."""
     return BLANK.sub("", RATING_LINE.sub("", before)), BLANK.sub("", query)
 
 

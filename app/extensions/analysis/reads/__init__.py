@@ -1,1 +1,1 @@
-"""What the analysis reads of a study."""
+"""Database reads of the analysis."""

@@ -1,4 +1,4 @@
-"""What an analysis reads of a study: rows of a released table, who took part, and whether anything is new.
+"""The data of a study for an analysis: rows of a released table, its participants, and a mark that changes with them.
 
 Everything is told apart by origin (person, pilot, bot, import), and sessions that a researcher excluded are left out
 unless they are asked for. Nothing here identifies anybody.
@@ -49,7 +49,7 @@ class ParticipantFlow:
     part: str = ""
     """The part of a release that is meant; empty if it is not divided."""
     elsewhere: Mapping[str, int] = field(default_factory=dict)
-    """How many are in no rows of this part, by the part that they are in."""
+    """The number of sessions in no rows of this part, by the part that they are in."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     excluded: Mapping[str, int] = field(default_factory=dict)
     excluded_complete: Mapping[str, int] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def left_out_sessions(database: Database, study: str, origin: str, *, complete: 
 
 
 def data_version(database: Database, study: str, origin: str) -> Mark:
-    """What changes with every fact of a study's sessions, found without reading the facts.
+    """A mark that changes with every event of a study's sessions, found without reading the events.
 
     Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
     """
@@ -184,7 +184,7 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
 
 
 def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]:
-    """How many sessions are in other parts only; each is counted once, in the first of them."""
+    """The number of sessions in other parts only; each is counted once, in the first of them."""
     known = set(parts.get(part, ()))
     found: dict[str, int] = {}
     for other, sessions in parts.items():
@@ -201,7 +201,8 @@ def _seats(study: str, origin: str) -> Select[Any]:
 
 
 def _factors(seats: Sequence[Any]) -> dict[str, dict[str, tuple[int, int]]]:
-    """How many came and completed by each value of each factor; of who was excluded nobody counts as completed."""
+    """The number of participants who began and who completed by each value of each factor; excluded ones never
+    completed."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for name, value, done, number in _assigned(seats):
         came, completed = found.setdefault(name, {}).get(value, (0, 0))

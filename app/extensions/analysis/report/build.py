@@ -113,7 +113,7 @@ def quality(
 
 
 def _attention(database: Database, study: str, origin: str, part: str) -> tuple[int, int]:
-    """How many participants had an attention check among their questions, and how many missed one."""
+    """The number of participants with an attention check among their questions, and of those who missed one."""
     answers = frame(database, study, TABLE, origin, excluded=True, columns=("dataset", "acc"), part=part)
     checks = answers[(answers["dataset"] == ATTENTION) & answers["acc"].notna()]
     missed = checks.loc[checks["acc"].astype("float64") < 1, SESSION]
@@ -200,7 +200,7 @@ class VersionUsed:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmatoryPart:
-    """What an extension says in the report of a study with a plan, before all other results: its findings stand among
+    """The part of an extension in the report of a study with a plan, before all other results: its findings stand among
     its `blocks`, its checklists at the end, and `data` in the JSON report."""
 
     findings: tuple[Finding, ...]
@@ -232,7 +232,7 @@ class Report:
     trial: ConfirmatoryPart | None = None
     """The confirmatory part, for a study with a plan."""
     unfinished: bool = False
-    """Whether sessions that were not completed are analysed."""
+    """True if sessions that were not completed are analysed."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -133,7 +133,6 @@ def forest_chart(finding: Finding, comparisons: Mapping[str, FigureComparison] =
 
 
 def rows_of(finding: Finding) -> int:
-    """How many rows its chart has."""
     return len({row for row, _ in grid_places(finding)} if finding.columns else finding.estimates)
 
 

@@ -1,1 +1,1 @@
-"""What a trial reads and records of its plan."""
+"""Reads and records of a trial's plan."""

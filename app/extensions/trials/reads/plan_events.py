@@ -1,4 +1,4 @@
-"""What is recorded about the plan of a trial, on the study's own stream: its preregistration, looks at outcomes, and
+"""Events about the plan of a trial, on the study's own stream: its preregistration, looks at outcomes, and
 reasons for deviations."""
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class RecordedLook:
     why: str
     complete: int
     result: Mapping[str, Any]
-    """What a planned look showed: the boundary and the estimate of each primary hypothesis."""
+    """The boundary and the estimate of each primary hypothesis at a planned look."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """When and why the study was closed, and whether it was opened again."""
+    """When and why the study was closed, and True if it was opened again."""
 
     at_us: int
     why: str

@@ -1,4 +1,5 @@
-"""What happened to the people of a study with a plan: how many started and completed, and who was excluded when."""
+"""The participants of a study with a plan: the numbers of those who started and completed, and exclusions with
+times."""
 
 from __future__ import annotations
 
