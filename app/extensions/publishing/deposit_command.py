@@ -26,41 +26,27 @@ from app.extensions.publishing.export_folders import (
     Deposit,
     ExportFolder,
     GateReport,
+    decide,
     examine,
     open_export,
     read_record,
     record_file,
-    write_record,
 )
 
 To = Literal["huggingface", "zenodo"]
+REVIEWED = "You have looked at this column, and it can be published. It is recorded. Can be given several times."
+DEMOGRAPHICS = f"The columns that describe participants (`age,gender`), besides those of the schema; or `{NONE}`."
 
 
 @command("deposit")
 def deposit(
     folder: Annotated[Path, argument("FOLDER", "The folder of an export.")],
-    to: Annotated[
-        To | None, option("--to REPOSITORY", "huggingface or zenodo. Default: none, so that only the gate is shown.")
-    ] = None,
+    to: Annotated[To | None, option("--to REPOSITORY", "huggingface or zenodo. Default: only the gate.")] = None,
     publish: Annotated[bool, option("--publish", "Make it public, which cannot be undone.")] = False,
-    reviewed: Annotated[
-        list[str] | None,
-        option(
-            "--reviewed COLUMN",
-            "You have looked at this column, and it can be published. It is recorded. Can be given several times.",
-        ),
-    ] = None,
-    demographics: Annotated[
-        str,
-        option(
-            "--demographics COLUMNS",
-            f"The columns that describe participants (`age,gender`), besides those that the schema marks; or `{NONE}`.",
-        ),
-    ] = "",
+    reviewed: Annotated[list[str] | None, option("--reviewed COLUMN", REVIEWED)] = None,
+    demographics: Annotated[str, option("--demographics COLUMNS", DEMOGRAPHICS)] = "",
     by: Annotated[str, option("--by NAME", "Who decides, with --reviewed and --demographics.")] = "",
-    name: Annotated[
-        str, option("--name NAME", "The repository at Hugging Face (`lab/data`). Default: the study's name.")
-    ] = "",
+    name: Annotated[str, option("--name NAME", "The Hub's repository (`lab/data`). Default: the study's name.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """A gate comes first: personal data, small cells and unreviewed free text each need a decision.
@@ -83,18 +69,13 @@ def deposit(
 
 def _gate(export: ExportFolder, reviewed: tuple[str, ...], demographics: str, by: str) -> GateReport:
     """Examine the export, with the decisions that are recorded and that of this command, which is recorded."""
-    record = read_record(export.path)
     if not reviewed and not demographics:
-        return examine(export, record.decisions)
+        return examine(export, read_record(export.path).decisions)
     if not by:
         raise DepositError("Who decides? --reviewed and --demographics need --by NAME")
     columns = tuple(filter(None, (part.strip() for part in demographics.split(",")))) or None
     now = datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC).isoformat(timespec="seconds")
-    new = Decision(data=export.data, by=by, at=now, reviewed=reviewed, demographics=columns)
-    record = record.model_copy(update={"decisions": (*record.decisions, new)})
-    report = examine(export, record.decisions)
-    write_record(export.path, record)
-    return report
+    return decide(export, Decision(data=export.data, by=by, at=now, reviewed=reviewed, demographics=columns))
 
 
 def _repository(to: To) -> HuggingFace | Zenodo:
@@ -119,13 +100,11 @@ def _print_gate(export: ExportFolder, report: GateReport) -> None:
 
 
 def _advice(export: ExportFolder, report: GateReport) -> str:
-    columns = [column for one in report.open for column in one.columns] or ["COLUMN"]
+    column = quote(next((name for one in report.open for name in one.columns), "COLUMN"))
     again = f"parley export {export.study} --schema {export.schema} -o ANOTHER_FOLDER"
     return f"""What to do about open findings:
-  Mask personal data in free text: {again} --screen mask
-  Leave a column out: {again} --without {quote(columns[0])}
-  Or round numbers: {again} --round-down COLUMN=10
-  Or look at a column, and say that it can be published: --reviewed {quote(columns[0])} --by NAME
+  Leave a column out: {again} --without {column}  # or --screen mask, or --round-down COLUMN=10
+  Or look at a column, and say that it can be published: --reviewed {column} --by NAME
   Name the columns that describe participants: --demographics age,gender; or --demographics {NONE}"""
 
 

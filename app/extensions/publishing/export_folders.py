@@ -12,13 +12,13 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from experiments.errors import suggestion
 from storage.datasets.describe.export_folder import EDITABLE, WRITTEN
@@ -100,11 +100,7 @@ def open_export(folder: Path) -> ExportFolder:
     )
 
 
-class _RecordModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Decision(_RecordModel):
+class Decision(BaseModel, extra="forbid", frozen=True):
     """Somebody has looked at columns of the data with this digest, and decided that they can be published; or which
     columns describe participants. `at` is ISO 8601 in UTC."""
 
@@ -115,7 +111,7 @@ class Decision(_RecordModel):
     demographics: tuple[str, ...] | None = None
 
 
-class Deposit(_RecordModel):
+class Deposit(BaseModel, extra="forbid", frozen=True):
     """A deposit at a server; `data` is empty until an upload is complete."""
 
     to: str
@@ -127,7 +123,7 @@ class Deposit(_RecordModel):
     published: bool = False
 
 
-class Record(_RecordModel):
+class Record(BaseModel, extra="forbid", frozen=True):
     """All decisions about an export in their order, and its deposit on each server."""
 
     decisions: tuple[Decision, ...] = ()
@@ -155,6 +151,15 @@ def write_record(folder: Path, record: Record) -> None:
         file.write(record.model_dump_json(indent=2, exclude_defaults=True).encode() + b"\n")
 
 
+def decide(export: ExportFolder, decision: Decision) -> GateReport:
+    """Examine an export with one decision more, which is recorded."""
+    record = read_record(export.path)
+    record = record.model_copy(update={"decisions": (*record.decisions, decision)})
+    report = examine(export, record.decisions)
+    write_record(export.path, record)
+    return report
+
+
 # How many people must share a combination of demographic values. Cells below 5 are what most rules for statistical
 # disclosure control suppress.
 THRESHOLD = 5
@@ -163,8 +168,6 @@ MOST_TOGETHER = 3
 # What says that no column describes the participants.
 NONE = "none"
 Kind = Literal["personal data", "free text", "small cells", "demographics"]
-# A finding without decisions: kind, columns, detail.
-Found = tuple[Kind, tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,7 @@ class GateFinding:
     kind: Kind
     columns: tuple[str, ...]
     detail: str
-    reviews: Mapping[str, str]
+    reviews: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def resolved(self) -> bool:
@@ -216,17 +219,14 @@ def examine(export: ExportFolder, decisions: Sequence[Decision] = ()) -> GateRep
     people = _people(export, columns)
     found = [*_texts(export), *_small_cells(columns, people)]
     if said is None and export.schema == TIDY:
-        found.append(("demographics", (), "not known which columns describe people"))
-    findings = (
-        GateFinding(kind, names, detail, {name: reviews[name] for name in names if name in reviews})
-        for kind, names, detail in found
-    )
+        found.append(GateFinding("demographics", (), "not known which columns describe people"))
+    found = [replace(one, reviews={name: reviews[name] for name in one.columns if name in reviews}) for one in found]
     # Samarati and Sweeney 1998, SRI-CSL-98-04: how many share the rarest combination of all values
     k = min(Counter(people).values(), default=0) if columns else None
-    return GateReport(columns, len(people), k, tuple(findings))
+    return GateReport(columns, len(people), k, tuple(found))
 
 
-def _texts(export: ExportFolder) -> Iterator[Found]:
+def _texts(export: ExportFolder) -> Iterator[GateFinding]:
     """A finding for each column of free text with cells, and another if there are personal data in it."""
     personal: dict[str, Counter[str]] = {}
     for file in export.files:
@@ -238,11 +238,11 @@ def _texts(export: ExportFolder) -> Iterator[Found]:
     for name, kinds in personal.items():
         if kinds:
             counts = ", ".join(f"{number:,} × {kind}" for kind, number in sorted(kinds.items()))
-            yield "personal data", (name,), counts
-        yield "free text", (name,), "written by people or models"
+            yield GateFinding("personal data", (name,), counts)
+        yield GateFinding("free text", (name,), "written by people or models")
 
 
-def _small_cells(columns: Sequence[str], people: Sequence[tuple[str, ...]]) -> Iterator[Found]:
+def _small_cells(columns: Sequence[str], people: Sequence[tuple[str, ...]]) -> Iterator[GateFinding]:
     """The combinations of columns with values that few people share, the smallest first. One that contains another is
     left out, as it has small cells in any case, except for all columns together."""
     sizes = [*range(1, min(MOST_TOGETHER, len(columns)) + 1), *([len(columns)] if len(columns) > MOST_TOGETHER else [])]
@@ -255,7 +255,7 @@ def _small_cells(columns: Sequence[str], people: Sequence[tuple[str, ...]]) -> I
         if rare:
             small.append({*places})
             detail = f"{len(rare):,} shared by fewer than {THRESHOLD} people, {sum(rare):,} in all"
-            yield "small cells", tuple(columns[place] for place in places), detail
+            yield GateFinding("small cells", tuple(columns[place] for place in places), detail)
 
 
 def _people(export: ExportFolder, columns: Sequence[str]) -> list[tuple[str, ...]]:

@@ -29,11 +29,9 @@ SIMULATED, REPLY_TOKENS = 10, 300
 def privacy(
     study: StudyFile,
     to: Annotated[Path | None, option("-o --out FOLDER", "The folder for the files. Default: STUDY-privacy.")] = None,
-    screenshots: Annotated[
-        bool, option("--screenshots/--no-screenshots", "Take a picture of every screen, by Chromium.")
-    ] = True,
+    screenshots: Annotated[bool, option("--screenshots/--no-screenshots", "Take pictures of all screens.")] = True,
     language: Annotated[
-        str, option("--language LANGUAGE", "The language of the pictures. Default: the study's main language.")
+        str, option("--language LANGUAGE", "Of the pictures. Default: the study's main language.")
     ] = "",
 ) -> None:
     """For a record of processing (GDPR Art. 30), those who ask, and an ethics board (IRB)."""

@@ -15,8 +15,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import uvicorn
 
@@ -51,13 +53,14 @@ START = "start"
 DECLINES = 2
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS, HEIGHT = (1280, 390), 800
+INSTALL = f"Pictures of screens need a package that is not installed: {install_line('screenshots')}"
 OTHERWISE = "Or make the document without pictures: --no-screenshots"
 READY = "document.documentElement.dataset.ready === 'yes'"
 MOST_MS = 30_000
 STREAM = "00000000-0000-4000-8000-{:012d}"
-# not those of the deployment: nobody is alerted, and no proxy is in front
-OWN = {"secret": None, "alert_webhook_url": None, "trusted_proxies": "", "public_url": None}
-LIMITLESS = {"requests_per_second": 1_000, "request_burst": 10_000, "sessions_per_address_per_hour": 10_000}
+# not those of the deployment: nobody is alerted, no proxy is in front, and nobody is limited
+OWN: dict[str, Any] = {"secret": None, "alert_webhook_url": None, "trusted_proxies": "", "public_url": None}
+OWN |= {"requests_per_second": 1_000, "request_burst": 10_000, "sessions_per_address_per_hour": 10_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +182,8 @@ def chromium() -> str | None:
 
 def require_playwright() -> None:
     """Raise SettingsError with the line to install playwright if it is missing."""
-    try:
-        import playwright.sync_api  # noqa: F401
-    except ImportError as error:
-        raise SettingsError(
-            f"Pictures of screens need a package that is not installed: {install_line('screenshots')} ({error}). "
-            f"{OTHERWISE}"
-        ) from None
+    if find_spec("playwright") is None:
+        raise SettingsError(f"{INSTALL}. {OTHERWISE}")
 
 
 def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: str) -> Iterator[tuple[str, Path]]:
@@ -198,9 +196,7 @@ def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: st
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         except Error as error:
             why = str(error).splitlines()[0]
-            raise SettingsError(
-                f"No Chromium or Chrome starts here: `playwright install chromium`. {OTHERWISE} ({why})"
-            ) from None
+            raise SettingsError(f"No Chromium starts: `playwright install chromium`. {OTHERWISE} ({why})") from None
         for width in WIDTHS:
             size = {"width": width, "height": HEIGHT}
             context = browser.new_context(viewport=size, reduced_motion="reduce", locale=language)  # type: ignore[arg-type]
@@ -232,17 +228,16 @@ def _serving(study: Study, screens: Sequence[SeenScreen]) -> Iterator[tuple[str,
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        given = {"database_url": f"sqlite:///{folder}/screens.db", "host": "127.0.0.1", "port": port}
-        settings = Settings(**given, **OWN, **LIMITLESS)  # type: ignore[arg-type]
+        settings = Settings(database_url=f"sqlite:///{folder}/screens.db", host="127.0.0.1", port=port, **OWN)
         database = open_database(settings.database_url)
         Studies(database).register(study)
         secret = secret_for(settings, database)
         signing = SessionCookie(secret, secure=False)
         streams = {seen.name: STREAM.format(number) for number, seen in enumerate(screens)}
         asyncio.run(_import(database, study, {streams[seen.name]: seen.events for seen in screens}))
-        quiet = {"log_config": None, "access_log": False, "log_level": "warning", "timeout_graceful_shutdown": 1}
+        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "timeout_graceful_shutdown": 1}
         app = build_app(settings, database, [study])
-        server = uvicorn.Server(uvicorn.Config(app, host=settings.host, port=port, **quiet))  # type: ignore[arg-type]
+        server = uvicorn.Server(uvicorn.Config(app, host=settings.host, port=port, log_level="warning", **quiet))
         thread = threading.Thread(target=server.run, name="parley-screens", daemon=True)
         thread.start()
         try:

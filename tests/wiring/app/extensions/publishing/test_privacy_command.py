@@ -45,7 +45,7 @@ def test_servers_of_the_settings_are_recipients_and_no_key_is_written(tmp_path: 
 def test_without_the_package_for_pictures_the_error_has_the_install_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    monkeypatch.setitem(sys.modules, "playwright", None)
     done = parley("privacy", "uplift", folder=tmp_path)
     assert done.returncode == 2
     assert "parley-studies[screenshots]" in done.stderr
