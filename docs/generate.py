@@ -46,6 +46,7 @@ from experiments.study.sections import ai_alone, dataset_info, integrity, plan, 
 from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.embed import EmbedSpec
+from experiments.study.sections.fidelity import FidelityRule
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import Step, kinds
 from problems import registry as sources
@@ -87,6 +88,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`simulator_prompts`: simulated users", SimulatorPrompts),
     ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: your own annotator", AnnotatorSpec),
+    ("`fidelity`: a rule about replies", FidelityRule),
     ("`plan`: the plan of a trial", plan.Plan),
     ("`hypotheses` of the plan: a hypothesis", plan.Hypothesis),
     ("`contrast` of a hypothesis", plan.PlannedContrast),

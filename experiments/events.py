@@ -13,7 +13,8 @@ from typing import Any, Literal
 Actor = Literal["participant", "model", "system", "researcher"]
 Data = Mapping[str, Any]
 
-NOTES = frozenset({"noted", "flagged", "annotated", "excluded", "included", "paid"})
+# No note changes a screen.
+NOTES = frozenset({"noted", "flagged", "annotated", "fidelity_checked", "withheld", "excluded", "included", "paid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Event:
 
 def is_activity(event: Event) -> bool:
     """True if the participant caused an event; those that researchers add do not count as activity."""
-    return event.by != "researcher" and event.kind != "annotated"
+    return event.by != "researcher" and event.kind not in ("annotated", "fidelity_checked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,12 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """The outcome of an action in a step: a kind and its data, not yet numbered or dated."""
+    """The outcome of an action in a step: a kind and its data, not yet numbered or dated. `by` is by default the
+    action's."""
 
     kind: str
     data: Data = field(default_factory=dict)
+    by: Actor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ TO_DO = {
     "no_consent": "ask to return",
     "timed_out": "pay a fair part by hand",
     "technical_failure": "pay a fair part by hand",
+    "off_protocol": "pay a fair part by hand",
     LIVE: "not ended yet",
 }
 USE = {

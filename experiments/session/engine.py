@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from experiments.errors import Refused
-from experiments.events import NOTES, Action, Event, Fact, PendingTask
+from experiments.events import NOTES, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.assignment import assignment_fact
 from experiments.session.conversation import ended_by_clock
+from experiments.session.fidelity import decided, judged_later, reply_of
 from experiments.session.identity_leaks import leaks, masked
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
@@ -164,7 +165,7 @@ def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
         Event(
             seq=state.seq + 1 + number,
             at_us=at_us,
-            by=action.by,
+            by=fact.by or action.by,
             path="" if fact.kind == "withdrew" else action.path,
             kind=fact.kind,
             data=fact.data,
@@ -240,7 +241,8 @@ def _in_time(location: Location, action: Action) -> bool:
     """True if a `stop` from an older screen is accepted: if only models have added events to the step since then."""
     if action.kind != "stop" or action.seen is None or action.seen > location.state.changed:
         return False
-    return all(event.by == "model" for event in location.facts if event.seq > action.seen)
+    since = (event for event in location.facts if event.seq > action.seen)
+    return all(event.by == "model" or event.kind in NOTES for event in since)
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:
@@ -280,6 +282,8 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     if action.kind == "annotate":
         return _annotated(state, action)
+    if action.kind == "judge":
+        return (judged_later(study, state, action.path, action.data),)
     wanted = ("reply", action.path, action.data.get("slot", ""))
     if action.kind not in ("reply", "fail") or wanted not in [
         (j.kind, j.path, j.slot) for j in pending_tasks(study, state)
@@ -292,12 +296,18 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         return (Fact("failed", {**data, "text": masked(data["text"], study.file.models)} if hides else data),)
     if not isinstance(data.get("text"), str):
         raise Refused("invalid", "a reply needs its text")
+    return _replied(study, state, data)
+
+
+def _replied(study: Study, state: State, data: Data) -> tuple[Fact, ...]:
+    """A reply, or what becomes of it where a rule of the study forbids to show it."""
+    place = current_location(study, state)
+    assert place is not None  # noqa: S101  (a reply is owed at a place)
     leaked = leaks(data["text"], study.file.models)
-    if not leaked:
-        return (Fact("replied", data),)
-    hidden = {"text": masked(data["text"], study.file.models)} if study.file.on_identity_leak != "flag" else {}
+    hides = leaked and study.file.on_identity_leak != "flag"
+    text = masked(data["text"], study.file.models) if hides else data["text"]
+    kept = {name: value for name, value in data.items() if name != "judged"} | {"text": text}
+    kind, after = decided(reply_of(place, kept), kept, state.seq + 1, data.get("judged", {}))
     slot = {"slot": data["slot"]} if "slot" in data else {}
-    return (
-        Fact("replied", {**data, **hidden}),
-        Fact("flagged", {"what": "leak", "words": list(leaked), **slot}),
-    )
+    flags = (Fact("flagged", {"what": "leak", "words": list(leaked), **slot}),) if leaked else ()
+    return (Fact(kind, kept), *(flags if kind == "replied" else ()), *after)

@@ -19,6 +19,10 @@ from experiments.study.template import fill
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
+STOPPED = (
+    "The study ends here",
+    "The study cannot continue for technical reasons. This is not your fault. Your answers so far are saved.",
+)
 COMMON: Mapping[str, tuple[str, str]] = {
     "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),
     "screened_out": (
@@ -32,10 +36,8 @@ COMMON: Mapping[str, tuple[str, str]] = {
     ),
     "no_consent": ("You are not taking part", "You did not agree to take part. Nothing more is recorded."),
     "timed_out": ("Time is up", "The time for this study is up. Your answers so far are saved."),
-    "technical_failure": (
-        "The study ends here",
-        "The study cannot continue for technical reasons. This is not your fault. Your answers so far are saved.",
-    ),
+    "technical_failure": STOPPED,
+    "off_protocol": STOPPED,  # the same words, as nobody is to know that the reply was the reason
     "withdrawn": (
         "You have withdrawn",
         "You are no longer taking part. Everything you contributed to this study has been deleted.",

@@ -17,6 +17,7 @@ from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.embed import EmbedSpec
+from experiments.study.sections.fidelity import FidelityRule
 from experiments.study.sections.integrity import IntegrityChecks
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
@@ -286,6 +287,8 @@ class StudyFile(StrictModel):
     annotators: dict[Slug, AnnotatorSpec] | None = None
     """The study's own annotators, by name: prompts by which a model labels each finished conversation (`parley
     annotate`)."""
+    fidelity: tuple[FidelityRule, ...] | None = None
+    """What the replies of each condition must and must not be, and what follows if they are not."""
     bonus: tuple[Bonus, ...] = ()
     """The rules for bonus payments, which `parley payments` computes."""
     plan: Plan | None = None

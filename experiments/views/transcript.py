@@ -18,6 +18,7 @@ from experiments.events import NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import ended
 from experiments.session.engine import apply, fold, pending_tasks, screen
+from experiments.session.fidelity import CHECKED
 from experiments.session.side_by_side import rounds
 from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
@@ -162,6 +163,8 @@ WORDS: Mapping[str, str] = {
     "noted": "note added",
     "flagged": "flag set",
     "annotated": "annotated by a model",
+    "fidelity_checked": "reply checked by a rule",
+    "withheld": "reply withheld by a rule",
     "excluded": "session excluded",
     "included": "session included again",
     "paid": "payment recorded",
@@ -323,6 +326,10 @@ def remark(event: Event) -> TranscriptRemark:
     if event.kind == ANNOTATED:
         said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
         return TranscriptRemark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
+    if event.kind == CHECKED:
+        kept = {True: "kept", False: "broken", None: "not known"}[data["kept"]]
+        said = f"{data['rule']}, turn {data['turn']}: {kept} ({data.get('missing', data['value'])})"
+        return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]))
     words = data.get("words") or ()
     parts = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
     about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])

@@ -35,7 +35,24 @@ HEDGING = {
     "prompt": "How sure? {{conversation}}",
     "answer_schema": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
 }
+RULE = {"name": "asks", "must": "question"}
+JUDGE = {"name": "calm", "must": "judge", "annotator": "tone", "value": "sure", "one_of": ["true"]}
 FAULTS: tuple[tuple[Any, ...], ...] = (
+    ("fidelity", [{"name": "asks"}, RULE | {"must": "qestion"}, RULE], "fidelity[0]", "fidelity[1].must"),
+    ("fidelity", [RULE | {"where": {"conditon": "x"}}], "fidelity[0].where"),
+    ("fidelity", [RULE | {"where": {"condition": "x"}}], "fidelity[0].where"),
+    ("fidelity", [RULE | {"where": {"model": "x"}}, RULE], "fidelity", "fidelity[0].where"),
+    ("fidelity", [RULE | {"maximum": 3}], "fidelity[0]"),
+    ("fidelity", [RULE | {"must": "words"}], "fidelity[0]"),
+    ("fidelity", [RULE | {"must": "words", "minimum": 3, "maximum": 2}], "fidelity[0]"),
+    ("fidelity", [RULE | {"must": "pattern", "pattern": "("}], "fidelity[0].pattern"),
+    ("fidelity", [RULE | {"must": "language", "language": "tlh"}], "fidelity[0]"),
+    ("fidelity", [RULE | {"from_turn": 3, "before_turn": 3}], "fidelity[0]"),
+    ("fidelity", [RULE | {"from_turn": 101}], "fidelity[0]"),
+    ("fidelity", [RULE, {"name": "no", "must_not": "question", "before_turn": 2}], "fidelity"),
+    ("fidelity", [JUDGE], "fidelity[0].annotator"),
+    ("fidelity", [JUDGE | {"ask_again": 1}], "fidelity[0]"),
+    ("fidelity", [RULE | {"wait": True}], "fidelity[0]"),
     ("contakt", "me@example.org", "contakt"),
     ("title", ..., "title"),
     ("title", " ", "title"),

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 # Calls that say something to a participant, each with the place of its text among the arguments.
 SAID = {"Refused": 1, "Invalid": 0, "lazy": 0, "say": 0}
 # Functions whose refusals only programs read: no participant can make these actions.
-INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "expired", "enrol"}
+INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "expired", "enrol", "judged_later"}
 # Where English is spoken.
 RESEARCHERS = ROOT / "app" / "web" / "console"
 PARTICIPANTS = tuple(ROOT / "app" / "web" / "participant" / name for name in ("forms", "pages"))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.study.checks.embed_check import embed_advice
+from experiments.study.checks.fidelity_check import fidelity_advice
 from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -27,6 +28,7 @@ ASKS: Mapping[str, str] = {
     "failed_attention": "participants who fail attention checks have a separate code (action: manual review)",
     "timed_out": "participants who run out of time have a separate code (action: manual review)",
     "technical_failure": "participants stopped by a technical failure have a separate code (action: manual review)",
+    "off_protocol": "participants stopped by a rule of `fidelity` have a separate code (action: manual review)",
     "withdrawn": "participants who withdraw are found by their code alone (action: request return), as IDs are erased",
 }
 
@@ -52,6 +54,7 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_unseen(study),
         *_quoted(study),
         *embed_advice(study),
+        *fidelity_advice(study),
         *_consent(study),
         *_unbounded(steps),
     ]
@@ -177,6 +180,8 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
         for outcome, code in at.step.ends().items():
             found.setdefault(outcome, set()).add(code)
     found["withdrawn"] = {""}  # everybody can withdraw, whatever the flow
+    if any(rule.then == "end" for rule in study.file.fidelity or ()):
+        found["off_protocol"] = {""}
     if _can_time_out(study, steps):
         found["timed_out"] = {""}
     for outcome, own in found.items():

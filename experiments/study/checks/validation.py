@@ -22,6 +22,7 @@ from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.base_model import Condition, StrictModel, as_words
 from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
 from experiments.study.checks.embed_check import embed_faults
+from experiments.study.checks.fidelity_check import fidelity_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
@@ -96,6 +97,7 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*_bonus(study), *_same_ids(study), *validate_ai_alone(study), *_conversations(study)),
         *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
         *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
+        *fidelity_faults(study),
         *(*_blank(study), *_end(study)),
     ]
 

@@ -127,6 +127,7 @@ ROUNDS = 6
 # Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside.
 SOUND: Mapping[str, Mapping[str, Any]] = {
     "annotators": {"prompt": "{{conversation}}", "answer_schema": {"type": "object", "properties": {"x": {}}}},
+    "fidelity": {"name": "x", "must": "question"},
     "bonus": {"per": "completion", "amount": 1},
     "quotas": {"max": 0},
 }
@@ -151,7 +152,8 @@ def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[Vali
                 if len(path) > 1 and path[0] in ("dataset", "embed"):
                     rest.pop(str(path[0]), None)  # nothing refers to it
                 elif len(path) > 1 and path[0] in SOUND:
-                    rest[str(path[0])][path[1]] = dict(SOUND[str(path[0])])
+                    sound = SOUND[str(path[0])]
+                    rest[str(path[0])][path[1]] = {**sound, **({"name": f"x{path[1]}"} if "name" in sound else {})}
                 else:
                     _set_aside(rest, path, kind)
     return None, faults

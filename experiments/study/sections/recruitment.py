@@ -40,7 +40,14 @@ def _period(text: str) -> str:
 Period = Annotated[str, AfterValidator(_period)]
 # How a session can end; one that has not ended is live.
 OutcomeName = Literal[
-    "complete", "screened_out", "failed_attention", "no_consent", "timed_out", "technical_failure", "withdrawn"
+    "complete",
+    "screened_out",
+    "failed_attention",
+    "no_consent",
+    "timed_out",
+    "technical_failure",
+    "off_protocol",
+    "withdrawn",
 ]
 Paste = Literal["allow", "log", "block"]
 # An address that people's browsers are sent to; empty for none.

@@ -28,6 +28,7 @@ ENDED: Mapping[str, str] = {
     "failed_attention": "failed the attention checks",
     "timed_out": "ran out of time",
     "technical_failure": "ended for technical reasons",
+    "off_protocol": "were stopped because a reply broke a rule of the study",
     "withdrawn": "withdrew, and their data were erased",
     UNDER_WAY: "are in progress, or stopped without finishing",
 }

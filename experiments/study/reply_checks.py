@@ -1,0 +1,161 @@
+"""What can be said of a reply by its words alone: its language, length and reading level, whether it asks a question,
+gives the right answer or names who speaks.
+
+Pure functions of a text; None means that the text does not show it. `METHOD` counts up when one of them changes, and is
+recorded with each verdict.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from string import ascii_uppercase
+
+from problems.problem import Problem
+
+METHOD = 1
+# Languages that a script gives away, by the names of its letters in Unicode; kana before Han, as Japanese has both.
+SCRIPTS: Mapping[str, str] = {
+    "ja": "HIRAGANA|KATAKANA", "zh": "CJK UNIFIED", "ko": "HANGUL", "ar": "ARABIC", "ru": "CYRILLIC", "el": "GREEK",
+    "he": "HEBREW", "hi": "DEVANAGARI", "th": "THAI",
+}  # fmt: skip
+# Frequent function words of languages in Latin script.
+FUNCTION_WORDS: Mapping[str, str] = {
+    "en": "the of and to is that it for you with this are be what have not from they which your",
+    "de": "der die das und ist nicht ein eine zu den mit sie ich auf für wie auch dem sich wird",
+    "fr": "le la les et est des une du que pas pour dans vous ce qui sur il avec au votre",
+    "es": "el la los las y es que una no por con para del se lo como su más está qué",
+    "it": "il la di che è e un una non per con del sono gli della si come più questo cosa",
+    "pt": "o a os as e é que não um uma para com do da em se por como você mais",
+    "nl": "de het een en is van niet dat je op met voor zijn te aan wat ook maar deze wordt",
+}
+LANGUAGES = (*FUNCTION_WORDS, *SCRIPTS)
+LEAST_HITS = 2
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SENTENCE = re.compile(r"[.!?…]+(?=[\"'”’)*_]*(?:\s|$))|\n\s*\n")
+# The question marks of Latin, Chinese and Arabic script; the first only at the end of a sentence, as in no address.
+_QUESTION = re.compile(r"\?(?=[\"'”’»)\]*_]*(?:\s|$))|[\uff1f\u061f]")
+_VOWELS = re.compile(r"[aeiouy]+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, without numbers, signs and blocks of code."""
+    return _WORD.findall(_FENCED.sub(" ", text))
+
+
+def language(text: str) -> str | None:
+    """The language of a text: by its script, or in Latin script by the function words of seven languages, of which the
+    one with most hits (at least two) counts; None if there are too few, or two languages have as many."""
+    letters = Counter(unicodedata.name(letter, "").partition(" LETTER")[0] for letter in text if letter.isalpha())
+    for tag, names in SCRIPTS.items():
+        if sum(n for name, n in letters.items() if re.match(names, name)) > sum(letters.values()) / 3:
+            return tag
+    found = [word.casefold() for word in words(text)]
+    known = {tag: frozenset(line.split()) for tag, line in FUNCTION_WORDS.items()}
+    hits = Counter({tag: sum(word in known[tag] for word in found) for tag in known})
+    (first, most), (_, second) = hits.most_common(2)
+    return first if most >= LEAST_HITS and most > second else None
+
+
+def reading_level(text: str) -> float | None:
+    """The Flesch-Kincaid grade of an English text: 0.39 words a sentence + 11.8 syllables a word - 15.59 (Kincaid,
+    Fishburne, Rogers and Chissom 1975, Derivation of new readability formulas for Navy enlisted personnel, Research
+    Branch Report 8-75). Syllables are counted as groups of vowels, without a silent e at the end."""
+    found = words(text)
+    if not found:
+        return None
+    sentences = sum(bool(words(part)) for part in _SENTENCE.split(_FENCED.sub(" ", text)))
+    return round(0.39 * len(found) / sentences + 11.8 * sum(map(_syllables, found)) / len(found) - 15.59, 2)
+
+
+def _syllables(word: str) -> int:
+    small = word.casefold()
+    silent = small.endswith("e") and not small.endswith(("le", "ee", "ie", "ye"))
+    return max(1, len(_VOWELS.findall(small)) - silent)
+
+
+def questions(text: str) -> int:
+    """How many question marks end a sentence; those in blocks of code and in addresses do not."""
+    return len(_QUESTION.findall(_FENCED.sub(" ", text)))
+
+
+def gives_answer(text: str, problem: Problem | None, letters: Mapping[str, str] | None = None) -> bool | None:
+    """Whether a reply gives a problem's right answer away; None where no right answer is known.
+
+    Of a problem with options: it states the letter of the right one (`the answer is B`, `**B**`, `option B`), or names
+    it alone, by its letter with a bracket or full stop or by its text, and none of the others. Without options: the
+    right answer is in it, as a text or a number. What is in the problem's own text counts only where it is stated as
+    the answer. `letters` are those that the participant saw, by the options' keys; by default A, B, ... in their order.
+    """
+    if problem is None or problem.answer is None:
+        return None
+    said, asked = _plain(text), _plain(problem.plain or problem.text)
+    if not problem.options:
+        right = _plain(problem.answer)
+        found = _numbers(said) & _numbers(right) if _numbers(right) else _has(said, right)
+        return _states(said, right) or bool(found and not _has(asked, right))
+    shown = letters or dict(zip((option.key for option in problem.options), ascii_uppercase, strict=False))
+    texts = {option.key: _plain(option.plain) for option in problem.options}
+    if stated := {key for key, letter in shown.items() if _states(text, letter) or _counts(said, letter)}:
+        return problem.answer in stated
+    lettered = {key for key, letter in shown.items() if _marks(text, letter)}
+    named = lettered | {key for key, option in texts.items() if _has(said, option)}
+    alone = named == {problem.answer} and (bool(lettered) or not _has(asked, texts[problem.answer]))
+    return alone or _states(said, texts[problem.answer])
+
+
+# What stands before the answer where it is stated: `the answer is`, `correct option:`, `ergibt`, `=`.
+_STATED = (
+    r"(?:answer|solution|result|option|choice|correct(?: one)?|right(?: one)?|antwort|lösung|ergebnis|richtig|réponse|"
+    r"respuesta|risposta|resposta|antwoord|الإجابة|الجواب)(?:\s+(?:option|choice|one))?\s*(?:is|are|ist|est|es|è|é|"
+    r"would be|lautet|هو|هي)?\s*[:=]?\s*|=\s*|\bit is\s+|\bit's\s+"
+)
+
+
+def _states(text: str, answer: str) -> bool:
+    """Whether a text states a letter, a word or a number as the answer."""
+    if not answer:
+        return False
+    end = r"(?![\w])(?![.,]\d)"
+    letter = len(answer) == 1 and answer.isalpha() and answer.isupper()
+    bold = rf"|\*\*\(?{re.escape(answer)}\)?[.):]?(?:\*\*|\s)" if letter else ""
+    return re.search(rf"(?i:{_STATED})[*_(\"'“]*{re.escape(answer)}{end}{bold}", text) is not None
+
+
+def _marks(text: str, letter: str) -> bool:
+    """Whether a text has an option's letter in a form that no word has."""
+    mark = re.escape(letter)
+    return re.search(rf"(?<!\w)\(?{mark}(?:\)|\.(?=\s)|:)|\*\*{mark}\*\*", text) is not None
+
+
+def _counts(text: str, letter: str) -> bool:
+    """Whether a text names an option by its number, from 1."""
+    number = ascii_uppercase.find(letter) + 1
+    return re.search(rf"\b(?:option|choice|number|nummer|antwort) {number}(?!\w|[.,]\d)", text) is not None
+
+
+def _numbers(text: str) -> set[float]:
+    return {float(number.replace(",", "")) for number in re.findall(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?", text)}
+
+
+def _has(text: str, part: str) -> bool:
+    """Whether a plain text has another in it, not as a part of a word or of a longer number."""
+    return bool(part) and re.search(rf"(?<![\w.,-]){re.escape(part)}(?![\w])(?![.,]\d)", text) is not None
+
+
+def _plain(text: str) -> str:
+    """A text in small letters without the marks of Markdown and LaTeX, and with single blanks."""
+    return " ".join(re.sub(r"[*_`$\\{}]|\\[()\[\]]", "", unicodedata.normalize("NFKC", text)).casefold().split())
+
+
+def mentions(text: str, names: Iterable[str]) -> Iterator[str]:
+    return (name for name in names if _has(_plain(text), _plain(name)))
+
+
+def match(pattern: str, text: str) -> str | bool:
+    """What of a text matches a regular expression, at most 200 characters; False if nothing does."""
+    found = re.search(pattern, text)
+    return (found[0][:200] or True) if found else False

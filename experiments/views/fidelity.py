@@ -1,0 +1,96 @@
+"""What the study's `fidelity` rules found in a session, from its events alone; and adherence: how many replies kept a
+rule, by condition, rule, turn and version of the model.
+
+Counts are of one session, so that intervals can be clustered by it; `added_up` joins those of several.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from experiments.events import Event
+from experiments.session.fidelity import CHECKED, Value
+
+Condition = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict of a rule on a reply: `kept` is None where it could not be known. `of` is the number of the reply's
+    event, `replied`, or `withheld` if it was not `shown`. `condition` has factors and what loops vary, with values."""
+
+    of: int
+    path: str
+    turn: int
+    slot: str
+    condition: Condition
+    rule: str
+    check: str
+    model: str
+    version: str
+    shown: bool
+    kept: bool | None
+    value: Value
+    judge: str = ""
+    judge_version: str = ""
+
+
+class AdherenceCell(NamedTuple):
+    condition: Condition
+    rule: str
+    turn: int
+    model: str
+    version: str
+
+
+class AdherenceCount(NamedTuple):
+    """Of `all` replies with a verdict, how many `kept` the rule."""
+
+    kept: int
+    all: int
+
+
+Adherence = Mapping[AdherenceCell, AdherenceCount]
+
+
+def verdicts(events: Iterable[Event]) -> Iterator[Verdict]:
+    """The verdicts on the replies of a session, in the order of the log."""
+    for event in events:
+        if event.kind == CHECKED:
+            data = event.data
+            yield Verdict(
+                of=data["of"],
+                path=event.path,
+                turn=data["turn"],
+                slot=data.get("slot", ""),
+                condition=tuple(sorted(data["condition"].items())),
+                rule=data["rule"],
+                check=data["check"],
+                model=data["model"],
+                version=data["version"] or "",
+                shown=data["shown"],
+                kept=data["kept"],
+                value=data["value"],
+                judge=data.get("judge", ""),
+                judge_version=data.get("judge_version") or "",
+            )
+
+
+def adherence(verdicts: Iterable[Verdict], *, withheld: bool = False) -> Adherence:
+    """How many replies that participants read kept each rule; with `withheld`, of all that models gave."""
+    known = [one for one in verdicts if one.kept is not None and (one.shown or withheld)]
+    return added_up(
+        {AdherenceCell(one.condition, one.rule, one.turn, one.model, one.version): AdherenceCount(bool(one.kept), 1)}
+        for one in known
+    )
+
+
+def added_up(counts: Iterable[Adherence]) -> Adherence:
+    found: defaultdict[AdherenceCell, AdherenceCount] = defaultdict(lambda: AdherenceCount(0, 0))
+    for one in counts:
+        for cell, (kept, all_) in one.items():
+            found[cell] = AdherenceCount(found[cell].kept + kept, found[cell].all + all_)
+    return dict(found)
