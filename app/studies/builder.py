@@ -321,7 +321,9 @@ class ProtocolChoice:
 def protocols() -> Mapping[str, ProtocolChoice]:
     """Parley's own protocols by name. (A draft that is not made yet has no folder with protocols of its own.)"""
     models()  # declares the steps that a file can have
-    return {name: _protocol(ProtocolFile.model_validate(raw)) for name, raw in read_protocols(Path("/nowhere")).items()}
+    return {
+        name: _protocol(ProtocolFile.model_validate(raw)) for name, raw in read_protocols(Path("/nowhere"), []).items()
+    }
 
 
 def _protocol(file: ProtocolFile) -> ProtocolChoice:

@@ -182,12 +182,7 @@ def check_text(text: str, folder: Path) -> CheckResult:
             return _faulty(faults, page)
         study = study_of(raw, path, _load)
     except StudyError as error:
-        found = (
-            error.found
-            if error.name == str(path)
-            else [ValidationIssue("", f"{error.name}: {one}") for one in error.found]
-        )
-        return _faulty(found, page)
+        return _faulty(error.found, page)
     own = (*advice(study, None), *streaming_advice(study.file.models))
     return CheckResult(study, advice=(*own, *study_advice(study), *_untranslated(study)))
 

@@ -17,11 +17,11 @@ from typing import Any
 from app.backends import registry as backends
 from app.backends.providers import how_reached
 from app.errors import NotYaml
-from app.extension import extensions
-from app.studies.text_check import check_texts
+from app.extension import extensions, study_faults
+from app.studies.text_check import TextCheck, check_texts
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
-from experiments.errors import StudyError, ValidationIssue, suggestion
+from experiments.errors import StudyError, ValidationIssue, suggestion, unknown
 from experiments.study.resolve import with_pictures
 from experiments.study.study import Study
 from problems.errors import ProblemError, did_you_mean
@@ -87,31 +87,34 @@ def load_study(reference: str) -> Study:
     try:
         return study_of(mapping_of(page, str(path)), path)
     except StudyError as error:
-        if error.name != str(path):
-            raise
         raise StudyError(error.name, [_placed(issue, page, path) for issue in error.found]) from None
 
 
 def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
     """The study that a file holds; raises StudyError with every fault. `load` reads the problems of a source."""
-    raw = _with_translations(raw, path)
     faults: list[ValidationIssue] = []
+    protocols, instruments = read_protocols(path.parent, faults), read_instruments(path.parent, faults)
+    unread = [Path(fault.place).stem for fault in faults]
+    raw = _with_translations(raw, path, faults)
     pools = _pools(raw, path.parent, load, faults)
-    unread = [repr(str(name)) for name in raw.get("problems") or () if str(name) not in pools] if faults else []
+    unread += [str(name) for name in raw.get("problems") or () if str(name) not in pools] if faults else []
     faults += _validate_external(raw)
+    texts = list[TextCheck]()
+
+    def check(study: Study) -> Iterator[ValidationIssue]:
+        yield from study_faults(study)
+        texts.append(check_texts(study, raw, protocols, path.parent))
+        yield from texts[-1].faults
+
+    study = None
     try:
-        protocols = read_protocols(path.parent)
-        study = resolve_translations(raw, protocols, pools, read_instruments(path.parent))
+        study = resolve_translations(raw, protocols, pools, instruments, check)
     except StudyError as error:
-        # What follows from a pool that could not be read is not told again.
-        found = [fault for fault in error.found if not any(name in fault.what for name in unread)]
-        if error.name != str(raw.get("study", "study")):  # a protocol's or an instrument's
-            found = [replace(fault, place=", ".join(filter(None, (error.name, fault.place)))) for fault in found]
-        raise StudyError(str(path), [*faults, *found]) from None
-    pictures = check_texts(study, raw, protocols, path.parent)
-    if faults := [*faults, *pictures.faults]:
+        # What follows from a file that could not be read is not told again.
+        faults += [fault for fault in error.found if not any(repr(name) in fault.what for name in unread)]
+    if faults or study is None:
         raise StudyError(str(path), faults)
-    return with_pictures(study, pictures.by_key, pictures.files)
+    return with_pictures(study, texts[-1].by_key, texts[-1].files)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -165,29 +168,39 @@ def yaml_issue(error: NotYaml) -> ValidationIssue:
     )
 
 
-def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
-    """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first."""
-    return _read_named("protocol", PROTOCOLS, beside)
+def read_protocols(beside: Path, issues: list[ValidationIssue]) -> dict[str, Mapping[str, Any]]:
+    """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first. The errors of
+    those that cannot be read are added to `issues`."""
+    return _read_named("protocol", PROTOCOLS, beside, issues)
 
 
-def read_instruments(beside: Path) -> dict[str, Mapping[str, Any]]:
-    """Every instrument by name: those that come with Parley, and those in `instruments/` beside the study."""
-    return _read_named("instrument", INSTRUMENTS, beside)
+def read_instruments(beside: Path, issues: list[ValidationIssue]) -> dict[str, Mapping[str, Any]]:
+    """Likewise for instruments: those that come with Parley, and those in `instruments/` beside the study."""
+    return _read_named("instrument", INSTRUMENTS, beside, issues)
 
 
-def _read_named(kind: str, own: Path, beside: Path) -> dict[str, Mapping[str, Any]]:
-    """The files of a kind by the name that each has under the key `kind`; raises StudyError."""
+def _read_named(kind: str, own: Path, beside: Path, issues: list[ValidationIssue]) -> dict[str, Mapping[str, Any]]:
+    """The files of a kind by the name that each has under the key `kind`."""
     found = dict(_shipped(kind, own))
     for path in sorted((beside / own.name).glob("*.yaml")):
-        raw = read_yaml(path)
+        raw = _read_beside(path, issues)
+        if raw is None:
+            continue
         name = str(raw.get(kind))
         if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
-            fault = ValidationIssue(
-                "version", f"is that of Parley's own {name!r}, which is another; give it another name or version"
-            )
-            raise StudyError(str(path), [fault])
+            what = f"is that of Parley's own {name!r}, which is another; give it another name or version"
+            issues.append(ValidationIssue("version", what, str(path)))
         found[name] = raw
     return found
+
+
+def _read_beside(path: Path, issues: list[ValidationIssue]) -> dict[str, Any] | None:
+    """A YAML file beside the study; None if it cannot be read, with its errors in `issues`."""
+    try:
+        return read_yaml(path)
+    except StudyError as error:
+        issues += [replace(issue, place=error.name) for issue in error.found]
+        return None
 
 
 @cache
@@ -197,17 +210,19 @@ def _shipped(kind: str, folder: Path) -> Mapping[str, Mapping[str, Any]]:
     return {str(raw.get(kind)): raw for raw in read}
 
 
-def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The file with each translation read that is given as the name of a file beside it; raises StudyError."""
+def _with_translations(raw: dict[str, Any], path: Path, issues: list[ValidationIssue]) -> dict[str, Any]:
+    """The file with each translation read that is given as the name of a file beside it; empty if it cannot be read,
+    with its errors in `issues`."""
     given = raw.get("translations")
     read: dict[str, Any] = {}
     for tag, told in given.items() if isinstance(given, dict) else ():
         file = path.parent / told if isinstance(told, str) else None
+        read[tag] = told
         if file is not None and not file.is_file():
-            raise StudyError(
-                str(path), [ValidationIssue(f"translations.{tag}", f"there is no file {told!r} beside the study file")]
-            )
-        read[tag] = told if file is None else read_yaml(file)
+            issues.append(ValidationIssue(f"translations.{tag}", f"there is no file {told!r} beside the study file"))
+            read[tag] = {}
+        elif file is not None:
+            read[tag] = _read_beside(file, issues) or {}
     return {**raw, "translations": read} if read else raw
 
 
@@ -238,7 +253,7 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
                 yield ValidationIssue(f"models.{name}.server", text)
             for text in backends.check_options(backend, model.get("options", {})):
                 yield ValidationIssue(f"models.{name}", text)
-    yield from _annotators(raw, models if isinstance(models, dict) else {})
+    yield from _model_references(raw, models if isinstance(models, dict) else {})
     for name in exported if isinstance(exported, list) else ():
         if str(name) not in schemas():
             yield ValidationIssue(
@@ -252,13 +267,13 @@ def _instead(backend: str) -> str:
     return suggestion(backend, known) + ("" if did_you_mean(backend, known) else how_reached(backend))
 
 
-def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[ValidationIssue]:
-    """Annotators of the study's own that ask a model which is neither the study's nor one of a backend."""
-    own = raw.get("annotators")
-    for name, told in own.items() if isinstance(own, dict) else ():
-        model = told.get("model") if isinstance(told, dict) else None
-        if isinstance(model, str) and model not in models and model.partition(":")[0] not in backends.names():
-            hint = (
-                f"{suggestion(model, models)} Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
-            )
-            yield ValidationIssue(f"annotators.{name}.model", f"no model is called {model!r}{hint}")
+def _model_references(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[ValidationIssue]:
+    """Sections that ask a model which is neither the study's nor one of a backend."""
+    own, alone = raw.get("annotators"), raw.get("ai_alone")
+    named = {f"annotators.{name}.model": (told, "model") for name, told in own.items()} if isinstance(own, dict) else {}
+    for where, (told, key) in {**named, "ai_alone.extractor": (alone, "extractor")}.items():
+        model = told.get(key) if isinstance(told, dict) else None
+        known = model in models if isinstance(model, str) else True
+        if model and not known and str(model).partition(":")[0] not in backends.names():
+            hint = f" Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
+            yield ValidationIssue(where, f"{unknown('model', str(model), models)}{hint}")

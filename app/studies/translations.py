@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from app.extension import study_faults
 from app.i18n.catalogues import catalogue, catalogues, is_supported, primary
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.resolve import resolve
+from experiments.study.resolve import Check, resolve
 from experiments.study.study import Study
 from experiments.views.translatable_texts import normalize_whitespace, prompts_of, texts_of
 from problems.problem import Problem
@@ -26,9 +25,11 @@ def resolve_translations(
     protocols: Mapping[str, Raw],
     problems: Mapping[str, Sequence[Problem]],
     instruments: Mapping[str, Raw] = MappingProxyType({}),
+    check: Check | None = None,
 ) -> Study:
-    """The resolved study, with all that there is in its languages; raises StudyError."""
-    study = resolve(raw, protocols, problems, instruments, study_faults)
+    """The resolved study, with all that there is in its languages; raises StudyError with all errors, also those that a
+    further `check` finds."""
+    study = resolve(raw, protocols, problems, instruments, check)
     file = study.file
     tags = dict.fromkeys((file.language, *file.offered))
     full = file.translations | {tag: words for tag in tags if (words := _words(study, tag))}

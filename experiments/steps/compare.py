@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.errors import Refused, suggestion
+from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.session import side_by_side as reading
 from experiments.session.conversation import (
@@ -309,12 +309,8 @@ class CompareStep(Step):
         return frozenset(model | ({"problem"} if self.problem_in_prompt else set()))
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        unknown = [name for name in self.models if "{{" not in name and name not in models]
         few = len(self.models or models) < self.columns
-        return [
-            *(f"no model is called {name!r}{suggestion(name, models)}" for name in unknown),
-            *([f"has {len(self.models or models)} models for {self.columns} columns"] if few else []),
-        ]
+        return [f"has {len(self.models or models)} models for {self.columns} columns"] if few else []
 
 
 def _sent(rounds: Sequence[ComparisonRound]) -> int:

@@ -32,9 +32,6 @@ def validate_ai_alone(study: Study) -> Iterator[ValidationIssue]:
         yield ValidationIssue(
             "ai_alone.examples", f"{alone.examples!r} has problems without options or without a known answer"
         )
-    if alone.extractor and ":" not in alone.extractor and alone.extractor not in study.file.models:
-        words = f"{unknown('model', alone.extractor, study.file.models)} Or write `backend:name`."
-        yield ValidationIssue("ai_alone.extractor", words)
     for name, text in alone.prompts:
         yield from (ValidationIssue(f"ai_alone.prompts.{name}", words) for words in slot_errors(text, *SLOTS[name]))
 

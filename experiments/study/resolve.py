@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -33,6 +33,7 @@ from problems.pictures import Picture, PictureMap
 from problems.problem import Problem
 
 Json = Any
+M = TypeVar("M", bound=StrictModel)
 Check = Callable[[Study], Iterable[ValidationIssue]]
 
 
@@ -50,9 +51,10 @@ def resolve(
     if file is None:
         raise StudyError(name, faults)
     wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in protocol_refs(node)}
-    read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
+    unread = list[ValidationIssue]()
+    read = _read("protocol", ProtocolFile, wanted, protocols, unread)
     named = {name for flow in (file.flow, *(one.flow for one in read.values())) for name in _instruments_in(flow)}
-    asked = {key: _instrument(key, instruments[key]) for key in sorted(named) if key in instruments}
+    asked = _read("instrument", Instrument, named, instruments, unread)
     text = json.dumps(
         {
             "file": _plain(file.model_copy(update={"dataset": None, "privacy": None})),
@@ -67,7 +69,7 @@ def resolve(
     inlined = _Inlined(file.flow, read, protocols, instruments)
     study = _study(file, inlined.flow, problems, text, asked)
     faults += drop_consequential(raw, faults, [*inlined.issues, *validate(study), *(check(study) if check else ())])
-    if faults:
+    if faults := [*unread, *faults]:
         raise StudyError(name, faults)
     return study
 
@@ -162,19 +164,18 @@ def _plain(model: StrictModel) -> Json:
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _protocol_file(name: str, raw: Mapping[str, Json]) -> ProtocolFile:
-    models()
-    try:
-        return ProtocolFile.model_validate(raw)
-    except ValidationError as error:
-        raise StudyError(f"protocol {name}", issues_of(error, raw, ProtocolFile)) from None
-
-
-def _instrument(name: str, raw: Mapping[str, Json]) -> Instrument:
-    try:
-        return Instrument.model_validate(raw)
-    except ValidationError as error:
-        raise StudyError(f"instrument {name}", issues_of(error, raw, Instrument)) from None
+def _read(
+    kind: str, model: type[M], wanted: Collection[str], files: Mapping[str, Json], issues: list[ValidationIssue]
+) -> dict[str, M]:
+    """The wanted files of a kind that can be read; the errors of the others are added to `issues`."""
+    read: dict[str, M] = {}
+    for name in sorted(wanted & files.keys()):
+        try:
+            read[name] = model.model_validate(files[name])
+        except ValidationError as error:
+            found = issues_of(error, files[name], model)
+            issues += [replace(issue, place=f"{kind} {name}") for issue in found]
+    return read
 
 
 def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -241,8 +242,9 @@ class _Inlined:
 
     def _protocol(self, ref: str, where: str) -> tuple[Node, ...]:
         name, _, version = ref.partition("@")
-        if name not in self._protocols:
+        if name not in self._known_protocols:
             self._add(where, unknown("protocol", name, self._known_protocols))
+        if name not in self._protocols:
             return ()
         found = self._protocols[name]
         if version and version != str(found.version):

@@ -125,6 +125,23 @@ FAULTS: tuple[tuple[Any, ...], ...] = (
     ("export_schemas", ["chatbnch"], "export_schemas"),
     ("problems.questions.source", "chatbensh", "problems.questions"),
     ("problems.questions.path", "none.csv", "problems.questions"),
+    ("flow.0", {"step": "compare", "models": ["tuto", "tutor"]}, "flow[0]"),
+    (
+        "flow.1.flow.0",
+        {"each": "question", "of": "questions", "take": 1, "flow": [{"step": "chat", "model": "tuto"}]},
+        "flow[1].flow[0].flow[0]",
+    ),
+    (
+        "flow.1.flow.0",
+        {
+            "each": "question",
+            "of": "questions",
+            "take": 1,
+            "vary": {"helper": ["tuto"]},
+            "flow": [{"step": "chat", "model": "{{helper}}"}],
+        },
+        "flow[1].flow[0].flow[0]",
+    ),
     ("models.tutor.temperature", 9, "models.tutor.temperature"),
     ("factors.condition", {"levels": ["a", "b"]}, "factors.condition.levels", "factors"),
     ("factors", {f"f{n}": [f"v{m}" for m in range(10)] for n in range(20)}, "factors", "flow[1].flow[0].do.by"),

@@ -245,7 +245,7 @@ WARNING = NoticeBlock("Some of your answers were not as expected. You may **not*
 ASKED = tuple(
     field
     for name in ("nasa-tlx", "s-tias", "ncs-6")
-    for field in Instrument.model_validate(read_instruments(INSTRUMENTS)[name]).questions(
+    for field in Instrument.model_validate(read_instruments(INSTRUMENTS, [])[name]).questions(
         InstrumentUse(instrument=name, required=name != "s-tias")
     )
 )

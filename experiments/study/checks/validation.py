@@ -238,7 +238,9 @@ class _FlowCheck:
             self._add(at, f"a {step.step!r} step {NEEDS[need]}")
         models = list(self._study.file.models)
         asked, inside = step.asks_models(models), scope.within(step.when)
-        self.asked += [ModelUse(model, at, inside) for model in _may_reply(asked, models, inside)]
+        replying = _may_reply(asked, models, inside)
+        self.asked += [ModelUse(model, at, inside) for model in replying if model in models]
+        self._add(at, *(unknown("model", name, models) for name in replying if name not in models))
         self._add(at, *step.faults(models), *_not_shown(step), *(_dices_options(step) if self._exports_dices else ()))
         for key in ("number", "advice") if "chatbench" in self._study.file.export_schemas else ():
             if getattr(step, key, None):
@@ -371,15 +373,17 @@ def _pick(study: Study, loop: Loop, pick: ByFactor, at: str) -> Iterator[Validat
 
 
 def _may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> tuple[str, ...]:
-    """The models to which a step's keys can refer at a place."""
+    """The models to which a step's keys can refer at a place, also those that the study does not have; a value of
+    `model` that is none is an error of its factor or loop."""
     found: dict[str, None] = {}
     for text in texts:
         slot = SLOT.fullmatch(text.strip())
         if slot and slot[1] in scope.values:
-            found |= dict.fromkeys(scope.possible(slot[1]))
+            possible = scope.possible(slot[1])
+            found |= dict.fromkeys(name for name in possible if slot[1] != "model" or name in models)
         else:
             found |= dict.fromkeys(models if "{{" in text else [text])
-    return tuple(model for model in found if model in models)
+    return tuple(found)
 
 
 def _prompts(models: Mapping[str, ModelSpec], uses: Sequence[ModelUse]) -> Iterator[ValidationIssue]:

@@ -124,6 +124,8 @@ def _names_of_member(member: Any) -> Iterator[int | str]:
 
 
 ROUNDS = 6
+# Keys without which a step is none; it can be read without any other, unless that is required.
+NAMING = ("step", "phase", "each", "id")
 # Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside.
 SOUND: Mapping[str, Mapping[str, Any]] = {
     "annotators": {"prompt": "{{conversation}}", "answer_schema": {"type": "object", "properties": {"x": {}}}},
@@ -167,6 +169,7 @@ def drop_consequential(
     if not words:
         return list(issues)
     marks = [mark for word in words for mark in (f"'{word}'", f"'{word}.", f"{{{word}.", f"{{{word}}}")]
+    marks += [f"`{fault.where.rpartition('.')[2]}" for fault in earlier_issues if fault.where.startswith("flow")]
     return [fault for fault in issues if not any(mark in fault.what for mark in marks)]
 
 
@@ -199,7 +202,8 @@ def _set_aside(rest: dict[str, Any], path: list[int | str], kind: str) -> None:
     last = path[-1] if path else ""
     if isinstance(owner, list) and isinstance(owner[int(last)], dict) and "type" not in owner[int(last)]:
         step = (owner, last)
-    if isinstance(owner, dict) and (kind == "extra_forbidden" or (step is None and last in owner)):
+    apart = step is None or (owner is step[0][step[1]] and last not in NAMING)
+    if isinstance(owner, dict) and (kind == "extra_forbidden" or (apart and last in owner)):
         owner.pop(last, None)  # it may have gone with what it lay in
     elif step is not None:
         node = step[0][step[1]]

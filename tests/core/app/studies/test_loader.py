@@ -90,6 +90,21 @@ def test_errors_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
     }
 
 
+def test_no_error_hides_those_of_other_files_keys_and_texts(tmp_path: Path) -> None:
+    (tmp_path / "protocols").mkdir()
+    (tmp_path / "protocols/torn.yaml").write_text("protocol: [")
+    (tmp_path / "protocols/odd.yaml").write_text("protocol: odd\nversion: 1\nflow: [{step: anser}]\n")
+    raw = copy.deepcopy(SOUND) | {"languages": ["de"], "translations": {"de": "none.yaml"}}
+    chat = {"step": "chat", "id": "talk", "max_messages": "lots", "model": "tuto"}
+    raw["flow"][0]["text"] = "Please ![agree](none.png)."
+    loop = {"each": "question", "of": "questions"}
+    raw["flow"][1]["flow"] = [loop | {"take": -1, "flow": [chat]}, loop | {"do": "odd"}, loop | {"do": "torn"}]
+    assert set(places(tmp_path, raw)) == {
+        *("line 1, column 12", "flow[0]", "translations.de", "flow[0].text"),  # the first two of protocols
+        *("flow[1].flow[0].take", "flow[1].flow[0].flow[0].max_messages", "flow[1].flow[0].flow[0]"),
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

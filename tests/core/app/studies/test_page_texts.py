@@ -28,7 +28,7 @@ FORMS: tuple[Form, ...] = ("blocks", "line", "plain")
 
 def resolved(raw: Mapping[str, Any]) -> Study:
     pools = {name: load_pool(given, name, EVERYTHING.parent) for name, given in raw["problems"].items()}
-    return resolve_translations(raw, read_protocols(EXPERIMENTS), pools)
+    return resolve_translations(raw, read_protocols(EXPERIMENTS, []), pools)
 
 
 def marked(raw: dict[str, Any]) -> tuple[dict[str, Any], dict[int, tuple[str, Form]]]:

@@ -32,7 +32,7 @@ def advised(
     }
     flow = [loop, {"step": "finish", "text": "Done."}]
     pools = {"pool": [Problem.from_json({**problem, "tags": tags})]}
-    return resolve({**raw, "flow": flow}, read_protocols(EXPERIMENTS), pools)
+    return resolve({**raw, "flow": flow}, read_protocols(EXPERIMENTS, []), pools)
 
 
 def taken(study: Study, first: str, second: str) -> tuple[State, str]:
