@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from app.extensions.analysis.reads.conversations_held import held_conversations
 from app.extensions.analysis.reads.session_answers import scored_sessions, survey_answers, survey_questions
 from app.extensions.analysis.reads.study_data import (
     left_out_sessions,
@@ -40,6 +41,8 @@ SCREENS = "screens"
 INSTRUMENTS = "instruments"
 # The name by which steps request the answers to surveys, which are in no released table.
 SURVEYS = "surveys"
+# The name by which steps request conversations, which are in no released table.
+CONVERSATIONS = "held_conversations"
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
@@ -133,3 +136,19 @@ def survey_frame(database: Database, study: str, origin: str, *, complete: bool 
     )
     rows = [(one.path, one.question, one.field, one.value, one.arms, one.session) for one in found]
     return pd.DataFrame(rows, columns=["path", "question", "field", "value", "arms", SESSION], dtype="object")
+
+
+def conversation_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
+    """The conversations in which a model replied, a row for each: the fields of `HeldConversation`; `arms` maps factors
+    and what loops vary to values.
+
+    The sessions are those of `instrument_frame`. Raises StorageError if the study has nothing of that origin.
+    """
+    require_origin(database, study, origin)
+    numbers = ("turns", "words_written", "words_read", "minutes")
+    found = [
+        (one.path, one.arms, *(getattr(one, name) for name in numbers), one.replies, one.verdicts, one.session)
+        for one in held_conversations(database, study, origin, complete=complete)
+    ]
+    columns = ["path", "arms", *numbers, "replies", "verdicts", SESSION]
+    return pd.DataFrame(found, columns=columns, dtype="object").astype(dict.fromkeys(numbers, "float64"))

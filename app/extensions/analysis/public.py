@@ -26,13 +26,20 @@ from app.extensions.analysis.chatbench.mixed_model import mixed_model, odds
 from app.extensions.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
 from app.extensions.analysis.chatbench.reliance import advised, reliance, transitions
 from app.extensions.analysis.chatbench.workers import durations, quality_of_work, worker_table
-from app.extensions.analysis.data_frames import frame, instrument_frame, screen_times, survey_frame
+from app.extensions.analysis.data_frames import (
+    conversation_frame,
+    frame,
+    instrument_frame,
+    screen_times,
+    survey_frame,
+)
 from app.extensions.analysis.dices.agreement import agreement, alpha, axes, axis, counts_of, dichotomy, pool
 from app.extensions.analysis.dices.answer_shares import answered, experts, majority, reasons, unsafe
 from app.extensions.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
 from app.extensions.analysis.dices.grasp import family, groups, kept_groups, p_value
 from app.extensions.analysis.dices.raters import filtered, rater_profiles, raters, without
 from app.extensions.analysis.estimates import Estimate, Finding
+from app.extensions.analysis.fidelity import adherence, dose, model_versions
 from app.extensions.analysis.instruments import cronbach_alpha, instrument_scores, omega_total, reliabilities
 from app.extensions.analysis.intervals import benjamini_hochberg, holm
 from app.extensions.analysis.mathconverse.correlation import correlation, rating_correlations, rating_trend

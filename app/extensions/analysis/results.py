@@ -1,5 +1,5 @@
-"""All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, and
-its surveys.
+"""All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, its
+surveys, and the fidelity of its arms.
 
 Each name belongs to exactly one figure. If two schemas have figures with the same name (a study that records both
 editions of DICES), the names begin with the schema's name instead: `dices-990.alpha_nominal.Q_overall`. Names that are
@@ -20,19 +20,22 @@ from pathlib import Path
 import pandas as pd
 
 from app.extension import hooked
-from app.extensions.analysis import advice, arena, chatbench, dices, instruments, mathconverse, survey
+from app.extensions.analysis import advice, arena, chatbench, dices, fidelity, instruments, mathconverse, survey
 from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.data_frames import (
+    CONVERSATIONS,
     INSTRUMENTS,
     SCREENS,
     SESSION,
     SURVEYS,
+    conversation_frame,
     frame,
     instrument_frame,
     screen_times,
     survey_frame,
 )
 from app.extensions.analysis.estimates import Finding
+from app.extensions.analysis.reads.conversations_held import has_conversations
 from app.extensions.analysis.reads.session_answers import survey_questions
 from app.extensions.analysis.reads.study_data import recorded, require_origin
 from app.extensions.analysis.tidy_frames import load
@@ -144,8 +147,9 @@ def _places(finding: Finding, column: str, declared: Sequence[str]) -> Iterator[
 INSTRUMENT = "instrument"
 ADVICE = "advice"
 SURVEY = "survey"
-# The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
-# schema.
+FIDELITY = "fidelity"
+# The analysis steps of each schema, and those of instruments, of advice and confidence, of surveys and of fidelity,
+# which need no schema.
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     "chatbench": chatbench.PARTS,
     "mathconverse": mathconverse.PARTS,
@@ -156,6 +160,7 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     INSTRUMENT: instruments.PARTS,
     ADVICE: advice.PARTS,
     SURVEY: survey.PARTS,
+    FIDELITY: fidelity.PARTS,
 }
 # Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`.
 NAMES: Mapping[str, str] = json.loads((_DATA / "figure_names.json").read_text(encoding="utf-8"))
@@ -181,7 +186,9 @@ class Results:
 
 
 # The tables that are read from events.
-BY_EVENT = {SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame}
+BY_EVENT = {
+    SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame, CONVERSATIONS: conversation_frame,
+}  # fmt: skip
 # Iterates over the steps, perhaps with a progress display.
 Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
 
@@ -209,7 +216,8 @@ def results(
     scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
     judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
     surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
-    fills = (*schemas, *scored, *judged, *surveyed)
+    conversed = [FIDELITY] if any(map(has_conversations, versions)) else []
+    fills = (*schemas, *scored, *judged, *surveyed, *conversed)
     owners, parts = _parts(fills, whole=whole)
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
     read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}

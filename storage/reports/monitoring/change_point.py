@@ -4,7 +4,7 @@ Hawkins, Qiu and Kang: The Changepoint Model for Statistical Process Control (Jo
 by ranks Hawkins and Deng (the same, 42, 2010), of zeros and ones Ross, Tasoulis and Adams (Computational Statistics 28,
 2013). After t values each split k has the likelihood ratio G(k, t) of two levels against one: the binomial one for
 shares, and for other values the normal one of their ranks, -t log(1 - H/(t - 1)) with H of Kruskal and Wallis. There is
-a change as soon as G exceeds 9.5 + 2 log t + 2.3 log m for some k, where m series of a study are watched.
+a change as soon as G exceeds 9.5 + 2 log t + 2.4 log m for some k, where m series of a study are watched.
 
 The threshold is simulated: of a study whose values are exchangeable at most 5 % have an alarm in 2,000 values of each
 series. It needs no look to be planned. Conformal martingales (Vovk et al., COPA 2021), which bound that share by a
@@ -23,7 +23,7 @@ import numpy.typing as npt
 Values = npt.NDArray[np.float64]
 # The fewest values on either side of a split, and how many values ago a split may be.
 FEWEST, RECENT = 5, 200
-INTERCEPT, BY_LENGTH, BY_SERIES = 9.5, 2.0, 2.3
+INTERCEPT, BY_LENGTH, BY_SERIES = 9.5, 2.0, 2.4
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ FAMILIES: Mapping[str, str] = {
     "instrument": "Instruments",
     "advice": "Advice and confidence",
     "survey": "Survey questions",
+    "fidelity": "Fidelity of the arms",
 }
 CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
 EXPLORED = (

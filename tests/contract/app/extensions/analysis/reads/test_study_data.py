@@ -36,10 +36,10 @@ from tests.fakes.once import file_of
 
 # The studies, and whose analyses each has.
 FAMILIES = {
-    "chatbench": ("chatbench", "survey"),
-    "mathconverse": ("mathconverse", "survey"),
-    "demo": ("chatbench", "mathconverse", "survey"),
-    "arena": ("arena", "survey"),
+    "chatbench": ("chatbench", "survey", "fidelity"),
+    "mathconverse": ("mathconverse", "survey", "fidelity"),
+    "demo": ("chatbench", "mathconverse", "survey", "fidelity"),
+    "arena": ("arena", "survey", "fidelity"),
     "dices-350": ("dices", "survey"),
 }
 NAMES = list(FAMILIES)
