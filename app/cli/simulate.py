@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from app.annotation.judge import judge_question
 from app.backends.model_ref import parse_model_ref
 from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations, settings_for
 from app.bots.simulate import arrivals, stream_of
@@ -102,7 +103,7 @@ class _Done:
 
 async def _play(database: Database, settings: Settings, run: SimulationRun, done: _Done) -> None:
     clocks = clock_for_each(run.study, run.cast)
-    service = SessionService(database, settings, clocks)
+    service = SessionService(database, settings, clocks, judge_question)
     try:
         service.studies.register(run.study)
         now_us = SystemClock().now_us()

@@ -33,6 +33,7 @@ from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.session.budget_gate import BUDGET, BudgetGate
 from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.judges import Judges, Questions
 from app.session.replies.request import ReplyContext, ask_with_retries, request_json
 from app.session.replies.tasks import ReplyLocks, ReplyTasks, no_lock
 from app.session.transitions import (
@@ -251,7 +252,9 @@ class Sessions:
 class SessionService(Sessions):
     """The sessions of the participants that this process serves. All times come from `clock`."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock, questions: Questions | None = None
+    ) -> None:
         super().__init__(database, clock)
         self._database = database
         self._settings = settings
@@ -263,12 +266,11 @@ class SessionService(Sessions):
         self.claims = AdvisoryLocks(database) if database.dialect.name == "postgresql" else None
         """What this process does and no other that serves the database; None where no other can: over SQLite."""
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
-        self._answering = ReplyTasks(self._means, self.act, turn)
+        self._judges = Judges(database, questions, self._means, self.act)
+        self._answering = ReplyTasks(self._means, self.act, turn, self._judges)
         self._budget_gate = BudgetGate(database, clock)
         self.closed = self._budget_gate.closed_reason
         """Why new participants cannot start a study; None while they can."""
-        self.settled = self._answering.settled
-        """Wait until no reply of a session is in progress."""
 
     def prepare(self, study: Study) -> None:
         """Register a study and prepare its models, so that a missing setting is found at once; raises SettingsError or
@@ -281,9 +283,15 @@ class SessionService(Sessions):
         """Raise SettingsError or BackendRejected if the model's backend cannot be made."""
         self._models.backend(model)
 
+    async def settled(self, stream: str) -> None:
+        """Wait until no reply of a session, and no verdict on one, is in progress."""
+        await self._answering.settled(stream)
+        await self._judges.settled(stream)
+
     async def close(self) -> None:
         """Stop: replies in progress stay pending, and everything that was accepted is written."""
         await self._answering.close()
+        await self._judges.close()
         await self._models.close()
         if self.claims is not None:
             await asyncio.to_thread(self.claims.close)
@@ -348,6 +356,7 @@ class SessionService(Sessions):
         while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
             before, found = found.state.seq, await self._expire(found)  # the session may have ended with the screen
         self._answering.ensure_running(found.stream, found.study, found.state)
+        self._judges.ensure_running(found, self._clock.now_us(), lost=True)
         return found
 
     async def _expire(self, session: LoadedSession) -> LoadedSession:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.alerts import AlertWatch
+from app.annotation.judge import judge_question
 from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -72,7 +73,7 @@ def build_app(
     """
     secret = secret_for(settings, database)
     clock = clock or SystemClock(last_us(database))
-    service = SessionService(database, settings, clock)
+    service = SessionService(database, settings, clock, judge_question)
     for study in studies:
         service.prepare(study)
         now = publish_on_start(database, study, at_us=service.now_us())

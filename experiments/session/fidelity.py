@@ -27,6 +27,8 @@ from experiments.study.study import Study
 
 CHECKED, WITHHELD = "fidelity_checked", "withheld"
 OFF_PROTOCOL = "off_protocol"
+# How the slots of calls of judges begin; each rule has one of its own.
+JUDGE_SLOT = "judge-"
 Value = str | float | bool | None
 # How a reply ended whose words are not what the model would have said.
 CUT_SHORT = ("stopped", "expired")

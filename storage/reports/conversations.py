@@ -110,8 +110,17 @@ def _own_conversations(study: Study, state: State, stream: str) -> Iterator[Conv
     for place in visited(study, state):
         if place.done() or state.outcome:
             for slot, talk in _talks(place.facts):
-                about, models = ConversationRef(place.path, slot), tuple(_models(place.facts, slot))
-                yield Conversation(stream, about, (talk,), _problem_of(place), state.factors, models)
+                yield _conversation(place, slot, talk, stream)
+
+
+def conversation_at(location: Location, slot: str, stream: str) -> Conversation:
+    """The conversation at a location so far, in a column of several if there is a slot."""
+    return _conversation(location, slot, dict(_talks(location.facts))[slot], stream)
+
+
+def _conversation(location: Location, slot: str, talk: Talk, stream: str) -> Conversation:
+    about, models = ConversationRef(location.path, slot), tuple(_models(location.facts, slot))
+    return Conversation(stream, about, (talk,), _problem_of(location), location.state.factors, models)
 
 
 def _models(events: Sequence[Event], slot: str) -> Iterator[str]:

@@ -35,6 +35,14 @@ def attempts(database: Database, study: str, *, failed: bool = False) -> Iterato
             yield dict(zip(names, row, strict=True))
 
 
+def spent_on(database: Database, study: str, slot: str) -> float:
+    """The cost of the attempts in a study's sessions that have this slot."""
+    t = tables.attempts.c
+    query = select(func.coalesce(func.sum(t.cost), 0.0)).where(t.study == study, t.cell.is_(None), t.slot == slot)
+    with database.connect() as connection:
+        return float(connection.execute(query).scalar_one())
+
+
 def times_asked(database: Database, stream: str, turn: int, slot: str) -> int:
     """How many attempts there were in a session for one reply, while `turn` was its last fact."""
     t = tables.attempts.c

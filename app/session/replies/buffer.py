@@ -60,6 +60,8 @@ class ReplyBuffer:
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
     """How many characters of text listeners can read."""
+    hidden: bool = False
+    """True if nobody reads it while it is written, as the study may not want it shown."""
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)
     """Given when the participant stops the reply; the model call then ends at once."""

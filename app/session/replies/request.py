@@ -67,10 +67,10 @@ async def stream_reply(
         error = failed
     text, reasoning = reply.text.strip(), "".join(reply.reasoning)
     if reply.stopped and not end.finish_reason:
-        end, error = StreamEnd(STOPPED), None if text else empty_reply_error()
+        end, error = StreamEnd(STOPPED), None if text and not reply.hidden else empty_reply_error()
     if error is not None and text and error.reason in LIMITS:
         end, error = StreamEnd(error.reason), None
-    shown = error is not None and reply.length > 0 and error.reason not in REFUSED
+    shown = error is not None and reply.length > 0 and error.reason not in REFUSED and not reply.hidden
     if error is not None and not shown:
         reply.begin()  # removes what is left of the reply from the screen now, not at the next attempt
     first_token_us = None if first_us is None else first_us - started_us

@@ -15,13 +15,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from app.calls.caller import Attempt
+from app.calls.caller import Attempt, StopSignal
 from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
-from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, study_asked
+from app.session.replies.judges import Act, Judges, Means
+from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, empty_reply_error, study_asked
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused
 from experiments.events import Action, PendingTask
 from experiments.session.engine import pending_tasks
+from experiments.session.fidelity import may_withhold
+from experiments.session.state import current_location
 from experiments.study.location import State
 from experiments.study.study import Study
 from storage.db.advisory_locks import AdvisoryLocks
@@ -105,7 +108,6 @@ class ReplyLocks:
 # Seconds until an outcome that could not be written is written again. The model is not called again, as that would cost
 # twice.
 AGAIN_S = 1
-Act = Callable[[str, Action], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,8 @@ class ReplyTasks:
     """All replies in progress in this process. `means` makes the context of a call for a session, a task and a study;
     `turn` waits for the lock."""
 
-    def __init__(self, means: Callable[[str, PendingTask, State, Study], ReplyContext], act: Act, turn: Turn) -> None:
-        self._means, self._act, self._turn = means, act, turn
+    def __init__(self, means: Means, act: Act, turn: Turn, judges: Judges) -> None:
+        self._means, self._act, self._turn, self._judges = means, act, turn, judges
         self._running: dict[Key, _ReplyTask] = {}
         self._listeners = Listeners()
 
@@ -167,6 +169,13 @@ class ReplyTasks:
             reply.end()
 
     async def _ask(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> None:
+        """Ask for a reply, and again for as long as one is owed because the last broke a rule of the study."""
+        buffer = ReplyBuffer(hidden=True, stopping=reply.stopping) if _may_withhold(pending) else reply
+        owed: PendingReply | None = pending
+        while owed is not None:
+            owed = await self._ask_once(stream, owed, buffer)
+
+    async def _ask_once(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> PendingReply | None:
         state, job = pending.state, pending.job
         study = study_asked(pending.study, state)
         means = self._means(stream, job, state, study)
@@ -175,17 +184,49 @@ class ReplyTasks:
             one.data["model"] for one in pending_tasks(study, state) if (one.kind, one.path) == ("reply", job.path)
         ]
         outcome = _outcome(job, await ask_with_retries(means, study, job.data, seed, reply, beside))
+        if reply.hidden and outcome.kind == "reply":
+            outcome = await self._judged(stream, pending, outcome, reply.stopping)
+        session = await self._record(stream, outcome, means)
+        return _owed_again(session, job) if session is not None and reply.hidden else None
+
+    async def _judged(self, stream: str, pending: PendingReply, outcome: Action, stop: StopSignal) -> Action:
+        """A reply with what the judges found for whom it waits; its failure if the participant stops it meanwhile."""
+        place = current_location(pending.study, pending.state)
+        assert place is not None  # noqa: S101  (a reply is owed at a place)
+        judged = await self._judges.awaited(stream, place, outcome.data, stop)
+        if not judged or not stop.given:
+            return replace(outcome, data={**outcome.data, **({"judged": judged} if judged else {})})
+        kept = {name: outcome.data[name] for name in ("model", "wanted", "slot", "cost") if name in outcome.data}
+        return replace(outcome, kind="fail", data={**kept, "reason": STOPPED, "cause": str(empty_reply_error())})
+
+    async def _record(self, stream: str, outcome: Action, means: ReplyContext) -> LoadedSession | None:
+        """Write what became of a reply, and ask the judges who follow it; None if it came too late."""
         while True:
             try:
-                await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
+                session = await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
+                self._judges.ensure_running(session, means.clock.now_us())
+                return session
             except Refused as refused:
                 log.info("session %s: discarded a reply that came too late: %s", stream, refused)
+                return None
             except StorageError as error:
                 log.error("session %s: failed to write a reply; keeping it to retry: %s", stream, error)
                 await asyncio.sleep(AGAIN_S)  # real time and not `clock`, like the database
                 await means.writable()
-                continue
-            return
+
+
+def _may_withhold(pending: PendingReply) -> bool:
+    """True if a reply at this step may not be shown; then those beside it do not stream either, as one could tell."""
+    study, state = pending.study, pending.state
+    jobs = [job for job in pending_tasks(study, state) if job.path == pending.job.path]
+    place = current_location(study, state)
+    return place is not None and any(may_withhold(place, job.data["model"], job.slot) for job in jobs)
+
+
+def _owed_again(session: LoadedSession, task: PendingTask) -> PendingReply | None:
+    jobs = pending_tasks(session.study, session.state)
+    same = (job for job in jobs if (job.kind, job.path, job.slot) == ("reply", task.path, task.slot))
+    return next((PendingReply(session.study, session.state, job) for job in same), None)
 
 
 def _outcome(task: PendingTask, attempts: Sequence[Attempt]) -> Action:

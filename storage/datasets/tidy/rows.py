@@ -18,6 +18,7 @@ import orjson
 
 from experiments.events import Event
 from experiments.session.conversation import ended
+from experiments.session.fidelity import JUDGE_SLOT
 from experiments.session.state import visited
 from experiments.session.timing import shown_us
 from experiments.study.fields import ANSWER
@@ -292,7 +293,7 @@ def _calls(session: TidySession, places: _Places) -> Iterator[Values]:
             **places.columns(one["path"]),
             "time": time(one["started_us"]),
             "turn": sum(said) or None,
-            "slot": one["slot"] or None,
+            "slot": None if one["slot"].startswith(JUDGE_SLOT) else one["slot"] or None,
             "attempt": one["number"],
             **{name: one[name] for name in ("model", "backend", "version", "finish_reason", "cost")},
             "error": one["reason"],

@@ -1,0 +1,146 @@
+"""Judges: models that are asked whether a reply keeps a rule of the study, within a time limit and a budget.
+
+A judge that is away, slow, over its budget or not understood has no verdict, and the reason is recorded in its place. A
+reply waits for a judge only where its rule says so. Other verdicts follow it, asked for by the process that recorded
+the reply, or, where that was killed, by the next that loads the session some time later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from zlib import crc32
+
+from app.backends.base import Backend, Request
+from app.calls.caller import Budget, Call, Result, StopSignal
+from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.request import ReplyContext, stream_reply, study_asked
+from app.session.transitions import LoadedSession
+from experiments.errors import Refused
+from experiments.events import Action, Data, Event, PendingTask
+from experiments.session.fidelity import JUDGE_SLOT, Reply, reply_of, rules_for, unjudged
+from experiments.study.location import Location, State
+from experiments.study.sections.fidelity import FidelityRule
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.errors import StorageError
+from storage.reports.conversations import Conversation, conversation_at
+from storage.reports.model_calls import spent_on
+
+log = logging.getLogger(__name__)
+# How long after its time limit another process takes a verdict that is missing for lost.
+LOST_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeQuestion:
+    """The request to a judge, and how its reply is read: the values by name, or None if it cannot be."""
+
+    request: Request
+    read: Callable[[str], Mapping[str, Any] | None]
+
+
+Questions = Callable[[Study, str, Conversation], JudgeQuestion]
+Means = Callable[[str, PendingTask, State, Study], ReplyContext]
+Act = Callable[[str, Action], Awaitable[LoadedSession]]
+
+
+class Judges:
+    """The judges of this process. `questions` makes the question of one of a study's annotators; `means` and `act` are
+    as of the replies."""
+
+    def __init__(self, database: Database, questions: Questions | None, means: Means, act: Act) -> None:
+        self._database, self._questions, self._means, self._act = database, questions, means, act
+        self._budgets: dict[tuple[str, str], Budget] = {}
+        self._running: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+
+    async def awaited(self, stream: str, location: Location, data: Data, stop: StopSignal) -> dict[str, Data]:
+        """What those judges find in the next reply at a location for whom it waits, by rule."""
+        after = Event(location.state.seq + 1, 0, "model", location.path, "replied", data)
+        reply = reply_of(location, data)
+        rules = [rule for rule in rules_for(reply) if rule.wait]
+        found = await asyncio.gather(*(self._finding(stream, rule, reply, after, stop) for rule in rules))
+        return {rule.name: finding for rule, finding in zip(rules, found, strict=True)}
+
+    def ensure_running(self, session: LoadedSession, now_us: int, *, lost: bool = False) -> None:
+        """Ask the judges whose verdicts are missing; with `lost`, only those that nobody else asks any longer."""
+        for rule, reply, event in unjudged(session.study, session.state):
+            key = (session.stream, rule.name, event.seq)
+            due_us = event.at_us + (rule.time_limit_s + LOST_S) * 1e6 if lost else 0
+            if key not in self._running and due_us <= now_us:
+                self._running[key] = asyncio.create_task(self._judge(key, rule, reply, event))
+
+    async def settled(self, stream: str) -> None:
+        if tasks := [task for (owner, *_), task in self._running.items() if owner == stream]:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        for task in (tasks := list(self._running.values())):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _judge(self, key: tuple[str, str, int], rule: FidelityRule, reply: Reply, event: Event) -> None:
+        stream, name, seq = key
+        try:
+            finding = await self._finding(stream, rule, reply, event, StopSignal())
+            data = {"rule": name, "of": seq, **finding}
+            await self._act(stream, Action("judge", event.path, data, event.at_us, by="model"))
+        except Refused as refused:
+            log.info("session %s: discarded a verdict: %s", stream, refused)
+        except StorageError as error:
+            log.error("session %s: failed to write a verdict: %s", stream, error)
+        finally:
+            self._running.pop(key, None)
+
+    async def _finding(
+        self, stream: str, rule: FidelityRule, reply: Reply, event: Event, stop: StopSignal
+    ) -> dict[str, Any]:
+        """The `value` that a judge finds, or why it is `missing`."""
+        place = reply.location
+        facts = (*(fact for fact in place.facts if fact.seq < event.seq), event)
+        so_far = replace(place, state=replace(place.state, facts={**place.state.facts, place.path: facts}))
+        try:
+            async with asyncio.timeout(rule.time_limit_s):
+                return await self._asked(stream, rule, so_far, reply.slot, stop)
+        except TimeoutError:
+            return {"missing": "time_limit"}
+        except StorageError as error:
+            log.error("session %s: failed to ask a judge: %s", stream, error)
+            return {"missing": "storage"}
+
+    async def _asked(
+        self, stream: str, rule: FidelityRule, location: Location, slot: str, stop: StopSignal
+    ) -> dict[str, Any]:
+        study, state = study_asked(location.study, location.state), location.state
+        if self._questions is None:
+            return {"missing": "no_judges"}
+        question = self._questions(study, rule.annotator or "", conversation_at(location, slot, stream))
+        label = (study.file.annotators or {})[rule.annotator or ""].model
+        task = PendingTask("reply", location.path, {}, slot=f"{JUDGE_SLOT}{crc32(rule.name.encode()):08x}")
+        means = self._means(stream, task, state, study)
+
+        async def ask(backend: Backend, request: Request, _: bool) -> Result:
+            return await stream_reply(backend, request, means.limits, ReplyBuffer(stopping=stop), means.clock)
+
+        caller = replace(means.caller, budget=await self._budget(study, rule, task.slot))
+        request = replace(question.request, seed=f"{state.seed}:{location.path}:{location.facts[-1].seq}:{rule.name}")
+        attempt = await caller.call(means.access(study, label), request, Call(stream, stop, ask, means.record))
+        judge: dict[str, Any] = {"judge": label}
+        if attempt is None:
+            return {**judge, "missing": "budget" if caller.budget.exhausted else "stopped"}
+        judge |= {"judge_version": attempt.result.end.model} | ({} if attempt.cost is None else {"cost": attempt.cost})
+        if attempt.result.error is not None:
+            return {**judge, "missing": attempt.result.error.reason}
+        values = question.read(attempt.result.text)
+        found = None if values is None else values.get(rule.value)
+        return {**judge, "missing": "unparsable"} if found is None else {**judge, "value": found}
+
+    async def _budget(self, study: Study, rule: FidelityRule, slot: str) -> Budget:
+        key = (study.name, rule.name)
+        if key not in self._budgets:
+            spent = await asyncio.to_thread(spent_on, self._database, study.name, slot) if rule.budget else 0.0
+            self._budgets.setdefault(key, Budget(rule.budget, spent))
+        return self._budgets[key]

@@ -1,0 +1,201 @@
+"""Replies that are checked before they are shown, and judges whom they wait for or not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.annotation.judge import judge_question
+from app.clock import SystemClock
+from app.errors import BackendRejected
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from app.studies.loader import load_study
+from experiments.views.fidelity import verdicts
+from storage.db.engine import Database, open_database
+from tests.fakes import studies
+from tests.fakes.let_go import let_go
+from tests.fakes.served import settings_for
+from tests.fakes.stepping_model import ASKED, Asking, stepping
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+ASKS = {"name": "asks", "must": "question", "ask_again": 2}
+JUDGE = {"name": "calm", "must": "judge", "annotator": "tone", "value": "calm", "one_of": ["true"]}
+SCHEMA = {"type": "object", "properties": {"calm": {"type": "boolean"}}, "required": ["calm"]}
+PRICE = {"prompt": 0, "completion": 1}
+NO, YES = '{"calm": false}', '{"calm": true}'
+
+
+class Talk:
+    """A session in a chat whose models a test steps, and the processes that serve it."""
+
+    def __init__(self, folder: Path, rule: dict[str, Any]) -> None:
+        model = {"backend": "stepping", "system": "", "options": {}, "price": PRICE, "max_tokens": 1000}
+        raw = {
+            "study": "talk",
+            "title": "Talk",
+            "problems": {"items": {"items": [{"question": "Well?"}]}},
+            "models": {"one": model, "judge": model},
+            "annotators": {"tone": {"prompt": "{{conversation}}", "answer_schema": SCHEMA, "model": "judge"}},
+            "fidelity": [rule],
+            "flow": [{"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one"}]}, {"step": "finish"}],
+        }
+        self.study = load_study(str(studies.write(folder, raw)))
+        self.settings = settings_for(folder)
+        self.database: Database = open_database(self.settings.database_url)
+        self.services: list[SessionService] = []
+        self.start()
+        self.live: LoadedSession
+
+    def start(self) -> None:
+        self.services.append(SessionService(self.database, self.settings, SystemClock(), judge_question))
+        self.services[-1].prepare(self.study)
+
+    @property
+    def service(self) -> SessionService:
+        return self.services[-1]
+
+    async def say(self) -> Talk:
+        if not hasattr(self, "live"):
+            self.live = await self.service.enrol(self.study, origin="person", seed="1")
+        return await self.act("say", text="Hm")
+
+    async def act(self, kind: str, **values: Any) -> Talk:
+        seen = self.live.screen
+        self.live = await self.service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
+        return self
+
+    async def asked(self, number: int) -> Asking:
+        """The call of this number of any model, from 1, once it is made."""
+        while len(ASKED) < number:
+            await asyncio.sleep(0)
+        return ASKED[number - 1]
+
+    async def over(self) -> list[tuple[str, bool, bool | None]]:
+        """The texts of the replies once nothing is under way, whether each was shown, and whether it kept the rule."""
+        await asyncio.wait_for(self.service.settled(self.live.stream), 60)
+        self.live = await self.service.get(self.live.stream) or self.live
+        events = facts(self.database, self.live.stream)
+        texts = {event.seq: event.data.get("text", "") for event in events}
+        return [(texts[one.of], one.shown, one.kept) for one in verdicts(events)]
+
+    async def close(self) -> None:
+        for service in self.services:
+            await service.close()
+        let_go(self.database)
+
+
+@pytest.fixture(autouse=True)
+def _there() -> Iterator[None]:
+    with stepping():
+        yield
+
+
+@pytest.fixture
+async def talks(tmp_path: Path) -> AsyncIterator[Callable[[dict[str, Any]], Talk]]:
+    made: list[Talk] = []
+    yield lambda rule: made.append(Talk(tmp_path, rule)) or made[-1]  # type: ignore[func-returns-value]
+    for talk in made:
+        await talk.close()
+
+
+async def test_a_withheld_reply_reaches_no_listener_and_each_attempt_is_paid_and_kept(talks: Any) -> None:
+    talk = await talks(ASKS).say()
+    heard: list[str] = []
+
+    async def listen() -> None:
+        heard.extend([piece async for piece, _ in talk.service.follow(talk.live, 0)])
+
+    listening = asyncio.create_task(listen())
+    seen = talk.live.screen.seen
+    for number, texts in enumerate((["No. ", "Never."], ["Still not."], ["Why", "?"]), 1):
+        (await talk.asked(number)).finish(*texts)
+    assert await talk.over() == [("No. Never.", False, False), ("Still not.", False, False), ("Why?", True, True)]
+    await listening
+    assert [text for text in heard if text] == []
+    assert talk.live.screen.seen > seen
+    assert [one.text for one in talk.live.screen.panel.chat.messages] == ["Hm", "Why?"]
+    assert query(talk.database, "SELECT text FROM attempt ORDER BY started_us") == [
+        ("No. Never.",), ("Still not.",), ("Why?",),
+    ]  # fmt: skip
+    await talk.act("withdraw")
+    assert [event.kind for event in facts(talk.database, talk.live.stream)] == ["withdrew"]
+    assert query(talk.database, "SELECT DISTINCT text FROM attempt") == [("",)]
+
+
+async def test_a_kill_between_two_attempts_loses_none_and_gives_no_more(talks: Any) -> None:
+    talk = await talks(ASKS | {"ask_again": 1}).say()
+    (await talk.asked(1)).finish("No.")
+    await talk.asked(2)
+    await talk.service.close()  # as `kill` does, it leaves the reply pending
+    talk.start()
+    talk.live = await talk.service.get(talk.live.stream)
+    (await talk.asked(3)).finish("Never.")
+    assert await talk.over() == [("No.", False, False), ("Never.", True, False)]
+
+
+async def test_stop_while_nothing_is_shown_gives_the_message_back(talks: Any) -> None:
+    talk = await talks(ASKS).say()
+    (await talk.asked(1)).finish("No.")
+    (await talk.asked(2)).release("Wh")
+    await talk.act("stop")
+    assert await talk.over() == [("No.", False, False)]
+    assert [one.text for one in talk.live.screen.panel.chat.messages] == ["Hm"]
+    await talk.say()
+    (await talk.asked(3)).finish("Why?")
+    assert (await talk.over())[-1] == ("Why?", True, True)
+
+
+@pytest.mark.parametrize(("said", "kept"), [(NO, False), (YES, True), ("Hm", None), (None, None)])
+async def test_a_judge_for_whom_nobody_waits_is_heard_after_the_reply(talks: Any, said: str | None, kept: Any) -> None:
+    talk = await talks(JUDGE).say()
+    (await talk.asked(1)).finish("Well.")
+    judge = await talk.asked(2)
+    talk.live = await talk.service.get(talk.live.stream)
+    assert [one.text for one in talk.live.screen.panel.chat.messages] == ["Hm", "Well."]
+    judge.finish(said) if said else judge.fail(BackendRejected("no", reason="status_400"))
+    assert await talk.over() == [("Well.", True, kept)]
+    (verdict,) = (event.data for event in facts(talk.database, talk.live.stream) if event.kind == "fidelity_checked")
+    assert (verdict["judge"], verdict["model"]) == ("judge", "one")
+    assert verdict.get("missing") == {NO: None, YES: None, "Hm": "unparsable", None: "status_400"}[said]
+
+
+async def test_a_reply_that_waits_for_its_judge_is_asked_for_again_or_shown_after_its_time(talks: Any) -> None:
+    talk = await talks(JUDGE | {"wait": True, "ask_again": 1, "time_limit_s": 0.5}).say()
+    (await talk.asked(1)).finish("Now!")
+    (await talk.asked(2)).finish(NO)
+    (await talk.asked(3)).finish("Well.")
+    await talk.asked(4)  # a judge that never answers
+    assert await talk.over() == [("Now!", False, False), ("Well.", True, None)]
+
+
+async def test_a_judge_over_its_budget_is_not_asked(talks: Any) -> None:
+    # a call may cost 1,000 tokens at 1 per million, and takes 1
+    talk = await talks(JUDGE | {"budget": 0.0010005}).say()
+    (await talk.asked(1)).finish("Well.")
+    (await talk.asked(2)).finish(YES)
+    assert await talk.over() == [("Well.", True, True)]
+    await talk.service.close()
+    talk.start()
+    await talk.say()
+    (await talk.asked(3)).finish("Hm.")
+    assert (await talk.over())[-1] == ("Hm.", True, None)
+    assert len(ASKED) == 3
+
+
+async def test_a_verdict_that_a_kill_took_is_asked_for_by_the_next_process(talks: Any) -> None:
+    talk = await talks(JUDGE | {"time_limit_s": 1}).say()
+    (await talk.asked(1)).finish("Well.")
+    await talk.asked(2)
+    await talk.service.close()
+    talk.start()
+    session = await talk.service.get(talk.live.stream)
+    assert len(ASKED) == 2
+    talk.service._judges.ensure_running(session, session.state.events[-1].at_us + 62_000_000, lost=True)
+    (await talk.asked(3)).finish(YES)
+    assert await talk.over() == [("Well.", True, True)]
