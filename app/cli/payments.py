@@ -98,7 +98,7 @@ def _sessions(run: PaymentRun) -> list[dict[str, Any]]:
             "paid_before": payee.before,
             "in_new_files": payee.due if payee.stream in written else 0,
             "excluded": payee.excluded,
-            "left_out": run.lists.left_out.get(payee.id)
+            "left_out": run.lists.left_out.get(payee.stream)
             or ("excluded by a researcher" if payee in run.lists.excluded else None),
         }
         for payee in run.payees

@@ -11,8 +11,9 @@ from experiments.session.outcomes import OUTCOMES, end_page_of
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.study import Study
 from storage.db.engine import Database
+from storage.log.seats import LEFT, LIVE
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
-from storage.payments.payments import LIVE, WITHDRAWN, Payee
+from storage.payments.payments import WITHDRAWN, Payee
 from storage.payments.prolific import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 
@@ -25,6 +26,7 @@ TO_DO = {
     "technical_failure": "pay a fair part by hand",
     "off_protocol": "pay a fair part by hand",
     LIVE: "not ended yet",
+    LEFT: "nothing, unless they come back",
 }
 USE = {
     "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
@@ -91,7 +93,7 @@ def _groups(run: PaymentRun, withdrawn: str) -> Iterator[PaymentGroup]:
     groups: dict[tuple[str, str], list[Payee]] = {}
     for payee in run.payees:
         groups.setdefault((payee.recruiter, payee.outcome), []).append(payee)
-    order = [*OUTCOMES, LIVE]
+    order = [*OUTCOMES, LIVE, LEFT]
     for recruiter, outcome in sorted(groups, key=lambda group: (group[0], order.index(group[1]))):
         found = groups[recruiter, outcome]
         earned, before = sum(one.earned for one in found), sum(one.before for one in found)

@@ -15,13 +15,14 @@ from experiments.errors import NotPossible, suggestion
 from experiments.session.study_status import Decision, StudyStatus
 from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
-from storage.db.engine import Database, writer
+from storage.db.engine import Database
 from storage.log.seats import cell_key, release
 from storage.payments.prolific import OVER, PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import StatusTransaction, decided, operations_of
 
 LAB, SIGNATURE = "p", "parley_sig"
+LAB_CHANNEL = "lab"
 # The channels whose links can be signed. A lab's personal links are always signed.
 SIGNED = ("panel", "sona", "connect", "prolific")
 MOST_PARTICIPANTS, MOST_LINKS = 1_000_000, 10_000
@@ -86,8 +87,20 @@ def _record(
     decided(database, study, write)
 
 
+def accepts_personal_links(study: Study) -> bool:
+    channels = study.file.recruitment.channels
+    return not channels or LAB_CHANNEL in channels
+
+
 def personal_links(participants: Participants, study: Study, address: str, count: int, prefix: str = "P") -> list[Link]:
     """Links that each give one participant one session, labelled by a prefix and a number; raises NotPossible."""
+    if not accepts_personal_links(study):
+        by = ", ".join(study.file.recruitment.channels)
+        instead = " or create signed links for the recruiter's IDs" if signers(study) else ""
+        raise NotPossible(
+            f"{study.name} does not accept personal links: its recruitment has `channels: [{by}]`. Add `lab` to them "
+            f"and publish the study{instead}."
+        )
     if not ID.fullmatch(prefix or "0") or not 1 <= count <= MOST_LINKS:
         raise NotPossible(
             f"{count:,} links that begin with {prefix!r}: allowed are 1 to {MOST_LINKS:,} links, and letters, digits "
@@ -117,7 +130,9 @@ def _signing(study: Study, given: str) -> str:
     if given in fit or (not given and len(fit) == 1):
         return given or fit[0]
     if given in SIGNED or not fit:
-        raise NotPossible(f"{study.name} does not accept signed links: its recruitment has `channels: {', '.join(by)}`")
+        raise NotPossible(
+            f"{study.name} does not accept signed links: its recruitment has `channels: [{', '.join(by)}]`"
+        )
     raise NotPossible(f"For signed links choose a recruiter, not {given!r}{suggestion(given, fit)}")
 
 
@@ -135,10 +150,20 @@ def listed_ids(text: str) -> list[str]:
 def release_places(
     database: Database, participants: Participants, study: str, statuses: Mapping[str, str], who: str, clock: Clock
 ) -> ReleasedPlaces:
-    """Free the places of submissions that are over by their status at Prolific, so that others can start."""
-    over = [id_ for id_, status in statuses.items() if status in OVER]
-    sessions = [participants.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in over]
-    with writer(database) as connection, connection.begin():
-        places = sum(release(connection, stream, clock.now_us()) for streams in sessions for stream in streams)
-        AuditLog(database, clock.now_us).forward(connection, who, f"freed the places of {places} submissions", study)
-    return ReleasedPlaces(len(over), places, sessions.count([]))
+    """Free the places of submissions that are over by their status at Prolific, so that others can start; no payment
+    file has them afterwards. Raises NotPossible without any status."""
+    if not statuses:
+        raise NotPossible("Upload or paste Prolific's export of the study first: it says which submissions are over.")
+    over = {id_: status for id_, status in statuses.items() if status in OVER}
+    sessions = {id_: participants.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in over}
+    marks = {stream: over[id_] for id_, streams in sessions.items() for stream in streams}
+    audit = AuditLog(database, clock.now_us)
+
+    def write(transaction: StatusTransaction) -> int:
+        if marks:
+            transaction.add("released", {"over": marks}, by="researcher", at_us=clock.now_us())
+        places = sum(release(transaction.connection, stream, clock.now_us()) for stream in marks)
+        audit.forward(transaction.connection, who, f"freed the places of {places} submissions", study)
+        return places
+
+    return ReleasedPlaces(len(over), decided(database, study, write), sum(not found for found in sessions.values()))

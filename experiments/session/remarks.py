@@ -16,6 +16,7 @@ from experiments.study.fields import Invalid, read_text
 
 Kind = Literal["noted", "excluded", "included"]
 MOST_CHARS = 2_000
+RESUBMITTED = "came back with another submission"
 TEXT: Mapping[Kind, str] = {"noted": "text", "excluded": "why", "included": "why"}
 
 

@@ -13,6 +13,7 @@
     looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; `number` is
                                that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
+    released {over}            submissions were over at the recruiter: its status by the session's stream
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
@@ -32,11 +33,11 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
-    "sampled", "preregistered", "looked", "explained",
+    "released", "sampled", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
-ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "sampled", *PLAN)
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "released", "sampled", *PLAN)
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
     "draft": ("piloted", "opened", "closed"),
     "pilot": ("opened", "paused", "closed"),

@@ -22,6 +22,7 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     false,
     func,
     insert,
@@ -37,6 +38,8 @@ from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin
 
 COMPLETE = "complete"
+# How a session stands that has not ended: its place is kept, or was given up.
+LIVE, LEFT = "live", "left"
 # The origins of sessions that run in real time.
 PEOPLE = (Origin.PERSON, Origin.PILOT, Origin.REHEARSAL)
 # One number for all studies, so that two batches cannot wait for each other.
@@ -44,7 +47,7 @@ ONE_AT_A_TIME = 0x5EA75
 _seat = tables.seats.c
 OURS = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
 # Running sessions: within the lease of their start or of their last event.
-LIVE = and_(
+IN_PROGRESS = and_(
     _seat.outcome.is_(None),
     _seat.released_us.is_(None),
     or_(_seat.until_us > bindparam("now_us"), _seat.last_us > bindparam("since_us")),
@@ -125,7 +128,7 @@ def _in_cells(condition: ColumnElement[bool]) -> Select[Any]:
 
 
 # Built once, because every arrival runs it. A union, because an index serves only one of the conditions.
-_COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(LIVE, _seat.placed)))
+_COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(IN_PROGRESS, _seat.placed)))
 
 
 def outcomes(engine: Engine, study: str, origin: str) -> Mapping[str, str | None]:
@@ -141,6 +144,17 @@ def last_us(engine: Engine) -> int:
     """The time of the last activity in any session, by the clock at that time; 0 if there is none."""
     with engine.connect() as connection:
         return connection.execute(select(func.max(_seat.last_us)).where(_seat.origin.in_(PEOPLE))).scalar() or 0
+
+
+def in_progress(now_us: int) -> ColumnElement[bool]:
+    """Whether a session's place is kept: for as long after its last event as it was at its start."""
+    kept = or_(_seat.until_us > now_us, _seat.last_us + _seat.until_us - _seat.begun_us > now_us)
+    return and_(_seat.outcome.is_(None), _seat.released_us.is_(None), kept)
+
+
+def status_at(now_us: int) -> ColumnElement[str]:
+    """`live`, `left`, or the outcome of a session."""
+    return case((in_progress(now_us), LIVE), else_=func.coalesce(_seat.outcome, LEFT))
 
 
 def overdue_sessions(connection: Connection, now_us: int, most: int) -> list[str]:

@@ -101,7 +101,7 @@ def run_payments(database: Database, participants: Participants, request: Paymen
         for attempt in attempts(request.study):
             with attempt:
                 earlier = _finish(database, request, earlier)
-                found = payees(database, participants, request.study, request.origin)
+                found = payees(database, participants, request.study, at_us, request.origin)
                 recorded = {file for payee in found for file in payee.paid}
                 planned = _planned(found, request, _stamp(request.folder, recorded, at_us))
                 run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)

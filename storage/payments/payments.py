@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
 from experiments.session.engine import fold
-from experiments.session.remarks import excluded
+from experiments.session.remarks import RESUBMITTED, excluded
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.bonus import NOTHING, bonus_of, checks_failed
@@ -26,13 +26,13 @@ from storage.db.engine import Database, writer
 from storage.errors import Conflict
 from storage.log.erasure import is_erased
 from storage.log.event_log import facts
+from storage.log.seats import status_at
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
+from storage.registers.study_status import released_in
 
 COMPLETE, WITHDRAWN = "complete", "withdrawn"
-# What stands for the outcome of a session that has not ended.
-LIVE = "live"
 # What stands for the recruiter of who came without an id.
 OPEN = "open"
 
@@ -64,6 +64,8 @@ class Payee:
     """Whether it is complete, and the id is paid by a session of somebody else's."""
     excluded: str | None = None
     """Why a researcher excluded the session; None if nobody did."""
+    over: str = ""
+    """The recruiter's status of the submission when its place was freed; empty if it was not."""
 
     @property
     def before(self) -> Decimal:
@@ -84,12 +86,12 @@ class Payment:
 
 
 def payees(
-    database: Database, participants: Participants, study: str, origin: Origin = Origin.PERSON
+    database: Database, participants: Participants, study: str, now_us: int, origin: Origin = Origin.PERSON
 ) -> tuple[Payee, ...]:
     """Every session of a person in a study, or of its rehearsal, in the order in which they came. Of sessions that
     began under one id in several browsers those of one are paid by themselves; the others are `second`, for a
     researcher to look at."""
-    found = tuple(_payees(database, participants, study, origin))
+    found = tuple(_payees(database, participants, study, now_us, origin))
     ids: dict[ParticipantId, list[Payee]] = {}
     for payee in found:
         if payee.id:
@@ -113,19 +115,24 @@ def _paid_by(payees: Sequence[Payee], *, withdrew: bool) -> str:
     return best.whose
 
 
-def _payees(database: Database, participants: Participants, study: str, origin: Origin) -> Iterator[Payee]:
-    s, i = tables.sessions, tables.identities
+def _payees(database: Database, participants: Participants, study: str, now_us: int, origin: Origin) -> Iterator[Payee]:
+    s, i, seat = tables.sessions, tables.identities, tables.seats
     known = Studies(database)
     wanted = (
-        select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter)
+        select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter, status_at(now_us))
         .outerjoin(i, i.c.stream == s.c.stream)
+        .outerjoin(seat, seat.c.stream == s.c.stream)
         .where(s.c.study == study, s.c.origin == origin)
         .order_by(s.c.ordinal)
     )
     with database.connect() as connection:
-        for stream, number, hash_, recruiter in connection.execute(wanted).all():
+        released = released_in(connection, study)
+        for stream, number, hash_, recruiter, status in connection.execute(wanted).all():
             person = participants.reveal(stream) or ParticipantId(recruiter or OPEN, "")
-            yield _payee(known.get(hash_), fold(facts(connection, stream)), stream, number, person)
+            state = fold(facts(connection, stream))
+            payee = _payee(known.get(hash_), state, stream, number, person)
+            over = _over(state.events, *released.get(stream, ("", 0)))
+            yield replace(payee, outcome=payee.outcome or status, over=over)
 
 
 def _payee(study: Study, state: State, stream: str, number: int, participant: ParticipantId) -> Payee:
@@ -135,7 +142,7 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
         number=number,
         recruiter=participant.recruiter,
         id=participant.id,
-        outcome=state.outcome or LIVE,
+        outcome=state.outcome or "",
         earned=bonus_of(study, state),
         paid=_paid(state.events),
         runs=frozenset(event.key for event in state.events if event.kind == "paid" and event.key),
@@ -145,6 +152,12 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
         whose=_payment_key(state, stream),
         excluded=None if withdrew else excluded(state.events),
     )
+
+
+def _over(events: Iterable[Event], status: str, at_us: int) -> str:
+    """The status that a submission had then; empty if the participant came back with another submission since."""
+    notes = (event for event in events if event.kind == "noted" and event.at_us > at_us)
+    return "" if any(note.data.get("what") == RESUBMITTED for note in notes) else status
 
 
 def _payment_key(state: State, stream: str) -> str:

@@ -1,7 +1,8 @@
 """Prolific's lists: whose submissions are approved, who gets a bonus, who is asked to return.
 
 Where Prolific's own export is at hand, it decides who is left out: those whose submission was returned, has timed out
-or was rejected, and those it does not know.
+or was rejected, and those it does not know. Without one, those are left out whose places were freed; those who had
+returned their submission then are left out in any case.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from storage.payments.payments import Payee
 
 PROLIFIC = "prolific"
 # What Prolific says of submissions that are not to be paid.
-OVER = ("RETURNED", "TIMED OUT", "REJECTED")
+RETURNED = "RETURNED"
+OVER = (RETURNED, "TIMED OUT", "REJECTED")
 APPROVED = "APPROVED"
 UNKNOWN = "NOCODE: not in Prolific's export"
 NO_ID = "an id that Prolific cannot have given"
@@ -27,8 +29,8 @@ Statuses = Mapping[str, str]
 @dataclass(frozen=True, slots=True)
 class ProlificLists:
     """Prolific's participants by what is to be done. `bonus` has the sessions of each id for which something is due,
-    `left_out` why somebody complete is in no list, `second` the sessions for which an id is not paid, as it is paid by
-    another one, `excluded` the complete sessions that are not paid, as a researcher excluded them."""
+    `left_out` why a complete session, by its stream, is in no list, `second` the sessions for which an id is not paid,
+    as it is paid by another one, `excluded` the complete sessions that are not paid, as a researcher excluded them."""
 
     bonus: Mapping[str, tuple[Payee, ...]]
     approve: tuple[str, ...]
@@ -43,7 +45,7 @@ def statuses(rows: Iterable[tuple[str, str]]) -> Statuses:
     """The status of each id in Prolific's export; of several submissions that of the one which is not over."""
     found: dict[str, str] = {}
     for id_, status in rows:
-        if found.get(id_, OVER[0]) in OVER:
+        if found.get(id_, RETURNED) in OVER:
             found[id_] = status.replace("-", " ").replace("_", " ")
     return found
 
@@ -54,26 +56,26 @@ def lists(payees: Sequence[Payee], statuses: Statuses | None, *, pay_excluded: b
     Who is complete but excluded is in the lists only with `pay_excluded`.
     """
     on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
-    reasons = {payee.id: _why_not(payee.id, statuses) for payee in on_prolific}
+    reasons = {payee.stream: _why_not(payee, statuses) for payee in on_prolific}
     complete = [payee for payee in on_prolific if payee.outcome == "complete"]
     done = [payee for payee in complete if payee.excluded is None or pay_excluded]
     finished = {payee.id for payee in complete}
     bonus: dict[str, tuple[Payee, ...]] = {}
     for payee in done:
-        if payee.due > 0 and not payee.second and not reasons[payee.id]:
+        if payee.due > 0 and not payee.second and not reasons[payee.stream]:
             bonus[payee.id] = (*bonus.get(payee.id, ()), payee)
 
     def ended(outcome: str) -> tuple[str, ...]:
-        ids = (payee.id for payee in on_prolific if payee.outcome == outcome)
-        return _once(id_ for id_ in ids if id_ not in finished and not reasons[id_])
+        ids = (payee.id for payee in on_prolific if payee.outcome == outcome and not reasons[payee.stream])
+        return _once(id_ for id_ in ids if id_ not in finished)
 
-    fit = (payee.id for payee in done if not reasons[payee.id])
+    fit = (payee.id for payee in done if not reasons[payee.stream])
     return ProlificLists(
         bonus=bonus,
         approve=_once(id_ for id_ in fit if (statuses or {}).get(id_) != APPROVED),
         no_consent=ended("no_consent"),
         screened_out=ended("screened_out"),
-        left_out={payee.id: reasons[payee.id] for payee in done if reasons[payee.id]},
+        left_out={payee.stream: reasons[payee.stream] for payee in done if reasons[payee.stream]},
         second=tuple(payee for payee in done if payee.second),
         excluded=tuple(payee for payee in complete if payee.excluded is not None and not pay_excluded),
     )
@@ -83,11 +85,11 @@ def _once(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _why_not(id_: str, statuses: Statuses | None) -> str:
+def _why_not(payee: Payee, statuses: Statuses | None) -> str:
     """Why somebody is in no list; empty if they may be."""
-    if not SIGNS.fullmatch(id_):
+    if not SIGNS.fullmatch(payee.id):
         return NO_ID
-    if statuses is None:
-        return ""
-    status = statuses.get(id_, UNKNOWN)
+    if statuses is None or payee.over == RETURNED:
+        return payee.over
+    status = statuses.get(payee.id, UNKNOWN)
     return status if status in (UNKNOWN, *OVER) else ""

@@ -96,7 +96,7 @@ def retention_plan(database: Database, participants: Participants, study: Study,
 
 def unpaid_streams(database: Database, participants: Participants, study: str) -> frozenset[str]:
     """The sessions of a study with a bonus that is not paid yet, as far as `parley payments` pays it."""
-    bonus = lists(payees(database, participants, study), None).bonus
+    bonus = lists(payees(database, participants, study, now_us=0), None).bonus
     return frozenset(payee.stream for due in bonus.values() for payee in due)
 
 

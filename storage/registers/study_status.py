@@ -44,6 +44,13 @@ def operations_in(connection: Connection, study: str) -> StudyStatus:
     return fold_operations([Event(*fact) for fact in found])
 
 
+def released_in(connection: Connection, study: str) -> dict[str, tuple[str, int]]:
+    """The recruiter's last status of the sessions whose submissions were over, by stream, each with its time."""
+    wanted = _DECIDED.where(_fact.kind == "released")
+    events = [Event(*fact) for fact in connection.execute(wanted, {"stream": study_stream(study)})]
+    return {stream: (status, event.at_us) for event in events for stream, status in event.data["over"].items()}
+
+
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
     streams = {study_stream(study): study for study in studies}
     wanted = select(_fact.stream, *tables.EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, case, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, case, false, func, select
 
 from experiments.events import Event
 from experiments.study.study import Study
@@ -22,6 +22,7 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log import seats
 from storage.log.event_log import facts
+from storage.log.seats import LEFT, LIVE, in_progress, status_at
 from storage.registers.imported_rows import row_of, streams_of_nobody
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.participants import Participants
@@ -30,8 +31,6 @@ from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import schemas
 
 PAGE = 25
-# How a session stands that has not ended: its place is kept, or was given up.
-LIVE, LEFT = "live", "left"
 # The flag of a session whose pages reported pasting.
 PASTED = "pasted"
 MOST_DIGITS = 7
@@ -149,7 +148,7 @@ def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mappi
     """How sessions stand, by study and origin; who has ended is counted in an index alone."""
     found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
     conditions = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
-    ended, going = _seat.outcome.is_not(None), case((_live(now_us), LIVE), else_=LEFT)
+    ended, going = _seat.outcome.is_not(None), status_at(now_us)
     with database.connect() as connection:
         for status, which in ((_seat.outcome, ended), (going, ~ended)):
             grouped = select(_seat.study, _seat.origin, status.label("stands"), func.count()).where(*conditions, which)
@@ -163,7 +162,7 @@ def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mappi
 def _entries(study: str, now_us: int) -> Select[Any]:
     seated = tables.sessions.outerjoin(tables.seats, _seat.stream == _session.stream)
     joined = seated.outerjoin(tables.studies, _study.hash == _session.hash)
-    status = case((_seat.stream.is_(None), ""), (_live(now_us), LIVE), else_=func.coalesce(_seat.outcome, LEFT))
+    status = case((_seat.stream.is_(None), ""), else_=status_at(now_us))
     columns = (_seat.begun_us, _seat.last_us, _seat.cell, status.label("stands"), _seat.place)
     more = (_seat.language, _seat.flags, _seat.pasted, _seat.excluded)
     own = (_session.ordinal, _session.stream, _session.origin, _session.hash, _study.version)
@@ -188,12 +187,6 @@ def _entry(row: Row[Any]) -> SessionListItem:
         pasted=row.pasted or 0,
         excluded=row.excluded,
     )
-
-
-def _live(now_us: int) -> ColumnElement[bool]:
-    """Whether a place is kept: for as long after the last fact as it was at the beginning."""
-    kept = or_(_seat.until_us > now_us, _seat.last_us + _seat.until_us - _seat.begun_us > now_us)
-    return and_(_seat.outcome.is_(None), _seat.released_us.is_(None), kept)
 
 
 def _conditions(connection: Connection, study: str, query: SessionQuery, now_us: int) -> Iterator[ColumnElement[bool]]:
@@ -230,9 +223,9 @@ def _answer_filters(query: SessionQuery) -> Iterator[ColumnElement[bool]]:
 def _standing(study: str, status: str, now_us: int) -> ColumnElement[bool]:
     in_study = _seat.study == study
     if status == LIVE:
-        return and_(in_study, _live(now_us))
+        return and_(in_study, in_progress(now_us))
     if status == LEFT:
-        return and_(in_study, _seat.outcome.is_(None), ~_live(now_us))
+        return and_(in_study, _seat.outcome.is_(None), ~in_progress(now_us))
     return and_(in_study, _seat.outcome == status)
 
 

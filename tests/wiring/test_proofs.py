@@ -216,7 +216,7 @@ async def test_of_sessions_under_one_id_one_is_paid_by_itself(tmp_path: Path, li
     async with serving(settings_for(tmp_path), path) as served:
         streams = await each_to_the_end(served, links)
         parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
-        found = payees(served.database, Participants(served.database, SECRET), "small")
+        found = payees(served.database, Participants(served.database, SECRET), "small", now_us=0)
         assert [payee.stream for payee in found if payee.paid] == [streams[paid]]
         assert [payee.stream for payee in found if payee.second] == [s for s in streams if s != streams[paid]]
         (bonus,) = (tmp_path / "out").glob("prolific-bonus-*")
@@ -225,7 +225,7 @@ async def test_of_sessions_under_one_id_one_is_paid_by_itself(tmp_path: Path, li
         assert approve.read_text(encoding="utf-8") == "abc123\n"
         await each_to_the_end(served, [PLAIN, PROVEN])
         parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
-        found = payees(served.database, Participants(served.database, SECRET), "small")
+        found = payees(served.database, Participants(served.database, SECRET), "small", now_us=0)
         assert [payee.stream for payee in found if payee.paid] == [streams[paid]], "nor the next time"
 
 

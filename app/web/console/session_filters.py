@@ -12,8 +12,9 @@ from experiments.errors import suggestion
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.study.cells import parse_values
 from storage.errors import StorageError
+from storage.log.seats import LEFT, LIVE
 from storage.registers.origins import ORIGINS, Origin
-from storage.reports.sessions import LEFT, LIVE, PASTED, SessionQuery
+from storage.reports.sessions import PASTED, SessionQuery
 
 ANY = ""
 PEOPLE = "people"

@@ -21,14 +21,13 @@ from app.studies.link_ids import (
     is_unaccepted,
     read_ids,
 )
-from app.use_cases.recruit import LAB, SIGNATURE
+from app.use_cases.recruit import LAB, LAB_CHANNEL, SIGNATURE
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from app.web.participant.signed_links import REHEARSAL_PARAMETER, RehearsalLinks, RehearsedVisitor, Trial, TrialLinks
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
 
-LAB_CHANNEL = "lab"
 TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 

@@ -38,6 +38,7 @@ from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECUR
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
+from experiments.session.remarks import RESUBMITTED
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
@@ -297,7 +298,7 @@ class StartPage:
         if session.state.outcome == "withdrawn":
             return
         await asyncio.to_thread(self._participants.renew, session.stream, participant)
-        await self._service.note(session.stream, {"what": "came back with another submission"})
+        await self._service.note(session.stream, {"what": RESUBMITTED})
 
     async def _enrol(
         self, open_study: OpenStudy, claim: IdentityClaim, stream: str, result: ReturnResult, language: str

@@ -20,7 +20,7 @@ from experiments.session.timing import spans
 from experiments.views.funnel import SessionGroup
 from storage import tables
 from storage.db.engine import Database
-from storage.log.seats import COMPLETE, LIVE, OURS, PEOPLE, SessionCounts
+from storage.log.seats import COMPLETE, IN_PROGRESS, LEFT, LIVE, OURS, PEOPLE, SessionCounts
 
 MOST_WAITING = 10
 MOST_BUCKETS = 60
@@ -97,19 +97,19 @@ _SUMS = (
     func.sum(case((_seat.pasted > 0, 1), else_=0)),
     func.count(_seat.excluded),
 )
-_IS_LIVE = case((LIVE, 1), else_=0).label("live")
+_IS_LIVE = case((IN_PROGRESS, 1), else_=0).label("live")
 _ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)).group_by(*_BY)
 _UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
 
 
 def tally(sessions: Sequence[SessionsAtStep]) -> SessionCounts:
     """How many sessions stand how, of groups that were read already."""
-    outcomes: Counter[str] = Counter({"live": 0, "left": 0})
+    outcomes: Counter[str] = Counter({LIVE: 0, LEFT: 0})
     done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
     for crowd in sessions:
         group = crowd.group
         key = tuple(group.factors.items())
-        outcomes[group.outcome or ("live" if group.live else "left")] += group.number
+        outcomes[group.outcome or (LIVE if group.live else LEFT)] += group.number
         done[key] += group.number if group.outcome == COMPLETE else 0
         live[key] += group.number if group.live and crowd.placed else 0
     return SessionCounts(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
@@ -135,7 +135,7 @@ _session = tables.sessions.c
 _WAITING = (
     select(_session.ordinal, _seat.place, _seat.last_us)
     .join(tables.sessions, _session.stream == _seat.stream)
-    .where(OURS, LIVE)
+    .where(OURS, IN_PROGRESS)
     .order_by(_seat.last_us)
     .limit(MOST_WAITING)
 )

@@ -10,23 +10,31 @@ from gradio.components import Component
 from markupsafe import Markup
 
 from app.studies.outline import outline
-from app.use_cases.recruit import decide, personal_links, set_budget, set_quota, signed_links, signers
+from app.use_cases.recruit import (
+    accepts_personal_links,
+    decide,
+    personal_links,
+    set_budget,
+    set_quota,
+    signed_links,
+    signers,
+)
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Updates
 from app.web.console.tab import TabLocation, dropdown, html_part, text
 from app.web.link_problem_texts import problem_rows
-from app.web.participant.recruiter_links import LAB_CHANNEL, recruitment_links
+from app.web.participant.recruiter_links import recruitment_links
 from app.web.participant.signed_links import TrialLinks
 from app.web.qr_code import as_svg
 from experiments.errors import NotPossible
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.study import Study
-from storage.log.seats import cell_key
+from storage.log.seats import LIVE, cell_key
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import Origin
-from storage.reports.sessions import LIVE, outcomes
+from storage.reports.sessions import outcomes
 
 Limit = Literal["quota", "budget"]
 LIMITS: Mapping[Limit, str] = {"quota": "Quota of participants", "budget": "Budget of models"}
@@ -146,7 +154,7 @@ class RecruitmentSection:
     def _links_form(self, study: Study | None) -> Updates:
         """The form for links of one participant each, with what the study accepts."""
         by, signing = (study.file.recruitment.channels, signers(study)) if study else ((), [])
-        personal = study is not None and (not by or LAB_CHANNEL in by)
+        personal = study is not None and accepts_personal_links(study)
         return {
             self._linking: gr.update(visible=personal or bool(signing), open=False),
             self._count: gr.update(value=10, visible=personal),

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.session.outcomes import OUTCOMES
-from storage.payments.payments import LIVE, Payee
-from storage.payments.prolific import Statuses, lists
+from storage.log.seats import LIVE
+from storage.payments.payments import Payee
+from storage.payments.prolific import OVER, RETURNED, Statuses, lists
 
 STATUSES = ("APPROVED", "AWAITING REVIEW", "RETURNED", "TIMED OUT", "REJECTED", "ACTIVE")
 ids = st.sampled_from(["a1", "b2", "c3", "=d4", "e,5", ""])
@@ -27,6 +28,7 @@ payees = st.builds(
     checks_failed=st.integers(0, 3),
     minutes=st.none() | st.floats(0, 90),
     seq=st.integers(1, 99),
+    over=st.sampled_from(["", *OVER]),
 )
 
 
@@ -34,15 +36,15 @@ payees = st.builds(
 def test_every_list_holds_those_for_whom_it_is(people: list[Payee], known: Statuses | None) -> None:
     sorted_ = lists(people, known)
     theirs = [payee for payee in people if payee.recruiter == "prolific" and payee.id]
-    complete = {payee.id for payee in theirs if payee.outcome == "complete"}
-    fit = {id_ for id_ in complete if id_ in ("a1", "b2", "c3")}
-    if known is not None:
-        fit &= {id_ for id_, status in known.items() if status in ("APPROVED", "AWAITING REVIEW", "ACTIVE")}
-    due = [p for p in theirs if p.outcome == "complete" and p.id in fit and p.earned > sum(p.paid.values())]
+    complete = [payee for payee in theirs if payee.outcome == "complete"]
+    good = {id_ for id_, status in (known or {}).items() if status in ("APPROVED", "AWAITING REVIEW", "ACTIVE")}
+    paid = [p for p in complete if p.id in ("a1", "b2", "c3") and p.over != RETURNED]
+    paid = [p for p in paid if (not p.over if known is None else p.id in good)]
+    due = [p for p in paid if p.earned > sum(p.paid.values())]
     assert sorted(p.stream for found in sorted_.bonus.values() for p in found) == sorted(p.stream for p in due)
     assert all(payee.id == id_ for id_, found in sorted_.bonus.items() for payee in found)
-    assert set(sorted_.approve) == {id_ for id_ in fit if (known or {}).get(id_) != "APPROVED"}
-    assert sorted_.left_out.keys() == complete - fit
+    assert set(sorted_.approve) == {p.id for p in paid if (known or {}).get(p.id) != "APPROVED"}
+    assert sorted_.left_out.keys() == {p.stream for p in complete} - {p.stream for p in paid}
     for outcome, listed in (("no_consent", sorted_.no_consent), ("screened_out", sorted_.screened_out)):
-        assert set(listed) <= {payee.id for payee in theirs if payee.outcome == outcome} - complete
+        assert set(listed) <= {payee.id for payee in theirs if payee.outcome == outcome} - {p.id for p in complete}
         assert len(set(listed)) == len(listed)

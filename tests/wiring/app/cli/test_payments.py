@@ -17,10 +17,18 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import app
+from app.clock import VirtualClock
+from app.session.service import Sessions
+from app.use_cases.recruit import release_places
+from experiments.events import Action
+from experiments.session.remarks import RESUBMITTED
 from storage.db.engine import open_database
+from storage.log.seats import last_us as last_us_of
 from storage.payments.payment_files import PaymentRequest, run_payments
 from storage.payments.payments import Payee, Payment, payees, record
+from storage.payments.prolific import lists
 from storage.registers.participants import ParticipantId, Participants
+from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
 from tests.fakes.payees import Somebody, copies, erase_id, pid, take_part
@@ -76,7 +84,7 @@ def found(folder: Path) -> dict[str, bytes]:
 
 def people(url: str) -> tuple[Payee, ...]:
     database = open_database(url)
-    read = payees(database, Participants(database, SECRET), "paid")
+    read = payees(database, Participants(database, SECRET), "paid", now_us=0)
     database.dispose()
     return read
 
@@ -99,7 +107,7 @@ def test_the_files_hold_exactly_who_is_to_be_paid(pay: Pay, place: Path) -> None
             f"prolific,{pid(6)},6,timed_out,0.00,0.00,0,60.0,\n"
             f"prolific,{pid(7)},7,technical_failure,0.00,0.00,0,0.0,\n"
             "prolific,,8,withdrawn,0.00,0.00,0,,\n"
-            f"prolific,{pid(9)},9,live,0.00,0.00,0,,\n"
+            f"prolific,{pid(9)},9,left,0.00,0.00,0,,\n"
             'prolific,"6a,99.00\n6b",10,complete,0.40,0.00,0,9.0,\n'
             "panel,'=1+1,11,complete,0.10,0.00,1,9.0,\n"
             "open,,12,complete,0.40,0.00,0,9.0,\n"
@@ -177,6 +185,51 @@ def test_prolifics_statuses_decide_who_is_left_out(
     assert files[BONUS] == (f"{ANN},0.40\n" if paid else "").encode() + f"{BOB},0.20\n".encode()
     assert files[APPROVE] == (f"{ANN}\n" if approved else "").encode() + f"{CAT}\n".encode()
     assert not [name for name in files if "return" in name], "they have returned it by themselves"
+
+
+@pytest.mark.parametrize(
+    ("status", "export", "paid"),
+    [
+        ("RETURNED", None, False),
+        ("RETURNED", "AWAITING REVIEW", False),
+        ("TIMED-OUT", None, False),
+        ("TIMED-OUT", "AWAITING REVIEW", True),
+        ("AWAITING REVIEW", None, True),
+    ],
+)
+def test_a_freed_submission_is_in_no_payment_file(
+    status: str, export: str | None, paid: bool, pay: Pay, place: Path
+) -> None:
+    for name, word in (("freed.csv", status), ("older.csv", export)):
+        Path(name).write_text(f"Participant id,Status\n{ANN},{word}\n", encoding="utf-8")
+    assert CliRunner().invoke(app, ["recruit", "release", "paid", "freed.csv"]).exit_code == 0
+    pay(*(() if export is None else ("--prolific-export", "older.csv")))
+    files = found(place / "out")
+    assert (ANN in files.get(BONUS, b"").decode(), ANN in files.get(APPROVE, b"").decode()) == (paid, paid)
+    assert people("sqlite:///parley.db")[0].outcome == "complete"
+
+
+def test_payments_and_the_list_of_sessions_say_the_same_of_a_session(place: Path) -> None:
+    database = open_database(f"sqlite:///{place}/parley.db")
+    known, last_us = (database, Participants(database, SECRET)), last_us_of(database)
+    for words in ("live", "left"):
+        (listed,) = sessions(database, "paid", SessionQuery("9"), last_us).entries
+        (payee,) = [one for one in payees(*known, "paid", last_us) if one.number == 9]
+        assert (listed.stands, payee.outcome) == (words, words)
+        release_places(*known, "paid", {pid(9): "RETURNED"}, "ada", VirtualClock(last_us))
+    database.dispose()
+
+
+def test_a_submission_after_the_freed_one_is_paid(place: Path) -> None:
+    database = open_database(f"sqlite:///{place}/parley.db")
+    known, last_us = (database, Participants(database, SECRET)), last_us_of(database)
+    release_places(*known, "paid", {ANN: "RETURNED"}, "ada", VirtualClock(last_us))
+    log = Sessions(database, VirtualClock(last_us + 1))
+    note = Action("noted", "", {"what": RESUBMITTED}, last_us + 1, by="researcher")
+    asyncio.run(log.act(payees(*known, "paid", last_us)[0].stream, note))
+    asyncio.run(log.close())
+    assert ANN in lists(payees(*known, "paid", last_us), None).bonus
+    database.dispose()
 
 
 def test_at_most_two_hundred_bonuses_are_in_a_file(pay: Pay, place: Path) -> None:

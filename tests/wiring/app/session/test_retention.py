@@ -142,7 +142,12 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
     assert (refused.returncode, "not paid" in refused.stderr) == (2, True)
     status = json.loads(command(visits, "show", "status", "short", "--json").stdout)["retention"]
     assert status["kept_for_a_payment"] == [1]
-    record(database, [Payment(payees(database, visits.people, "short")[0], "bonus.csv")], "key", visits.clock.now_us())
+    record(
+        database,
+        [Payment(payees(database, visits.people, "short", now_us=0)[0], "bonus.csv")],
+        "key",
+        visits.clock.now_us(),
+    )
     (plan,) = await task(visits).once()
     assert ([one.number for one in plan.data], plan.unpaid) == ([1], ())
     await visits.runtime.close()

@@ -12,7 +12,8 @@ from sqlalchemy import insert
 
 from storage import tables
 from storage.db.engine import Database, writer
-from storage.reports.sessions import LEFT, LIVE, PAGE, SessionListItem, SessionQuery, sessions
+from storage.log.seats import LEFT, LIVE
+from storage.reports.sessions import PAGE, SessionListItem, SessionQuery, sessions
 
 NOW_US, LEASE_US = 10_000_000, 1_000_000
 CELLS = ('{"condition":"a","model":"one"}', '{"condition":"b","model":"one"}', "{}")

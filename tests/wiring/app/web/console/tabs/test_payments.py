@@ -81,9 +81,12 @@ async def test_places_of_submissions_that_are_over_are_freed(at: Console) -> Non
     over = f"Participant id,Status\n{pid(1)},RETURNED\n{pid(9)},TIMED-OUT\n"
     await researcher.on("payments-free", "click", **{"payments-export": over})
     assert room.did[-1][2] == "paid"
-    assert 'role="alert"' in value(
-        (await researcher.on("payments-free", "click", **{"payments-export": "a,b"}))["note"]
-    )
+    for nothing in ("", "a,b"):
+        refused = await researcher.on("payments-free", "click", **{"payments-export": nothing})
+        assert 'role="alert"' in value(refused["note"])
+    elsewhere = await researcher.on("payments-write", "click", **{"payments-sure": True, "payments-export": ""})
+    files = await fetched(researcher, elsewhere["payments-link"])
+    assert files["prolific-bonus-DAY-1.csv"] == f"{pid(2)},0.20\n", "of a tab that was open before"
 
 
 async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from app.cli import app
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.drafts import LARGEST_BYTES
-from app.studies.loader import load_study
+from app.studies.loader import load_study, read_yaml
+from experiments.errors import NotPossible
 from experiments.session.engine import fold
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of
@@ -22,7 +25,7 @@ from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher, draft, value, visible
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -219,6 +222,20 @@ async def test_limits_are_set_and_links_created(at: Console, database: Database)
         assert answer.headers["content-type"].startswith("text/csv")
         assert answer.text.count("/s/short?") == rows
     assert room.did[-1][2] == "short"
+
+
+async def test_no_personal_links_are_made_that_the_study_refuses(at: Console, tmp_path: Path) -> None:
+    room, researcher = at
+    raw = read_yaml(studies.short(tmp_path))
+    outcomes = {}
+    for number, channels in enumerate((["prolific"], ["prolific", "lab"], [])):
+        path = studies.write(tmp_path, raw | {"study": f"by{number}", "recruitment": {"channels": channels}})
+        publish_on_start(room.desk.database, load_study(str(path)), at_us=1_000_000)
+        made = await researcher.on("links-make", "click", study=f"by{number}", **{"links-count": 10, "links-ids": ""})
+        env = {"PARLEY_DATABASE_URL": str(room.desk.database.url), "PARLEY_SECRET": SECRET}
+        done = CliRunner().invoke(app, ["recruit", "links", f"by{number}"], env=env)
+        outcomes[tuple(channels)] = ('role="alert"' in value(made["note"]), isinstance(done.exception, NotPossible))
+    assert outcomes == {("prolific",): (True, True), ("prolific", "lab"): (False, False), (): (False, False)}
 
 
 async def test_a_study_file_is_uploaded_as_a_draft_and_the_draft_deleted(at: Console) -> None:
