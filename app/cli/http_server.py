@@ -16,8 +16,8 @@ import socket
 import sys
 import threading
 import time
-import webbrowser
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -291,12 +291,13 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, name="parley-parent", daemon=True).start()
 
 
-def open_when_up(page: str, settings: Settings, port: int) -> None:
+def when_up(settings: Settings, port: int, act: Callable[[], object]) -> None:
+    """Do something as soon as a server listens on this port."""
     for _ in range(START_TRIES):
         try:
             socket.create_connection((reachable_url(settings.host), port), timeout=1).close()
         except OSError:
             time.sleep(0.1)
         else:
-            webbrowser.open(page)
+            act()
             return

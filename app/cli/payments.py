@@ -76,7 +76,7 @@ def payments(
     if dry_run:
         echo("Dry run: nothing was written or recorded.")
     else:
-        echo(f"{len(done.run.payments):,} new bonuses are recorded as paid; no later file will have them.")
+        echo(f"New bonuses recorded as paid: {len(done.run.payments):,}. No later file will have them.")
 
 
 def _ask_about_excluded(run: PaymentRun) -> bool:

@@ -25,7 +25,7 @@ from storage.registers.publication_metadata import record_dataset_info
 
 SHORT = 12
 NEXT = {
-    "draft": "No session can start yet. Next: parley recruit pilot {name}, or parley recruit open {name}",
+    "published": "No session can start yet. Next: parley recruit pilot {name}, or parley recruit open {name}",
     "pilot": "New sessions get this version, as pilot data.",
     "open": "New sessions get this version.",
     "paused": "The study is paused. New sessions get this version once it is opened again.",

@@ -53,7 +53,7 @@ def pilot(study: StudyName) -> None:
 
 @commands.command("open")
 def open_(study: StudyName) -> None:
-    """Let participants start, and count their data: of a draft, or a study that is piloted, paused or closed."""
+    """Let participants start, and count their data: of a study that is published, piloted, paused or closed."""
     _decide(study, "opened")
 
 
@@ -153,7 +153,4 @@ def release_(
     database, people = participants()
     name = Studies(database).newest(name_of(study)).name
     freed = release_places(database, people, name, statuses(read_prolific(export)), TERMINAL, SystemClock())
-    over = f"{freed.submissions:,} submissions were returned, timed out or rejected"
-    echo(f"{over}; {freed.places:,} places are free again.")
-    if freed.strangers:
-        warn(f"{freed.strangers:,} of these IDs belong to no session of this study.")
+    echo(str(freed))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import webbrowser
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +23,7 @@ from app.cli.common import (
     settings_in_use,
     with_saved,
 )
-from app.cli.http_server import listen, open_when_up, require_free_port
+from app.cli.http_server import listen, require_free_port, when_up
 from app.cli.printing import echo
 from app.cli.workers import require_settings_of_workers, supervise
 from app.config.secret import secret_for
@@ -113,7 +115,8 @@ def serve_studies(
         if invite:
             invite_first(settings, database)
         if open_browser and sys.stdout.isatty():
-            threading.Thread(target=open_when_up, args=(address, settings, settings.port), daemon=True).start()
+            shown = partial(webbrowser.open, address)
+            threading.Thread(target=when_up, args=(settings, settings.port, shown), daemon=True).start()
         if server is not None:
             listen(server, settings, settings.port)
         else:

@@ -8,13 +8,15 @@ import signal
 import sys
 import threading
 import time
+import webbrowser
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated
 
 from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, option, settings_in_use
-from app.cli.http_server import end_with_parent, listen, lower_priority, open_when_up, require_free_port
+from app.cli.http_server import end_with_parent, listen, lower_priority, require_free_port, when_up
 from app.cli.logging_setup import set_up
 from app.cli.printing import echo
 from app.cli.serve import load_all, serve_studies
@@ -47,15 +49,19 @@ def up(
     require_free_port(settings, "port")
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    echo(f"The console is at {settings.console_address}", "bold")
-    page = invite_first(settings, opened) or settings.console_address
-    opened.dispose()
     # a process of its own, at a lower priority, so that no export or report slows participants down
     stopped = threading.Event()
     keeper = threading.Thread(target=_keep_console, args=(settings, stopped), name="parley-console", daemon=True)
     keeper.start()
-    if browser and sys.stdout.isatty():
-        threading.Thread(target=open_when_up, args=(page, settings, settings.console_port), daemon=True).start()
+
+    def announce() -> None:
+        echo(f"The console is at {settings.console_address}", "bold")
+        page = invite_first(settings, opened) or settings.console_address
+        opened.dispose()
+        if browser and sys.stdout.isatty():
+            webbrowser.open(page)
+
+    threading.Thread(target=when_up, args=(settings, settings.console_port, announce), daemon=True).start()
     try:
         serve_studies(settings, files)
     finally:
@@ -102,18 +108,23 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
     settings = settings_in_use(host=host, console_port=port, database_url=database)
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    echo(f"The console is at {settings.console_address}  (stop it with Ctrl-C)", "bold")
-    echo(f"  data: {redact_password(settings.database_url)}")
-    invite_first(settings, opened)
-    serve_console(settings, opened)
+
+    def announce() -> None:
+        echo(f"The console is at {settings.console_address}  (stop it with Ctrl-C)", "bold")
+        echo(f"  data: {redact_password(settings.database_url)}")
+        invite_first(settings, opened)
+
+    serve_console(settings, opened, announce)
 
 
-def serve_console(settings: Settings, database: Database) -> None:
-    """Serve the console until it is stopped. What keeps drafts from being saved is logged before anybody writes one."""
+def serve_console(settings: Settings, database: Database, announce: Callable[[], None] = lambda: None) -> None:
+    """Serve the console until it is stopped; `announce` is called before it listens. What keeps drafts from being saved
+    is logged before anybody writes one."""
     from app.web.console.server import build_console
 
     for finding in unwritable_drafts(settings):
         log.warning("%s %s", finding.what, finding.to_do)
     server = build_console(settings, database)
+    announce()
     lower_priority()
     listen(server, settings, settings.console_port)

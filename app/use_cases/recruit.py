@@ -15,6 +15,7 @@ from experiments.errors import NotPossible, suggestion
 from experiments.session.study_status import Decision, StudyStatus
 from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
+from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.log.seats import cell_key, release
 from storage.payments.prolific import OVER, PROLIFIC
@@ -39,6 +40,12 @@ class ReleasedPlaces:
     submissions: int
     places: int
     strangers: int
+
+    def __str__(self) -> str:
+        over = count(self.submissions, "submission was", "submissions were")
+        free = count(self.places, "place is", "places are")
+        unknown = count(self.strangers, "ID belongs", "IDs belong")
+        return f"{over} returned, timed out or rejected; {free} free again; {unknown} to no session of this study."
 
 
 def decide(database: Database, study: str, decision: Decision, who: str, clock: Clock, why: str = "") -> StudyStatus:
@@ -92,7 +99,9 @@ def accepts_personal_links(study: Study) -> bool:
     return not channels or LAB_CHANNEL in channels
 
 
-def personal_links(participants: Participants, study: Study, address: str, count: int, prefix: str = "P") -> list[Link]:
+def personal_links(
+    participants: Participants, study: Study, address: str, number: int, prefix: str = "P"
+) -> list[Link]:
     """Links that each give one participant one session, labelled by a prefix and a number; raises NotPossible."""
     if not accepts_personal_links(study):
         by = ", ".join(study.file.recruitment.channels)
@@ -101,12 +110,12 @@ def personal_links(participants: Participants, study: Study, address: str, count
             f"{study.name} does not accept personal links: its recruitment has `channels: [{by}]`. Add `lab` to them "
             f"and publish the study{instead}."
         )
-    if not ID.fullmatch(prefix or "0") or not 1 <= count <= MOST_LINKS:
+    if not ID.fullmatch(prefix or "0") or not 1 <= number <= MOST_LINKS:
         raise NotPossible(
-            f"{count:,} links that begin with {prefix!r}: allowed are 1 to {MOST_LINKS:,} links, and letters, digits "
+            f"{number:,} links that begin with {prefix!r}: allowed are 1 to {MOST_LINKS:,} links, and letters, digits "
             "and . _ -"
         )
-    labels = [f"{prefix}{number:0{len(str(count))}}" for number in range(1, count + 1)]
+    labels = [f"{prefix}{one:0{len(str(number))}}" for one in range(1, number + 1)]
     return [(label, f"{address}/s/{study.name}?{LAB}={participants.link(study.name, label)}") for label in labels]
 
 

@@ -21,7 +21,9 @@ from storage.registers.study_status import operations_of, set_status
 from storage.registers.study_versions import StudyVersion, publish, versions
 from storage.reports.sessions import own_streams
 
-NO_NAME = "The file has no line `study: NAME`, so it is not a study file."
+STUDY_FILE = (
+    "A study file is text in YAML with the lines `study: NAME`, `title: ...` and `flow:`, and the steps below it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,12 @@ def add_draft(drafts: Drafts, text: str) -> str:
     try:
         raw = parse_yaml(text).value
     except NotYaml as error:
-        raise SettingsError(f"The file is not YAML: {error}") from None
+        where = f"line {error.line} is not YAML" if error.line else "it is not YAML"
+        raise SettingsError(f"This is not a study file: {where}. {STUDY_FILE}") from None
     name = raw.get("study") if isinstance(raw, dict) else None
     if not isinstance(name, str):
-        raise SettingsError(NO_NAME)
+        what = "it has no line `study: NAME`" if text.strip() else "it is empty"
+        raise SettingsError(f"This is not a study file: {what}. {STUDY_FILE}")
     save_draft(drafts.reserve(name) / FILE, text)
     return name
 

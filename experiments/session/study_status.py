@@ -17,7 +17,7 @@
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
-A study without such events is open. If the first is `published`, it is a draft until it is piloted or opened.
+A study without such events is open. If the first is `published`, nobody can start until it is piloted or opened.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from experiments.errors import NotPossible
 from experiments.events import Data, Event
 from experiments.study.sections.recruitment import Quota
 
-StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
+StudyState = Literal["published", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
     "released", "sampled", "preregistered", "looked", "explained",
@@ -39,7 +39,7 @@ KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
 ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "released", "sampled", *PLAN)
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
-    "draft": ("piloted", "opened", "closed"),
+    "published": ("piloted", "opened", "closed"),
     "pilot": ("opened", "paused", "closed"),
     "open": ("piloted", "paused", "closed"),
     "paused": ("opened", "piloted", "closed"),
@@ -71,13 +71,13 @@ class StudyStatus:
         if self.paused is not None:
             return "paused"
         if self.published is not None and not self.decided:
-            return "draft"
+            return "published"
         return "pilot" if self.pilot else "open"
 
     @property
     def allowed(self) -> tuple[Decision, ...]:
         """The decisions that are possible now. A study that is open because nothing was decided can be opened too, so
-        that publishing it does not make it a draft."""
+        that publishing it does not stop it."""
         first: tuple[Decision, ...] = () if self.decided or self.state != "open" else ("opened",)
         found = (*first, *CHANGES[self.state], *ALWAYS)
         return tuple(kind for kind in found if not (kind == "archived" and self.archived))
@@ -85,13 +85,13 @@ class StudyStatus:
     @property
     def offered(self) -> bool:
         """True if a server that serves all studies has a start page for this one."""
-        return self.published is not None and self.state != "draft"
+        return self.published is not None and self.state != "published"
 
     @property
     def closed_reason(self) -> str | None:
         """The reason why no new sessions can start; None while they can."""
         said = self.paused if self.closed is None else self.closed
-        return "draft" if said is None and self.state == "draft" else said
+        return "not opened yet" if said is None and self.state == "published" else said
 
     @property
     def budget(self) -> float | None:
@@ -109,7 +109,7 @@ def where_of(values: Mapping[str, str]) -> Where:
 
 def refuse_unfit(study: str, status: StudyStatus, decision: Decision) -> None:
     if decision not in status.allowed:
-        state = f"a {status.state}" if status.state in ("draft", "pilot") else status.state
+        state = "a pilot" if status.state == "pilot" else status.state
         raise NotPossible(
             f"{study} is {state}, and cannot be {decision}; it can be {' or '.join(CHANGES[status.state])}."
         )

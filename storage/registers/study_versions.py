@@ -135,7 +135,7 @@ def _bring(transaction: StatusTransaction, study: Study, at_us: int) -> None:
         describe_in(transaction, study.file.dataset, by="system", at_us=at_us, once=True)
     else:
         _publish(transaction, study, "system", at_us)
-    if operations_in(transaction.connection, study.name).state == "draft":
+    if operations_in(transaction.connection, study.name).state == "published":
         transaction.add("opened", {}, by="system", at_us=at_us)
 
 

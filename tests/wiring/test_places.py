@@ -176,8 +176,8 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
         rows = [("aa1", "RETURNED"), ("aa2", "APPROVED"), ("aa3", "TIMED-OUT")]
         csv.writer(file).writerows([("Participant id", "Status"), *rows])
     told = place.command("recruit", "release", "small", str(tmp_path / "export.csv")).stdout
-    assert "1 places are free again" in told
-    assert "1 of these IDs belong to no session" in told
+    assert "1 place is free again" in told
+    assert "1 ID belongs to no session" in told
     place.clock.advance(5)
     assert len(await place.come(1)) == 1
     with pytest.raises(Refused):

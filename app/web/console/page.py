@@ -24,6 +24,7 @@ from app.extension import extensions
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.event_validation import EventValidation
+from app.web.console.security import MOST_BODY
 from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, html_part, text
 from app.web.console.tabs import tab_kinds
 from app.web.gradio_page import gradio_page, whole
@@ -119,7 +120,7 @@ def head() -> str:
     styles = "".join(f'<link rel="stylesheet" href="console/{name}.css">' for name in names)
     styles += '<link rel="stylesheet" href="parley/text.css">'
     script = '<script type="module" src="console/console.js"></script>'
-    return f'<meta name="robots" content="noindex">{whole()}{styles}{script}'
+    return f'<meta name="robots" content="noindex"><meta name="largest" content="{MOST_BODY}">{whole()}{styles}{script}'
 
 
 def build(context: ConsoleContext) -> gr.Blocks:

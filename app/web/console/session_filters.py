@@ -44,13 +44,13 @@ LABELS: Mapping[str, str] = {
     "flag": "Flag",
     "excluded": "Excluded",
     "language": "Language",
-    "since": "Started from",
-    "until": "Started until",
+    "since": "Started from (UTC)",
+    "until": "Started until (UTC)",
 }
 # The filters, in the order in which the page sends them.
 NAMES = tuple(LABELS)
 ORIGIN_CHOICES = [
-    ("people", PEOPLE),
+    ("people, with pilots", PEOPLE),
     ("any", ANY),
     *((origin(one), str(one)) for one in ORIGINS),
 ]

@@ -25,6 +25,8 @@ from storage.log.seats import COMPLETE, IN_PROGRESS, LEFT, LIVE, OURS, PEOPLE, S
 MOST_WAITING = 10
 MOST_BUCKETS = 60
 MINUTE_US = 60_000_000
+# Whoever has done nothing for less is reading or typing.
+LEAST_IDLE_US = MINUTE_US
 # How long a bucket may be, as people count; beyond a day it is so many days.
 WIDTHS = tuple(MINUTE_US * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440))
 _seat = tables.seats.c
@@ -127,7 +129,7 @@ def flag_counts(sessions: Sequence[SessionsAtStep]) -> FlagCounts:
 
 
 def stuck_sessions(connection: Connection, known: Mapping[str, Any]) -> tuple[StuckSession, ...]:
-    """The unended sessions that have done nothing for the longest."""
+    """The sessions in progress that have done nothing for the longest, and for LEAST_IDLE_US at least."""
     return tuple(StuckSession(*row) for row in connection.execute(_WAITING, known))
 
 
@@ -135,7 +137,7 @@ _session = tables.sessions.c
 _WAITING = (
     select(_session.ordinal, _seat.place, _seat.last_us)
     .join(tables.sessions, _session.stream == _seat.stream)
-    .where(OURS, IN_PROGRESS)
+    .where(OURS, IN_PROGRESS, _seat.last_us + LEAST_IDLE_US <= bindparam("now_us"))
     .order_by(_seat.last_us)
     .limit(MOST_WAITING)
 )

@@ -4,7 +4,7 @@
 import { copy } from "../parley/copy.js";
 
 const FIELDS = ["study", "tab", "session"];
-const UNAUTHORISED = 401;
+const UNAUTHORISED = 401, TOO_LARGE = 413;
 
 window.parleyConsole = {
   place() {
@@ -60,13 +60,39 @@ window.parleyConsole = {
 
 const answersOf = () => `builder ${document.querySelector("#who").textContent.trim()}`;
 
+// What the page says by itself: what it would send is refused where nobody would see it. The next press removes it.
+function say(text) {
+  document.querySelector("#refused")?.remove();
+  const note = Object.assign(document.createElement("div"), { id: "refused", className: "note bad", role: "alert", textContent: text });
+  if (text) document.querySelector("#rooms").before(note);
+}
+
+addEventListener("pointerdown", () => say(""));
+
+// Whether a text is larger than a request may be, with what else is in it; if so, that is said.
+function isTooLarge(name, bytes, most = Number(document.querySelector("meta[name=largest]").content) - 10_000) {
+  const [has, allowed] = [bytes, most].map((number) => number.toLocaleString("en"));
+  if (bytes > most) say(`${name} has ${has} bytes; at most ${allowed} are allowed, so nothing was taken from it. Divide it, or leave out columns.`);
+  return bytes > most;
+}
+
+const bytesOf = (text) => new Blob([JSON.stringify(text)]).size;
+
+document.addEventListener("paste", (event) => {
+  if (!isTooLarge("The pasted text", bytesOf(event.clipboardData?.getData("text") ?? ""))) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+
 // A text file that was chosen fills a box, as if it was pasted there.
 document.addEventListener("change", async ({ target }) => {
   const [file] = (target.dataset.into && target.files) || [];
   if (!file) return;
-  const box = document.querySelector(target.dataset.into);
-  box.value = await file.text();
   target.value = "";
+  const text = isTooLarge(file.name, file.size) ? null : await file.text();
+  if (text === null || isTooLarge(file.name, bytesOf(text))) return;
+  const box = document.querySelector(target.dataset.into);
+  box.value = text;
   box.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
@@ -74,10 +100,7 @@ document.addEventListener("change", async ({ target }) => {
 document.addEventListener("change", ({ target }) => {
   const [file] = (target.id === "items-input" && target.files) || [];
   if (!file) return;
-  const most = Number(target.dataset.largest), large = file.size > most;
-  const [has, allowed] = [file.size, most].map((bytes) => bytes.toLocaleString("en"));
-  document.querySelector("#items-large").textContent = large ? `${file.name} has ${has} bytes; at most ${allowed} are allowed. Divide it.` : "";
-  if (large) target.value = "";
+  if (isTooLarge(file.name, file.size, Number(target.dataset.largest))) target.value = "";
   else document.querySelector("button#items-upload, #items-upload button").click();
 });
 
@@ -137,6 +160,7 @@ window.fetch = async (...request) => {
     if (!answer?.ok) window.parleyConsole.open();
   }
   if (answer.status === UNAUTHORISED) window.parleyConsole.reload();
+  if (answer.status === TOO_LARGE) say("What was sent is too large, so nothing was done or saved. Shorten it.");
   return answer;
 };
 

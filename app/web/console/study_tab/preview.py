@@ -36,7 +36,7 @@ class PreviewSection:
             with gr.Row():
                 self._step = dropdown(label="Start at", elem_id="walk-step")
                 self._where = dropdown(
-                    label="Condition (any if empty)", multiselect=True, value=[], elem_id="walk-where"
+                    label="Condition (any if empty)", free=True, multiselect=True, value=[], elem_id="walk-where"
                 )
                 self._language = dropdown(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")

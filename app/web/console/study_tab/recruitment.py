@@ -70,7 +70,11 @@ class RecruitmentSection:
         self._about = html_part(elem_id="study-about")
         with gr.Column(visible=False, elem_id="caps-form") as self._form:
             self._where = dropdown(
-                label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
+                label="Condition (all participants if empty)",
+                free=True,  # otherwise the page drops a typed text without a word, and the limit is that of all
+                multiselect=True,
+                value=[],
+                elem_id="cap-where",
             )
             self._limits = {what: self._build_limit(what, label) for what, label in LIMITS.items()}
         self._build_links()
@@ -92,8 +96,8 @@ class RecruitmentSection:
         with gr.Accordion("Links for one participant each…", open=False, visible=False) as self._linking:
             with gr.Row(elem_classes="asks"):
                 self._count = gr.Number(label="Personal links", precision=0, elem_id="links-count")
-                self._recruiter = dropdown(label="Or signed links for the recruiter", elem_id="links-recruiter")
-                self._ids = gr.Textbox(label="IDs, one a line", lines=1, max_lines=6, elem_id="links-ids")
+                self._recruiter = dropdown(label="Signed links for the recruiter", elem_id="links-recruiter")
+                self._ids = gr.Textbox(label="IDs, one a line", lines=3, max_lines=6, elem_id="links-ids")
                 self._make = gr.Button("Create links", size="sm", elem_id="links-make")
             self._made = html_part(elem_id="links-made")
 
@@ -159,7 +163,10 @@ class RecruitmentSection:
             self._linking: gr.update(visible=personal or bool(signing), open=False),
             self._count: gr.update(value=10, visible=personal),
             self._recruiter: gr.update(
-                choices=signing, value=signing[0] if by and signing else None, visible=bool(signing)
+                label="Or signed links for the recruiter" if personal else "Signed links for the recruiter",
+                choices=signing,
+                value=signing[0] if by and signing else None,
+                visible=bool(signing),
             ),
             self._ids: gr.update(value="", visible=bool(signing)),
             self._made: "",
@@ -198,7 +205,7 @@ class RecruitmentSection:
             set_limit(self._context.database, study, cell, given, user.name, self._context.clock)
             said = f"The {what} for {cell_key(cell) or 'all participants'} is "
             said += "removed." if lift else f"{given:,}." + ("" if given else " New participants cannot start there.")
-            return {**repaint(user, name), **self._context.notify(said)}
+            return {**repaint(user, name), self._where: gr.skip(), **self._context.notify(said)}
 
         return limit
 

@@ -72,7 +72,7 @@ class ExportTab:
         with gr.Row(elem_classes="data-form"):
             self._origin = dropdown(label="Session origin", elem_id="data-origin")
             self._schema = dropdown(label="Schema", elem_id="data-schema")
-            self._where = dropdown(label="Conditions (all if empty)", multiselect=True, elem_id="data-where")
+            self._where = dropdown(label="Conditions (all if empty)", free=True, multiselect=True, elem_id="data-where")
             self._language = dropdown(label="Language", elem_id="data-language")
         with gr.Row(elem_classes="data-form"):
             hint = "2026-01-31"

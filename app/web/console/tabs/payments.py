@@ -18,6 +18,7 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation, text
 from experiments.study.study import Study
 from problems.errors import ParleyError
+from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_texts
 from storage.payments.payment_files import PaymentRequest, recorded_files
 from storage.payments.prolific import Statuses, statuses
@@ -127,13 +128,15 @@ class PaymentsTab:
         request = _request(study, text(export), excluded is True)
         with TemporaryDirectory() as folder:  # the files are in the link's zip, and can be made again from the log
             done = self._paid(study, replace(request, folder=Path(folder)))
-        paid = f"{len(done.run.payments):,} bonuses, {sum(file.bonus for file in done.files):,.2f} in all"
+        number = len(done.run.payments)
+        paid = f"{how_many(number, 'bonus', 'bonuses')}, {sum(file.bonus for file in done.files):,.2f} in all"
         context.audit(user, "created payment files", f"{study.name}: {paid}")
         return {
             **self._shown(self._planned(study, text(export), excluded=excluded is True)),
             **self._offer(user, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
             **context.notify(
-                f"{paid}, are recorded as paid. Download the files now, and upload them at Prolific once."
+                f"{paid}, {'is' if number == 1 else 'are'} recorded as paid. "
+                "Download the files now, and upload them at Prolific once."
             ),
         }
 
@@ -141,8 +144,7 @@ class PaymentsTab:
         study, context = self._context.studies.newest(name), self._context
         found = _statuses(text(export)) or {}
         freed = release_places(context.database, context.participants, study.name, found, user.name, context.clock)
-        over = f"{freed.submissions:,} submissions are over at Prolific"
-        return context.notify(f"{over}; {freed.places:,} places are free again, {freed.strangers:,} IDs are unknown.")
+        return context.notify(str(freed))
 
     def _make_again(self, user: CurrentUser, name: str, file: Any) -> Mapping[Any, Any]:
         context, study = self._context, self._context.studies.newest(name)

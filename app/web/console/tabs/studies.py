@@ -133,7 +133,7 @@ class StudiesTab:
         self._context.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
-        self._context.bind(self._file.change, self._upload, [self._file], [self._file, *made], owner=True)
+        self._context.bind(self._file.input, self._upload, [self._file], [self._file, *made], owner=True)
         deleted = [self._location.study, self._typed]
         self._context.bind(self._delete.click, self._remove, deleted, made, owner=True)
         beside = (build, self._called, self._location.study, self._title, self._tabs)
@@ -263,8 +263,6 @@ class StudiesTab:
         return self._created(user, name)
 
     def _upload(self, user: CurrentUser, file: Any) -> Updates:
-        if not text(file).strip():
-            return {}
         name = add_draft(self._context.drafts, text(file))
         self._context.audit(user, "uploaded a study file", name)
         said = self._context.notify(

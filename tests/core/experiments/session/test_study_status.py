@@ -25,6 +25,7 @@ DATA: dict[str, dict[str, Any]] = {
     "preregistered": {"hash": "abc", "version": 1, "files": {}},
     "looked": {"number": 1, "who": "ada", "through": "look", "why": "", "complete": 4, "result": {}},
     "explained": {"deviation": "late", "why": "lunch"},
+    "released": {"over": {}},
     "sampled": {},
 }
 KIND = st.sampled_from(KINDS)
@@ -38,7 +39,7 @@ def after(kinds: Sequence[str]) -> StudyStatus:
     ("kinds", "state", "shut"),
     [
         ([], "open", None),
-        (["published"], "draft", "draft"),
+        (["published"], "published", "not opened yet"),
         (["published", "piloted"], "pilot", None),
         (["published", "opened"], "open", None),
         (["opened", "published"], "open", None),
@@ -52,7 +53,7 @@ def after(kinds: Sequence[str]) -> StudyStatus:
 def test_a_study_stands_as_was_decided_last(kinds: list[str], state: str, shut: str | None) -> None:
     now = after(kinds)
     assert (now.state, now.closed_reason) == (state, shut)
-    assert now.offered == ("published" in kinds and state != "draft")
+    assert now.offered == ("published" in kinds and state != "published")
 
 
 @given(st.lists(KIND))
@@ -66,4 +67,4 @@ def test_only_the_very_first_publishing_changes_how_a_study_stands(kinds: list[s
     if told or "published" in kinds:
         assert after([*kinds, "published"]).state == after(kinds).state
     else:
-        assert after([*kinds, "published"]).state == "draft"
+        assert after([*kinds, "published"]).state == "published"

@@ -19,14 +19,14 @@ from storage.registers.study_versions import publish
 from tests.fakes import studies
 
 WAYS: dict[StudyState, Sequence[Decision]] = {
-    "draft": (),
+    "published": (),
     "pilot": ("piloted",),
     "open": ("opened",),
     "paused": ("opened", "paused"),
     "closed": ("opened", "closed"),
 }
 # Recorded beside the status: metadata, draws of samples, and what happened to a plan.
-NO_STATUS = ("described", "sampled", *PLAN)
+NO_STATUS = ("described", "released", "sampled", *PLAN)
 
 
 def allowed(state: StudyState, decision: Decision) -> bool:

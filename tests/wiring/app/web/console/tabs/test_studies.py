@@ -47,7 +47,7 @@ CHANGES = (
         ("decide-closed", "click"),
         ("decide-archived", "click"),
         ("delete-yes", "click"),
-        ("new-file", "change"),
+        ("new-file", "input"),
         *(("items-upload", "click"), ("items-remove", "click"), ("items-write", "click")),
     ),
 )
@@ -102,7 +102,7 @@ async def test_a_study_is_made_written_published_and_opened(at: Console, databas
     done = await publish(room, researcher)
     (version,) = versions(database, "sums")
     assert version.hash[:12] in value(done["note"])
-    assert operations_of(database, "sums").state == "draft"
+    assert operations_of(database, "sums").state == "published"
     await researcher.on("decide-opened", "click")
     assert operations_of(database, "sums").state == "open"
     assert [what.split()[0] for _, what, about in room.did if about == "sums"] == ["created", "published", "opened"]
@@ -241,10 +241,10 @@ async def test_no_personal_links_are_made_that_the_study_refuses(at: Console, tm
 async def test_a_study_file_is_uploaded_as_a_draft_and_the_draft_deleted(at: Console) -> None:
     room, researcher = at
     file = "study: brought\ntitle: Brought\nflow:\n- step: finish\n"
-    made = await researcher.on("new-file", "change", **{"new-file": file})
+    made = await researcher.on("new-file", "input", **{"new-file": file})
     assert (value(made["study"]), draft(made["study-text"])) == ("brought", file)
-    for bad in ("title: No name", "study: brought\n", "a: [", "study: ../up\n"):
-        refused = await researcher.on("new-file", "change", **{"new-file": bad})
+    for bad in ("", "title: No name", "study: brought\n", "a: [", "study: ../up\n"):
+        refused = await researcher.on("new-file", "input", **{"new-file": bad})
         assert 'role="alert"' in value(refused["note"]), bad
     unsure = await researcher.on("delete-yes", "click", study="brought", **{"delete-name": "brough"})
     assert 'class="note warn"' in value(unsure["note"])
