@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from app.backends.registry import asks_servers, streaming_advice
+from app.backends.registry import streaming_advice
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import (
@@ -116,10 +116,6 @@ def estimate_costs(study: Study, dry_run: DryRunResult, participants: int) -> di
         "currency": study.file.currency,
         "without_price": dry_run.unpriced,
     }
-
-
-def calls_servers(study: Study) -> bool:
-    return any(asks_servers(model.backend) for model in study.file.models.values())
 
 
 def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:

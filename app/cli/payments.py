@@ -65,10 +65,13 @@ def payments(
     warnings = [*done.warnings, *hint]
     if as_json:
         files = {file.name: {"path": folder / file.name, "bonus": file.bonus, "use": file.use} for file in done.files}
-        show({"sessions": _sessions(done.run), "files": files, "dry_run": dry_run, "warnings": warnings}, True)
+        data = {"sessions": _sessions(done.run), "files": files, "median_minutes": done.median_minutes}
+        show({**data, "dry_run": dry_run, "warnings": warnings}, True)
         return
     warn_of_rehearsal(whose)
     show(list(done.groups), False)
+    if done.median_minutes is not None:
+        echo(f"Completed sessions took {done.median_minutes:.1f} minutes, the median.")
     for text in warnings:
         warn(text)
     for file in done.files:

@@ -14,7 +14,7 @@ import typer
 from app.bots.rehearse import Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
 from app.bots.simulate import found_answers
 from app.bots.tendencies import Tendencies
-from app.cli.check import ModelsThatReply, calls_servers, confirm_cost
+from app.cli.check import ModelsThatReply, confirm_cost
 from app.cli.commands import command
 from app.cli.common import (
     INTERRUPTED,
@@ -30,6 +30,7 @@ from app.cli.common import (
 from app.cli.printing import echo, progress_bar, show
 from app.clock import SystemClock
 from app.config.secret import secret_for
+from app.use_cases.simulate import calls_servers
 from app.web.participant.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor
 from experiments.session.engine import fold
 from experiments.session.seeded_random import pick, uniform

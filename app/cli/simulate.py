@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
 
-from app.annotation.judge import judge_question
 from app.backends.model_ref import parse_model_ref
-from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations, settings_for
-from app.bots.simulate import arrivals, stream_of
+from app.bots.run_many import SimulationRun, StoppedSession
+from app.bots.simulate import SimulatedSession, arrivals, stream_of
 from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
-from app.cli.check import ModelsThatReply, calls_servers, confirm_cost
+from app.cli.check import ModelsThatReply, confirm_cost
 from app.cli.commands import command
 from app.cli.common import Seed, StudyFile, Yes, option, settings_in_use
 from app.cli.printing import echo, progress_bar, warn
-from app.clock import SystemClock
 from app.config.settings import Settings
 from app.errors import ModelUnreached
-from app.session.service import SessionService
 from app.studies.loader import load_study
+from app.use_cases.simulate import SimulationProgress, calls_servers
+from app.use_cases.simulate import simulate as play
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 from storage.log.seats import outcomes
 from storage.registers.origins import Origin
-from storage.registers.publication_metadata import record_dataset_info
 
 AT_ONCE = 16
 MOST_TOLD = 5
@@ -74,54 +70,36 @@ def simulate(
     who = read_user_config(user, speaker, user_temperature, scripted=paid and models == "scripted")
     called = speaker is not None or (paid and not who.scripted)
     crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if called else 1))
-    done, database = _Done(), open_database(settings.database_url)
+    done, database = SimulationProgress(count), open_database(settings.database_url)
     if paid and not who.scripted and (left := _left(database, crowd)):
         if speaker:
             echo(f"The estimate is without {speaker.label}, which speaks for the users.")
         confirm_cost(found, left, confirmed=yes)
     try:
-        asyncio.run(_play(database, settings_for(settings), crowd, done))
+        asyncio.run(_play(database, settings, crowd, done))
     except (KeyboardInterrupt, ModelUnreached):
         _print_stopped(done, study)
         raise
     finally:
         database.dispose()
     _print_stopped(done, study)
-    complete = f"{how_many(count - len(done.stopped), 'complete session')} ({how_many(done.clicks, 'click')})"
-    echo(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
+    echo(f"{done} of {found.name} in {redact_password(settings.database_url)}")
     if called:
         echo(f"What the models took: parley show costs {found.name}")
     if done.stopped:
         raise typer.Exit(1)
 
 
-@dataclass
-class _Done:
-    clicks: int = 0
-    stopped: list[StoppedSession] = field(default_factory=list)
+async def _play(database: Database, settings: Settings, run: SimulationRun, progress: SimulationProgress) -> None:
+    with progress_bar(transient=False) as bar:
+        task = bar.add_task(f"{run.study.name}: simulated sessions", total=run.count)
 
+        def ended(session: SimulatedSession | StoppedSession) -> None:
+            progress.add(session)
+            stopped = f"{len(progress.stopped)} stopped" if progress.stopped else "simulated sessions"
+            bar.update(task, description=f"{run.study.name}: {stopped}", completed=progress.done)
 
-async def _play(database: Database, settings: Settings, run: SimulationRun, done: _Done) -> None:
-    clocks = clock_for_each(run.study, run.cast)
-    service = SessionService(database, settings, clocks, judge_question)
-    try:
-        service.studies.register(run.study)
-        now_us = SystemClock().now_us()
-        record_dataset_info(database, run.study.name, run.study.file.dataset, by="system", at_us=now_us, once=True)
-        for model in run.cast.called(run.study):
-            service.check_configured(model)
-        with progress_bar(transient=False) as bar:
-            task = bar.add_task(f"{run.study.name}: simulated sessions", total=run.count)
-            async with aclosing(run_simulations(service, clocks, run)) as sessions:
-                async for one in sessions:
-                    if isinstance(one, StoppedSession):
-                        done.stopped.append(one)
-                        bar.update(task, description=f"{run.study.name}: {len(done.stopped)} stopped")
-                    else:
-                        done.clicks += one.clicks
-                    bar.advance(task)
-    finally:
-        await service.close()
+        await play(database, settings, run, ended)
 
 
 def _left(database: Database, run: SimulationRun) -> int:
@@ -131,7 +109,7 @@ def _left(database: Database, run: SimulationRun) -> int:
     return sum(known.get(stream_of(label)) is None for label in labels)
 
 
-def _print_stopped(done: _Done, study: str) -> None:
+def _print_stopped(done: SimulationProgress, study: str) -> None:
     if not done.stopped:
         return
     warn(f"{how_many(len(done.stopped), 'session')} stopped; the same command continues them.")

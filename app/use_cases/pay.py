@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import median
 
 from experiments.session.outcomes import OUTCOMES, end_page_of
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
-from storage.log.seats import LEFT, LIVE
+from storage.log.seats import COMPLETE, LEFT, LIVE
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
 from storage.payments.payments import WITHDRAWN, Payee
 from storage.payments.prolific import PROLIFIC
@@ -68,6 +70,12 @@ class Payments:
     files: tuple[PaymentFile, ...]
     warnings: tuple[str, ...]
 
+    @property
+    def median_minutes(self) -> float | None:
+        """Of the complete sessions, from their first click to their end; None if there are none."""
+        minutes = [one.minutes for one in self.run.payees if one.outcome == COMPLETE and one.minutes is not None]
+        return median(minutes) if minutes else None
+
 
 def pay(database: Database, participants: Participants, study: Study, request: PaymentRequest, at_us: int) -> Payments:
     """Write the files of new payments and record these, or only tell them if the request is dry. Raises StorageError if
@@ -117,7 +125,7 @@ def _about_earlier_runs(run: PaymentRun) -> Iterator[str]:
     for hidden in run.busy:
         yield f"{hidden}: another run is in progress there."
     if over := sum(payee.due < 0 for payee in run.payees):
-        yield f"Paid more than the bonus is now: {over:,} sessions. Nothing is deducted."
+        yield f"Paid more than the bonus is now: {how_many(over, 'session')}. Nothing is deducted."
 
 
 def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
@@ -137,9 +145,11 @@ def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
             "which links had no usable ID."
         )
     if failed := sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete"):
-        yield f"{failed} complete sessions failed an attention check: review them before you approve."
+        sessions = how_many(failed, "complete session")
+        yield f"{sessions} failed an attention check: review before you approve."
     if strangers:
-        yield f"{strangers} IDs of Prolific's export belong to no session of this study."
+        ids = how_many(strangers, "ID of Prolific's export belongs", "IDs of Prolific's export belong")
+        yield f"{ids} to no session of this study."
 
 
 def _numbers(payees: Iterator[Payee]) -> str:

@@ -72,7 +72,7 @@ addEventListener("pointerdown", () => say(""));
 // Whether a text is larger than a request may be, with what else is in it; if so, that is said.
 function isTooLarge(name, bytes, most = Number(document.querySelector("meta[name=largest]").content) - 10_000) {
   const [has, allowed] = [bytes, most].map((number) => number.toLocaleString("en"));
-  if (bytes > most) say(`${name} has ${has} bytes; at most ${allowed} are allowed, so nothing was taken from it. Divide it, or leave out columns.`);
+  if (bytes > most) say(`${name} has ${has} bytes; at most ${allowed} are allowed, so nothing of it was taken.`);
   return bytes > most;
 }
 
@@ -141,7 +141,9 @@ const ask = window.fetch, EVENTS = "/gradio_api/run/predict", sent = new Map();
 async function askInTurn(...request) {
   const [url, options] = request;
   if (!String(url).split("?")[0].endsWith(EVENTS)) return ask(...request);
-  const { fn_index: event, data } = JSON.parse(options.body), next = () => ask(...request), { editor } = window.parleyConsole;
+  const { event_data: _, ...body } = JSON.parse(options.body); // a second copy of what was typed, which nobody reads
+  const { fn_index: event, data } = body, { editor } = window.parleyConsole;
+  const next = () => ask(url, { ...options, body: JSON.stringify(body) });
   if (!editor?.sends(data)) await editor?.rest();
   const answer = sent.get(event)?.then(next, next) ?? next();
   sent.set(event, answer);

@@ -16,6 +16,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, load_view
 from app.web.console.study_tab.recruitment import cell_of, pairs
+from app.web.console.study_tab.simulation import SimulationPanel
 from app.web.console.tab import TabLocation, dropdown, html_part
 from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
@@ -28,6 +29,7 @@ class PreviewSection:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context, self._location = context, location
         self._walks = PreviewLinks(context.secret)
+        self._simulation = SimulationPanel(context)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -41,12 +43,17 @@ class PreviewSection:
                 self._language = dropdown(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")
         self._link = html_part(elem_id="walk-link")
-        self.outputs = [self._about, self._form, self._step, self._where, self._language, self._link]
+        self._simulation.build()
+        own = [self._about, self._form, self._step, self._where, self._language, self._link]
+        self.outputs = [*own, *self._simulation.outputs]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         place, on = self._location.study, self._context.bind
         chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
+        panel = self._simulation
+        on(panel.go.click, self._simulate, [place, *panel.sent], panel.shown, owner=True)
+        on(panel.timer.tick, lambda _, name: panel.look(name), [place], panel.shown, quiet=True)
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         study = _study_of(view)
@@ -55,6 +62,7 @@ class PreviewSection:
             self._form: gr.update(visible=study is not None and user.owner),
             **(self._choices(study) if study else {}),
             self._link: "",
+            **self._simulation.paint(user, view.name, study),
         }
 
     def _choices(self, study: Study) -> Updates:
@@ -65,10 +73,17 @@ class PreviewSection:
             self._language: gr.update(choices=list(languages), value=languages[0], visible=len(languages) > 1),
         }
 
-    def _walk(self, user: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
+    def _runnable(self, name: str) -> Study:
         study = _study_of(load_view(self._context, name))
         if study is None:
             raise SettingsError("There is no preview yet: correct the errors in the study file first.")
+        return study
+
+    def _simulate(self, user: CurrentUser, name: str, number: Any, seed: Any) -> Updates:
+        return self._simulation.start(user, self._runnable(name), number, seed)
+
+    def _walk(self, user: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
+        study = self._runnable(name)
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
             raise SettingsError(f"{language!r} is not a language of this study{suggestion(str(language), offered)}")

@@ -48,6 +48,7 @@ async def fetched(researcher: Researcher, link: Any) -> dict[str, str]:
 
 async def test_bonuses_are_recorded_once_and_their_file_can_be_created_again(at: Console) -> None:
     room, researcher = at
+    assert 'data-median="9.0"' in value((await researcher.enter("payments"))["payments"])
     unsure = await researcher.on("payments-write", "click")
     assert "warn" in value(unsure["note"])
     paid = await researcher.on("payments-write", "click", **{"payments-sure": True})

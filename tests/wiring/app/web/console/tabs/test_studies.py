@@ -41,6 +41,7 @@ CHANGES = (
     ),
     *(
         ("models-test", "click"),
+        ("simulation-go", "click"),
         ("publish-yes", "click"),
         ("walk-go", "click"),
         ("new-make", "click"),

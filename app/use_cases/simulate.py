@@ -1,0 +1,84 @@
+"""Simulate: participants of chance, or of a model, go through a study; their sessions are of the origin `bot`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from app.annotation.judge import judge_question
+from app.backends.registry import asks_servers
+from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations, settings_for
+from app.bots.simulate import SimulatedSession
+from app.bots.user_config import read_user_config
+from app.clock import SystemClock
+from app.config.settings import Settings
+from app.errors import ArgumentInvalid
+from app.session.service import SessionService
+from experiments.study.study import Study
+from storage.datasets.describe.markdown import count
+from storage.db.engine import Database
+from storage.registers.publication_metadata import record_dataset_info
+
+MOST_IN_CONSOLE = 500
+LONGEST_SEED = 60
+
+
+@dataclass
+class SimulationProgress:
+    """How many sessions of a run have ended, with how many clicks, and which ones stopped."""
+
+    total: int
+    complete: int = 0
+    clicks: int = 0
+    stopped: list[StoppedSession] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        return self.complete + len(self.stopped)
+
+    def add(self, session: SimulatedSession | StoppedSession) -> None:
+        if isinstance(session, StoppedSession):
+            self.stopped.append(session)
+        else:
+            self.complete += 1
+            self.clicks += session.clicks
+
+    def __str__(self) -> str:
+        return f"{count(self.complete, 'complete session')} ({count(self.clicks, 'click')})"
+
+
+def calls_servers(study: Study) -> bool:
+    return any(asks_servers(model.backend) for model in study.file.models.values())
+
+
+def free_run(study: Study, number: int, seed: str) -> SimulationRun:
+    """A run that calls no server, as `parley simulate -n NUMBER --seed SEED` plays it. Raises ArgumentInvalid."""
+    if not 1 <= number <= MOST_IN_CONSOLE or not 1 <= len(seed) <= LONGEST_SEED:
+        raise ArgumentInvalid(
+            f"Simulate 1 to {MOST_IN_CONSOLE} participants here, with a seed of 1 to {LONGEST_SEED} characters. The "
+            "command `parley simulate` takes more."
+        )
+    return SimulationRun(study, read_user_config("random", scripted=calls_servers(study)), number, seed, at_once=1)
+
+
+async def simulate(
+    database: Database,
+    settings: Settings,
+    run: SimulationRun,
+    on_session: Callable[[SimulatedSession | StoppedSession], None],
+) -> None:
+    """Play the sessions of a run that have not ended yet. Raises the ParleyError that ails them all."""
+    clocks = clock_for_each(run.study, run.cast)
+    service = SessionService(database, settings_for(settings), clocks, judge_question)
+    try:
+        service.studies.register(run.study)
+        now_us = SystemClock().now_us()
+        record_dataset_info(database, run.study.name, run.study.file.dataset, by="system", at_us=now_us, once=True)
+        for model in run.cast.called(run.study):
+            service.check_configured(model)
+        async with aclosing(run_simulations(service, clocks, run)) as sessions:
+            async for session in sessions:
+                on_session(session)
+    finally:
+        await service.close()

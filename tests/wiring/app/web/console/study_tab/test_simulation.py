@@ -1,0 +1,47 @@
+"""Simulating in the console: the same sessions as the command's, marked as simulated, and nothing while one runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import app
+from app.studies.loader import load_study
+from storage.db.engine import Database
+from storage.log.seats import outcomes
+from storage.registers.origins import ORIGINS
+from storage.registers.study_versions import publish_on_start
+from tests.fakes import studies
+from tests.fakes.console import console
+from tests.fakes.researcher import value
+from tests.fakes.served import SECRET
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_draft_or_study_is_simulated_as_by_the_command(tmp_path: Path, database: Database) -> None:
+    file = studies.short(tmp_path)
+    publish_on_start(database, load_study(str(file)), at_us=1_000_000)
+    async with console(tmp_path, database) as (room, researcher):
+        await researcher.open(tab="studies", study="short")
+        for count, seed in ((0, "a"), (501, "a"), (3, ""), (2.5, "a")):
+            values = {"simulation-count": count, "simulation-seed": seed}
+            refused = await researcher.on("simulation-go", "click", **values)
+            assert 'role="alert"' in value(refused["note"]), values
+        before = list(room.did)
+        said = await researcher.on("simulation-go", "click", **{"simulation-count": 3, "simulation-seed": "a"})
+        while "data-running" in value(said["simulation-said"]):
+            said = await researcher.enter("studies")
+        assert 'data-complete="3"' in value(said["simulation-said"])
+        assert [entry[2] for entry in room.did if entry not in before] == ["short"]
+    found = {origin: outcomes(database, "short", origin) for origin in ORIGINS}
+    assert list(found.pop("bot").values()) == ["complete"] * 3
+    assert not any(found.values())
+    env = {"PARLEY_DATABASE_URL": str(database.url), "PARLEY_SECRET": SECRET}
+    words = ["simulate", str(file), "-n", "3", "--seed", "a"]
+    again = await asyncio.to_thread(CliRunner().invoke, app, words, env=env)
+    assert again.exit_code == 0, again.output
+    assert len(outcomes(database, "short", "bot")) == 3, "the command finds its own sessions"
