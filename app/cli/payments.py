@@ -71,7 +71,7 @@ def payments(
     warn_of_rehearsal(whose)
     show(list(done.groups), False)
     if done.median_minutes is not None:
-        echo(f"Completed sessions took {done.median_minutes:.1f} minutes, the median.")
+        echo(f"Median duration of completed sessions: {done.median_minutes:.1f} minutes")
     for text in warnings:
         warn(text)
     for file in done.files:

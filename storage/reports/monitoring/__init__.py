@@ -27,6 +27,7 @@ from storage.reports.monitoring.sessions import (
     StepTime,
     StuckSession,
     flag_counts,
+    median_minutes,
     over_time,
     session_groups,
     stuck_sessions,
@@ -56,6 +57,7 @@ class MonitorCache:
 
     spent: Spent = field(default_factory=dict)
     over_time: tuple[HourCount, ...] = ()
+    median_minutes: float | None = None
     counted_us: int = -CHART_US
 
 
@@ -77,6 +79,8 @@ class StudyMonitor:
     odd: FlagCounts
     times: Mapping[str, StepTime]
     over_time: tuple[HourCount, ...]
+    median_minutes: float | None
+    """Of the completed sessions, from their start to their end; None if there are none."""
     models: tuple[ModelCallSummary, ...]
     latency: Mapping[str, Latency]
     spent: float
@@ -104,6 +108,7 @@ def load_monitor(
         now = tally(found)
         if not cache.over_time or abs(now_us - cache.counted_us) >= CHART_US:
             cache.over_time, cache.counted_us = over_time(connection, known), now_us
+            cache.median_minutes = median_minutes(connection, known)
         return StudyMonitor(
             study=study.name,
             origin=origin,
@@ -117,6 +122,7 @@ def load_monitor(
             odd=flag_counts(found),
             times=typical(connection, known, cache.spent),
             over_time=cache.over_time,
+            median_minutes=cache.median_minutes,
             models=used(connection, study.name, origin),
             latency=recent(connection, study.name, origin),
             spent=spent(connection, study.name),

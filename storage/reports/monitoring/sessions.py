@@ -188,6 +188,13 @@ def _counted(
     return {place: count for place, count in found}
 
 
+def median_minutes(connection: Connection, known: Mapping[str, Any]) -> float | None:
+    """From the start of a completed session to its end; None if there are none."""
+    spans_us = connection.execute(_SPANS, known).scalars().all()
+    return median(spans_us) / MINUTE_US if spans_us else None
+
+
+_SPANS = select(_seat.last_us - _seat.begun_us).where(OURS, _seat.outcome == COMPLETE)
 MOST_SESSIONS = 100
 # Seconds on each screen, by session; those who have ended do not change.
 Spent = dict[str, dict[str, float]]

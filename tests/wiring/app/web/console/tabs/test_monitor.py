@@ -8,10 +8,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 
 from app.clock import VirtualClock
+from storage import tables
 from storage.db.engine import open_database
 from storage.registers.studies import Studies
+from storage.reports.monitoring import load_monitor
 from tests.fakes.console import Room, room
 from tests.fakes.databases import busy
 from tests.fakes.researcher import Researcher, text
@@ -50,6 +53,22 @@ async def olga(console: Room) -> AsyncIterator[Researcher]:
 
 def cards(head: str) -> dict[str, int]:
     return {name: int(number) for name, number in re.findall(r'data-count="(\w+)"><b>([\d,]+)</b>', head)}
+
+
+async def test_only_who_has_been_idle_for_a_minute_may_be_stuck(filled: Path, tmp_path: Path) -> None:
+    shutil.copyfile(filled, tmp_path / "parley.db")
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    with database.connect() as connection:
+        unended = select(func.max(tables.seats.c.last_us)).where(tables.seats.c.outcome.is_(None))
+        last_us = connection.execute(unended).scalar_one()
+    listed = []
+    for idle_us in (800_000, 61_000_000):
+        clock = VirtualClock(last_us + idle_us)
+        found = load_monitor(database, study(NAME), "person", clock.now_us())
+        listed.append(len(found.waiting))
+        assert all(clock.now_us() - one.since_us >= 60_000_000 for one in found.waiting)
+    database.dispose()
+    assert listed[0] < listed[1]
 
 
 async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
