@@ -60,7 +60,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class PendingTask:
-    """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model).
+    """Something the world still has to do for a session: assign, draw, order, finish (at once), or reply (by a model).
 
     An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`.
 
@@ -68,7 +68,7 @@ class PendingTask:
     `slot` tells several replies at one place apart; the action that gives one has it in its data.
     """
 
-    kind: Literal["assign", "draw", "finish", "reply"]
+    kind: Literal["assign", "draw", "order", "finish", "reply"]
     path: str
     data: Data
     slot: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,8 @@ def compare_answers(
     if not given:
         raise AnnotatorUnknown(f"none of these conversations has been labelled in {study[0]!r} yet")
     asked = fields(annotator, (known[label.problem][0] for label in given))
-    return [AnswerPairs(field, tuple(_pairs(field, known, given))) for field in asked]
+    by_key = [replace(label, values=annotator.by_keys(label.values, known[label.problem][0])) for label in given]
+    return [AnswerPairs(field, tuple(_pairs(field, known, by_key))) for field in asked]
 
 
 def _pairs(

@@ -239,9 +239,10 @@ def found_answers(study: Study, state: State, tendencies: Tendencies, chance: fl
         return {}
     if passing := place.node.passing(place):
         return passing if chance < tendencies.care else {}
-    problem, key = place.scope.problem, place.node.answer_key(place)
-    if problem is None or "answer" not in key:
+    key = place.node.answer_key(place)
+    if place.scope.problem is None or "answer" not in key:
         return {}
+    problem = place.problem
     helped = "model" in place.node.requires()
     likely = tendencies.care if problem.dataset == ATTENTION else tendencies.knows(problem.text, helped=helped)
     return {"answer": problem.answer} if chance < likely else {}

@@ -26,7 +26,7 @@ from experiments.session.identity_leaks import leaks, masked
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
-from experiments.session.sampling import draw_fact
+from experiments.session.sampling import draw_fact, order_due
 from experiments.session.state import cached_path, current_location, holds_place, memoized
 from experiments.session.timing import (
     can_extend,
@@ -39,6 +39,7 @@ from experiments.session.timing import (
 )
 from experiments.study.i18n import lazy
 from experiments.study.location import DrawRecord, Location, Scope, State
+from experiments.study.option_order import ORDERED
 from experiments.study.screen import Block, CodeBlock, NoticeBlock, Panel, ProgressView, Screen, TextBlock
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step
@@ -95,7 +96,7 @@ def apply(state: State, event: Event) -> State:
 def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     """The tasks of the server before the participant can continue; empty if it is the participant's turn.
 
-    Either one immediate task (assign, draw, finish), or one or more replies, which are requested concurrently.
+    Either one immediate task (assign, draw, order, finish), or one or more replies, which are requested concurrently.
     """
     if not state.seq or state.outcome:
         return ()
@@ -105,7 +106,8 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     if place is None:
         return ()
     if isinstance(place.node, Step):
-        return place.node.pending_tasks(place)
+        due = order_due(place)
+        return (PendingTask("order", place.path, due),) if due else place.node.pending_tasks(place)
     return (PendingTask("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
 
 
@@ -113,7 +115,7 @@ def screen(study: Study, state: State) -> Screen:
     if state.outcome:
         return _last_page(study, state)
     place = current_location(study, state)
-    if place is None or not isinstance(place.node, Step):
+    if place is None or not isinstance(place.node, Step) or order_due(place):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
     title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
@@ -223,6 +225,8 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
         over = state.outcome or place is None
         ended = TOO_LATE if state.outcome == "timed_out" else ENDED
         raise Refused("ended" if over else "not_offered", ended if over else NOT_OFFERED)
+    if order_due(place):
+        raise Refused("not_offered", NOT_OFFERED)
     offers = place.node.offers(place)
     in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
     if action.path != place.path or not in_time:
@@ -271,8 +275,8 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
             if "target" in job.data and "taken" not in action.data:
                 raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
             return (Fact("drawn", draw_fact(place, action.data.get("taken", {}))),)
-        case "finish":
-            return (Fact("finished", job.data),)
+        case "order" | "finish":
+            return (Fact(ORDERED if job.kind == "order" else "finished", job.data),)
         case "reply":
             raise Refused("not_offered", "a reply comes from a model")
         case _ as other:

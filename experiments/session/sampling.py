@@ -1,4 +1,5 @@
-"""Draws the problems (or groups of problems) of a loop for a participant, and the values that vary with them.
+"""Draws the problems (or groups of problems) of a loop for a participant, the values that vary with them, and the order
+of what a step shows.
 
 A draw depends on the seed and the path, so equal seeds give equal sessions. It is recorded and never repeated. A loop
 with a target also depends on how often all participants have drawn each problem; the caller passes those counts.
@@ -7,14 +8,18 @@ with a target also depends on how often all participants have drawn each problem
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from experiments.errors import StudyError, ValidationIssue
+from experiments.events import Data
 from experiments.session.seeded_random import shuffled, spread
 from experiments.study.cells import matching, values_of
 from experiments.study.latin_square import LATIN, apply_order, of_companions, of_items
 from experiments.study.location import Location
+from experiments.study.option_order import ORDERED
 from experiments.study.schema import Loop
+from experiments.study.step import Step
 from problems.problem import Problem
 
 
@@ -39,6 +44,21 @@ def draw_fact(location: Location, taken: Mapping[str, int]) -> dict[str, Any]:
         for number, item in enumerate(items):
             item[name] = order[number % len(order)]
     return {"of": node.of, "items": items, **({"taken": seen} if node.target else {})}
+
+
+def order_fact(location: Location) -> Data:
+    """The data of the event `ordered` for this place; empty if nothing is shown in random order there."""
+    step = location.node
+    return step.orders(location, partial(_shuffled, location)) if isinstance(step, Step) else {}
+
+
+def _shuffled(location: Location, items: Sequence[str], label: str) -> Sequence[str]:
+    return shuffled(items, location.state.seed, label)
+
+
+def order_due(location: Location) -> Data:
+    """The same, as long as it is not recorded."""
+    return {} if any(event.kind == ORDERED for event in location.facts) else order_fact(location)
 
 
 def _items(

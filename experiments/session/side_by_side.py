@@ -1,7 +1,7 @@
 """A conversation with several models side by side, read from its events.
 
-A column is identified by its slot (a, b, c, d from left to right), never by its model. The first `said` has the models
-that were drawn, by slot. A vote has `onward` if all models continue with one column's history.
+A column is identified by its slot (a, b, c, d from left to right), never by its model. The event `ordered` has the
+models that were drawn, from left to right. A vote has `onward` if all models continue with one column's history.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from experiments.events import Data, Event
 from experiments.session.conversation import gives_back
+from experiments.study.option_order import recorded
 
 SLOTS = "abcd"
 TIE, BAD = "tie", "bad"
@@ -61,8 +62,8 @@ def rounds(events: Sequence[Event]) -> list[ComparisonRound]:
 
 
 def models_by_slot(events: Sequence[Event]) -> Mapping[str, str]:
-    """The drawn models by slot; empty before the first message."""
-    return next((event.data["models"] for event in events if event.kind == "said"), {})
+    """The drawn models by slot."""
+    return dict(zip(SLOTS, recorded(events).get("models", ()), strict=False))
 
 
 def histories(rounds: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:

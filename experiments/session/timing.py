@@ -13,6 +13,7 @@ from typing import Any, Literal
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Event, Fact, is_activity
 from experiments.session.state import current_location, memoized
+from experiments.study.fields import stored
 from experiments.study.i18n import lazy
 from experiments.study.location import Location, State
 from experiments.study.screen import NoticeBlock, Timing
@@ -117,7 +118,8 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
             return (Fact("stopped"),)
         if action.at_us < _stopped_us(place) + ENDING_US:
             raise Refused("not_offered", "a reply is still being recorded there")
-    typed, limit, why = dict(action.data.get("typed", {})), _limit(place), str(due.kind)
+    fields = place.node.fields(place) if place is not None and isinstance(place.node, Step) else ()
+    typed, limit, why = stored(fields, action.data.get("typed", {})), _limit(place), str(due.kind)
     if place is not None and due.kind == "step" and limit and limit.on_expiry == "continue":
         attended = action.data.get("attended", True) or has_content(typed) or _acted(place.facts)
         if attended or not _too_many_unattended(study, state):

@@ -47,14 +47,16 @@ class AnswerStep(AnsweringStep):
         return Panel(self.title, blocks, self.fields(location), button=self.button)
 
     def _recommendation(self, location: Location) -> TextBlock:
-        problem, advised = location.problem, self._advised(location.problem)
-        written = problem.tags.get(self.advice, "").strip()
-        shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == advised), written)
+        problem, advised = location.problem, self._advised(location.scope.problem)
+        written, letter = problem.tags.get(self.advice, "").strip(), location.letter(str(advised))
+        shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == letter), written)
         unit = self.number.field(problem).unit if self.number else ""
         return TextBlock(f"**{location.fill_markdown(self.advice_label)}:** {shown} {unit}".rstrip())
 
-    def _advised(self, problem: Problem) -> str | float | None:
+    def _advised(self, problem: Problem | None) -> str | float | None:
         """The option's key or the number that is recommended; None if the problem's tag has neither."""
+        if problem is None:
+            return None
         said = problem.tags.get(self.advice, "").strip()
         if self.number:
             return number_of(said)
@@ -62,7 +64,8 @@ class AnswerStep(AnsweringStep):
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         (given,) = super().decide(location, action)
-        return (Fact(given.kind, {**given.data, ADVICE: self._advised(location.problem)}),) if self.advice else (given,)
+        advice = {ADVICE: self._advised(location.scope.problem)} if self.advice else {}
+        return (Fact(given.kind, {**given.data, **advice}),)
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:
         yield from super().problem_faults(problem)

@@ -19,8 +19,10 @@ from experiments.study.answer_key import Wanted, example, impossible, is_correct
 from experiments.study.fields import ANSWER, AnyField, Field, choice
 from experiments.study.i18n import lazy
 from experiments.study.location import Location
+from experiments.study.option_order import Draw, drawn_choices, in_order
+from experiments.study.problem_answer import OptionsStep
 from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock
-from experiments.study.step import Step, read_or_refuse, step
+from experiments.study.step import read_or_refuse, step
 
 RESERVED = ("passed", "tries", "check")
 LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
@@ -38,7 +40,7 @@ PASSED_BY = "`time_limit`: a participant who waits would pass it unjudged; write
 
 
 @step
-class CheckStep(Step):
+class CheckStep(OptionsStep):
     """Questions with correct answers. Participants who do not give them are recorded, warned, or screened out, which
     ends the session."""
 
@@ -107,8 +109,17 @@ class CheckStep(Step):
         if self._warned(location):
             return ()
         if self.ask_problem:
-            return (choice(location.problem.options),)
+            return (choice(location.problem.options, location.option_keys),)
+        return in_order(self._asked(location), location.facts)
+
+    def _asked(self, location: Location) -> tuple[Field, ...]:
         return tuple(question.filled(location.fill_markdown) for question in self.questions)
+
+    def orders(self, location: Location, draw: Draw) -> Data:
+        if self.ask_problem:
+            return super().orders(location, draw)
+        found = drawn_choices(self.options or "listed", self.questions, draw)
+        return {"choices": found} if found else {}
 
     def panel(self, location: Location) -> Panel:
         if self._warned(location):
@@ -153,7 +164,7 @@ class CheckStep(Step):
         missed = _missed(location)
         if self._warned(location):
             return (self._ended(missed[-1].data["values"], len(missed), passed=False),)
-        values = read_or_refuse(self.fields(location), action.data)
+        values = read_or_refuse(self.fields(location) if self.ask_problem else self._asked(location), action.data)
         wrong = self._wrong(location, values)
         tries = len(missed) + 1
         warns = self.policy == "warn" and self._applies(_failures(location.state.events) + 1)
@@ -166,7 +177,7 @@ class CheckStep(Step):
 
     def _wrong(self, location: Location, values: Data) -> list[str]:
         if self.ask_problem:
-            return ["answer"] if values["answer"] != location.problem.answer else []
+            return ["answer"] if values["answer"] != self.answer_key(location)["answer"] else []
         judged = [question for question in self.questions if question.name in self.correct_answers]
         return [one.name for one in judged if not is_correct(one, self.correct_answers[one.name], values[one.name])]
 

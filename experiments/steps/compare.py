@@ -1,9 +1,9 @@
 """Compare: two to four hidden models answer the same message side by side, and the participant votes.
 
-Events: said (the first with the drawn models by slot), replied and failed (with their slot), retried (with its slot),
-stopped (all replies in progress), voted, submitted. A message that a model refused, or whose reply was stopped before
-its first word, is replaced by the next `said`. The models and their columns are drawn for each
-conversation from the session's seed and the path. A vote is possible only when all models have replied. If a reply
+Events: ordered (the drawn models, from left to right), said, replied and failed (with their slot), retried (with its
+slot), stopped (all replies in progress), voted, submitted. A message that a model refused, or whose reply was stopped
+before its first word, is replaced by the next `said`. The models and their columns are drawn for each conversation from
+the session's seed and the path. A vote is possible only when all models have replied. If a reply
 failed, a retry requests all replies again that were stopped with it.
 """
 
@@ -38,19 +38,20 @@ from experiments.session.conversation import (
     stopped_by_user,
     turn_of,
 )
-from experiments.session.seeded_random import shuffled
 from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.location import Location
+from experiments.study.option_order import Draw
+from experiments.study.problem_answer import OptionsStep
 from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView
 from experiments.study.sections.recruitment import Paste
-from experiments.study.step import RatingSubject, Step, read_or_refuse, step
+from experiments.study.step import RatingSubject, read_or_refuse, step
 
 CALLED = "{{assistant_label}}"
 
 
 @step
-class CompareStep(Step):
+class CompareStep(OptionsStep):
     """A conversation with several models at once, each in its own column."""
 
     step: Literal["compare"]
@@ -146,11 +147,10 @@ class CompareStep(Step):
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
-    def _drawn(self, location: Location) -> Mapping[str, str]:
-        """The models by slot: as recorded, or before the first message as the seed determines them."""
+    def orders(self, location: Location, draw: Draw) -> Data:
         names = [location.fill(name) for name in self.models] or list(location.study.file.models)
-        drawn = shuffled(names, location.state.seed, f"{location.path}:columns")
-        return models_by_slot(location.facts) or dict(zip(self._slots, drawn, strict=False))
+        columns = list(draw(names, f"{location.path}:columns"))[: self.columns]
+        return {**super().orders(location, draw), "models": columns}
 
     def panel(self, location: Location) -> Panel:
         blocks: list[Block] = [*location.text_blocks(self.text)]
@@ -232,7 +232,7 @@ class CompareStep(Step):
         waiting = self._waiting(found)
         if not waiting:
             return ()
-        who, past = self._drawn(location), histories(found, list(self._slots))
+        who, past = models_by_slot(location.facts), histories(found, list(self._slots))
         stopped = {"stopped": True} if found[-1].stopped else {}
         return tuple(self._job(location, slot, who[slot], past[slot], stopped) for slot in waiting)
 
@@ -241,15 +241,15 @@ class CompareStep(Step):
     ) -> PendingTask:
         said = [event for pair in pairs for event in pair if event is not None]
         messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt)
-        data = {"model": model, "messages": messages, "problem": location.scope.problem, **stopped}
+        problem = location.problem if location.scope.problem else None
+        data = {"model": model, "messages": messages, "problem": problem, **stopped}
         return PendingTask("reply", location.path, data, slot)
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         found = rounds(location.facts)
         match action.kind:
             case "say":
-                drawn = {} if found else {"models": dict(self._drawn(location))}
-                return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars), **drawn}),)
+                return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars)}),)
             case "stop":
                 return (Fact("stopped"),)
             case "retry":

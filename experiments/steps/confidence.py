@@ -7,8 +7,9 @@ from typing import Literal
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
 from experiments.study.fields import Field, SingleChoice, Slider
 from experiments.study.location import Location
+from experiments.study.problem_answer import OptionsStep
 from experiments.study.screen import Panel, ProblemBlock, TextBlock
-from experiments.study.step import Step, step
+from experiments.study.step import step
 
 ASKED = SingleChoice(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE)
 IN_POINTS = Slider(
@@ -20,7 +21,7 @@ IN_POINTS = Slider(
 
 
 @step
-class ConfidenceStep(Step):
+class ConfidenceStep(OptionsStep):
     """ChatBench's confidence page: the question with its options greyed, and three degrees of confidence."""
 
     step: Literal["confidence"]

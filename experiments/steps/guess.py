@@ -2,7 +2,8 @@
 
 The options are in a participant-specific order, drawn from the session's seed and the path, with the unsure one last.
 The browser gets letters in that order, which reveal nothing. The event `submitted` has the chosen option's key in the
-study file as `guess`, and all keys in the order shown as `order`. `session/guesses.py` grades guesses; no event does.
+study file as `guess`, the event `ordered` all keys in the order shown. `session/guesses.py` grades guesses; no event
+does.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from pydantic import Field as About
 from pydantic import model_validator
 
 from experiments.errors import suggestion
-from experiments.events import Action, Fact
+from experiments.events import Data
 from experiments.session.guesses import UNSURE, repliers, replies, true_options
-from experiments.session.seeded_random import shuffled
-from experiments.study.fields import Field, Options, Scale, SingleChoice
+from experiments.study.fields import Field, LetteredChoice, Options, Scale, SingleChoice
 from experiments.study.location import Location
+from experiments.study.option_order import Draw, recorded
 from experiments.study.screen import Panel
-from experiments.study.step import Step, read_or_refuse, step
+from experiments.study.step import Step, step
 from experiments.study.template import names
 
+GUESS = "guess"
 # The most options: one for each letter, without the one for the unsure option.
 MOST = len(ascii_lowercase) - 1
 POINTS = {
@@ -70,7 +72,7 @@ class GuessStep(Step):
         return {**self.options, UNSURE: self.unsure_label}
 
     def questions_asked(self) -> tuple[Field, ...]:
-        return (SingleChoice(name="guess", text=self.text, options=self._words), *self._scale())
+        return (SingleChoice(name=GUESS, text=self.text, options=self._words), *self._scale())
 
     def _scale(self) -> tuple[Field, ...]:
         points = Scale(type="scale", name="sure", text=self.confidence_text, options=self.confidence_points)
@@ -79,25 +81,18 @@ class GuessStep(Step):
     def instructions(self) -> str:
         return ""
 
-    def _order(self, location: Location) -> dict[str, str]:
-        """The options' keys in the participant's order, by the letters that the browser gets."""
-        drawn = shuffled(list(self.options), location.state.seed, f"{location.path}:guess")
-        return dict(zip(ascii_lowercase, (*drawn, UNSURE), strict=False))
+    def orders(self, location: Location, draw: Draw) -> Data:
+        return {"choices": {GUESS: [*draw(list(self.options), f"{location.path}:guess"), UNSURE]}}
 
     def fields(self, location: Location) -> tuple[Field, ...]:
-        lettered = {letter: self._words[key] for letter, key in self._order(location).items()}
-        guess, *scale = self.questions_asked()
-        return tuple(
-            field.filled(location.fill_markdown) for field in (guess.model_copy(update={"options": lettered}), *scale)
-        )
+        order = recorded(location.facts).get("choices", {}).get(GUESS, self._words)
+        keys = dict(zip(ascii_lowercase, order, strict=False))
+        lettered = {letter: self._words[key] for letter, key in keys.items()}
+        guess = LetteredChoice(name=GUESS, text=self.text, options=lettered, keys=keys)
+        return tuple(field.filled(location.fill_markdown) for field in (guess, *self._scale()))
 
     def panel(self, location: Location) -> Panel:
         return Panel(self.title, (), self.fields(location), button=self.button)
-
-    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
-        given = read_or_refuse(self.fields(location), action.data)
-        order = self._order(location)
-        return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
 
     def answer_key(self, location: Location) -> Mapping[str, Any]:
         models = repliers(location.path, replies(location.state.events))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Tag, model_validator
 
-from experiments.study.fields import AnyField, Field
-from experiments.study.instrument import Instrument, InstrumentUse
+from experiments.events import Action, Data, Fact
+from experiments.study.fields import AnyField, Field, MatrixField
+from experiments.study.instrument import Instrument, InstrumentUse, ItemOnLine
 from experiments.study.location import Location
+from experiments.study.option_order import Draw, Order, drawn_choices, in_order
 from experiments.study.screen import Block, Panel, ProblemBlock, dialogue
-from experiments.study.step import Step, step
+from experiments.study.step import Step, read_or_refuse, step
 
 # The labels of the two speakers of a conversation, shown instead of their names.
 PERSON, CALLED = "Person", "AI assistant"
@@ -30,6 +33,14 @@ Asked = Annotated[
 ]
 
 
+def _part(question: Field) -> tuple[str, ...]:
+    """What stays together: the rows of a table, and the items of an instrument on lines, whose heading is above the
+    first."""
+    if isinstance(question, MatrixField) and question.matrix:
+        return (question.matrix, *question.options.values())
+    return ("line", question.instrument) if isinstance(question, ItemOnLine) else ("one", question.name)
+
+
 @step
 class SurveyStep(Step):
     """A form: single and multiple choice, scales, numbers, short and long texts, each required or not; and the items
@@ -45,6 +56,12 @@ class SurveyStep(Step):
     """Whether the problem in scope is shown above the questions."""
     show_dialogue: bool | None = None
     """Whether the finished conversation in scope is shown above the questions."""
+    options: Order = "listed"
+    """The order of the options of single and multiple choices. `listed`, `shuffled`: for each participant and question
+    another random order, or `shuffled_once`: for each participant one random order of places."""
+    order: Literal["listed", "shuffled", "shuffled_rows"] = "listed"
+    """The order of the questions. `shuffled`: for each participant another random order, in which the rows of a table
+    stay together. `shuffled_rows`: only the rows of each table are shuffled."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
@@ -85,6 +102,25 @@ class SurveyStep(Step):
 
     def questions_asked(self) -> tuple[Field, ...]:
         return tuple(question for question in self.questions if isinstance(question, Field))
+
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        return in_order(super().fields(location), location.facts)
+
+    def orders(self, location: Location, draw: Draw) -> Data:
+        asked, label = self.questions_asked(), f"{location.path}:questions"
+        choices = drawn_choices(self.options, asked, draw)
+        found: dict[str, Any] = {"choices": choices} if choices else {}
+        if self.order == "listed":
+            return found
+        parts = {one[0].name: one for one in (tuple(part) for _, part in groupby(asked, _part))}
+        names = list(draw(list(parts), label)) if self.order == "shuffled" else list(parts)
+        rows = ([row.name for row in parts[name]] for name in names)
+        tables = (draw(part, label) if isinstance(parts[part[0]][0], MatrixField) else part for part in rows)
+        return {**found, "questions": [name for table in tables for name in table]}
+
+    def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
+        """Reads the questions as listed: in this order several chosen options are recorded."""
+        return (Fact("submitted", read_or_refuse(super().fields(location), action.data)),)
 
     def panel(self, location: Location) -> Panel:
         blocks: tuple[Block, ...] = location.text_blocks(self.text)

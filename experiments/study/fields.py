@@ -356,7 +356,27 @@ def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> tuple[dict[s
 ANSWER = Field(name="answer", text="{{problem.text}}")
 
 
+class LetteredChoice(SingleChoice):
+    """A choice between options that the browser knows by letters in the order in which they are shown."""
+
+    keys: Annotated[dict[str, str], About(exclude=True, repr=False)]
+    """What is stored, by letter; in no screen, as it may say what is right."""
+
+    def accept(self, value: Any) -> str:
+        return self.keys[super().accept(value)]
+
+
+def stored(fields: Sequence[Field], entered: Mapping[str, Any]) -> dict[str, Any]:
+    """What was entered into a form and not sent, with stored values in place of letters."""
+    keys = {field.name: field.keys for field in fields if isinstance(field, LetteredChoice)}
+    return {name: keys.get(name, {}).get(str(value), value) for name, value in entered.items()}
+
+
 @lru_cache(maxsize=1_000)
-def choice(options: tuple[Option, ...]) -> SingleChoice:
-    """The field for choosing one of a problem's options; cached, as participants have problems in common."""
-    return SingleChoice(name="answer", options={option.key: option.text for option in options})
+def choice(options: tuple[Option, ...], keys: tuple[str, ...] = ()) -> SingleChoice:
+    """The field for choosing one of a problem's options; cached, as participants have problems in common. `keys` are
+    what is stored for them, where they have letters instead."""
+    texts = {option.key: option.text for option in options}
+    if keys:
+        return LetteredChoice(name="answer", options=texts, keys=dict(zip(texts, keys, strict=True)))
+    return SingleChoice(name="answer", options=texts)

@@ -13,6 +13,8 @@ from typing import Any
 
 from experiments.events import Data, Event
 from experiments.study.base_model import Condition, as_words
+from experiments.study.fields import ANSWER
+from experiments.study.option_order import LETTERS, ORDERED, as_shown, recorded
 from experiments.study.schema import Loop, Phase
 from experiments.study.screen import TextBlock
 from experiments.study.step import Step
@@ -95,9 +97,18 @@ class Location:
 
     @property
     def problem(self) -> Problem:
-        """The problem in scope. Validation of the study ensures that there is one."""
+        """The problem in scope, as it is shown here. Validation of the study ensures that there is one."""
         assert self.scope.problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
-        return self.scope.problem
+        return as_shown(self.scope.problem, self.option_keys) if self.option_keys else self.scope.problem
+
+    @property
+    def option_keys(self) -> tuple[str, ...]:
+        """The keys of the problem's options in the order drawn for this step; empty if it shows them as listed."""
+        return tuple(recorded(self.facts).get("options", ()))
+
+    def letter(self, key: str) -> str:
+        """How participants know an option of the problem here: by the letter of its place, or by its key."""
+        return str(_letter(self.facts, key))
 
     def done(self) -> bool:
         """True if the participant has completed this step, or its time limit has passed."""
@@ -128,9 +139,14 @@ class Location:
         if tail and self.scope.problem and head in ("problem", self._problem_name()):
             return _attribute(self.scope.problem, tail)
         for event in reversed(self.sibling_facts(head)):
-            if tail in event.data:
+            if tail in event.data and event.kind != ORDERED:
                 return event.data[tail]
         return None
+
+    def _displayed(self, name: str) -> str:
+        """The value of a name as participants know it: an answer by the letter under which it was shown."""
+        value, (head, _, tail) = self.look_up(name), name.partition(".")
+        return _shown(_letter(self.sibling_facts(head), value) if tail == ANSWER.name else value)
 
     def _problem_name(self) -> str:
         loops = [turn.node for turn in self.scope.turns if turn.node.over_problems]
@@ -145,16 +161,16 @@ class Location:
 
     def fill(self, text: str) -> str:
         """A text, translated and with its `{{names}}` replaced by their values; an unknown name by nothing."""
-        return fill(self.translate(text), lambda name: _shown(self.look_up(name)))
+        return fill(self.translate(text), self._displayed)
 
     def fill_markdown(self, text: str) -> str:
         """A text in Markdown, filled; what a participant wrote is shown as written, without markup."""
         return fill(self.translate(text), self._in_markdown)
 
     def _in_markdown(self, name: str) -> str:
-        value, (head, _, tail) = self.look_up(name), name.partition(".")
+        value, (head, _, tail) = self._displayed(name), name.partition(".")
         of_study = not tail or (self.scope.problem and head in ("problem", self._problem_name()))
-        return _shown(value) if of_study or isinstance(value, int | float) else as_written(_shown(value))
+        return value if of_study or isinstance(self.look_up(name), int | float) else as_written(value)
 
     def text_blocks(self, *texts: str) -> tuple[TextBlock, ...]:
         """A block for each text that is not empty, filled."""
@@ -173,6 +189,11 @@ def matches_value(value: Any, wanted: Any) -> bool:
     """True if a value (or any of a list) equals what a condition wants (or any of a list), compared as text."""
     held = value if isinstance(value, tuple | list) else (value,)
     return value is not None and not as_words(wanted).isdisjoint(map(str, held))
+
+
+def _letter(facts: tuple[Event, ...], key: Any) -> Any:
+    keys = recorded(facts).get("options", ())
+    return LETTERS[keys.index(key)] if key in keys else key
 
 
 def _shown(value: Any) -> str:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, model_validator
 
+from experiments.events import Data
 from experiments.study.answer_key import Range
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import ANSWER, LARGEST, Field, Number, Slider, choice
 from experiments.study.location import Location
+from experiments.study.option_order import Draw, Order, drawn
 from experiments.study.step import Step
 from problems.problem import Problem
+
+if TYPE_CHECKING:  # its flow has steps
+    from experiments.study.schema import ProblemSource
 
 # The tags of a problem that take precedence over the keys of the same names.
 UNIT, TOLERANCE = "unit", "tolerance"
@@ -106,7 +111,30 @@ class NumericAnswer(StrictModel):
             yield f"has the answer {problem.answer}, which is above `maximum: {high:g}`"
 
 
-class AnsweringStep(Step):
+class OptionsStep(Step):
+    """Common to the steps that show a problem's options, or hold a conversation about them."""
+
+    options: Order | None = None
+    """The order of the options. `listed`: as in the pool. `shuffled`: for each participant and problem another random
+    order. `shuffled_once`: for each participant one random order of places for all problems with as many options. The
+    pool's `options` by default."""
+
+    def options_order(self, pool: ProblemSource | None) -> Order:
+        return self.options or (pool.options if pool else "listed")
+
+    def orders(self, location: Location, draw: Draw) -> Data:
+        problem, pool = location.scope.problem, location.scope.pool
+        order = self.options_order(location.study.file.problems.get(pool))
+        if order == "listed" or problem is None or not problem.options:
+            return {}
+        return {"options": drawn(order, [option.key for option in problem.options], f"{pool}/{problem.id}", draw)}
+
+    def problem_faults(self, problem: Problem) -> Iterator[str]:
+        if self.options not in (None, "listed") and not problem.options:
+            yield f"has no options; `options: {self.options}` needs problems with options"
+
+
+class AnsweringStep(OptionsStep):
     """Common to the steps that can ask for the answer to a problem."""
 
     number: NumericAnswer | None = None
@@ -121,7 +149,7 @@ class AnsweringStep(Step):
 
     def answer_fields(self, location: Location) -> tuple[Field, ...]:
         problem = location.problem
-        answer = self.number.field(problem) if self.number else choice(problem.options)
+        answer = self.number.field(problem) if self.number else choice(problem.options, location.option_keys)
         return (answer, *(field.filled(location.fill_markdown) for field in self._sure()))
 
     def _sure(self) -> tuple[Field, ...]:
@@ -147,5 +175,6 @@ class AnsweringStep(Step):
         return {} if right is None else {ANSWER.name: right}
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:
+        yield from super().problem_faults(problem)
         if self.number and ANSWER.name in self.provides():
             yield from self.number.faults(problem)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self, Union
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 
 from experiments.study.base_model import Condition, Level, Slug, StrictModel
+from experiments.study.option_order import Order
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.dataset_info import DatasetInfo
@@ -67,6 +68,10 @@ class ProblemSource(StrictModel):
     other key as a tag."""
     groups: ProblemGroups | None = None
     """How the problems are divided into batches or sets."""
+    options: Order = "listed"
+    """The order in which participants see the options. `listed`: as they are here. `shuffled`: for each participant and
+    problem another random order. `shuffled_once`: for each participant one random order of places for all problems
+    with as many options. A step's own `options` takes precedence."""
 
 
 # The greatest weight of a value: sums and shares of weights stay exact.

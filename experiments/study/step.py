@@ -15,10 +15,11 @@ from pydantic import Field as About
 from pydantic import model_validator
 
 from experiments.errors import Refused
-from experiments.events import Action, Event, Fact, PendingTask
+from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.study.base_model import Condition, Slug, StrictModel
 from experiments.study.fields import Field, TextField, read_form
 from experiments.study.instrument import Instrument
+from experiments.study.option_order import Draw
 from experiments.study.screen import Panel
 from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
@@ -148,6 +149,10 @@ class Step(StrictModel):
     def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
         """Which values of an event are ratings of replies, messages or conversations, by name. All other answers are
         about the participant or the problem."""
+        return {}
+
+    def orders(self, location: Location, draw: Draw) -> Data:
+        """What is shown in random order here, as the event `ordered` records it; nothing if nothing is."""
         return {}
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from string import ascii_lowercase
 from typing import Any
 
 from experiments.events import Data, Event
 from experiments.session.guesses import UNSURE
 from experiments.study.answer_key import Range, is_correct
-from experiments.study.fields import Checkbox, ChoiceField, Field, Invalid, MultipleChoiceField
+from experiments.study.fields import Checkbox, ChoiceField, Field, Invalid, LetteredChoice, MultipleChoiceField
 from experiments.study.location import Location
 from experiments.study.step import Step
 
@@ -55,23 +54,22 @@ def answered(location: Location, fields: Sequence[Field], given: Data) -> tuple[
 
 
 def as_sent(fields: Sequence[Field], given: Data) -> dict[str, Any]:
-    return {field.name: _as_shown(given[field.name], _letters(field, given)) for field in fields if field.name in given}
+    return {field.name: _as_shown(given[field.name], _letters(field)) for field in fields if field.name in given}
 
 
-def _letters(field: Field, given: Data) -> Mapping[str, str]:
-    """The letters that stood for the options in the browser, if they were shown in a participant-specific order."""
-    order = {key: letter for letter, key in zip(ascii_lowercase, given.get("order", ()), strict=False)}
-    return order if isinstance(field, ChoiceField) and set(field.options) <= set(order.values()) else {}
+def _letters(field: Field) -> Mapping[str, str]:
+    """The letters that stood for the options in the browser, by key."""
+    return {key: letter for letter, key in field.keys.items()} if isinstance(field, LetteredChoice) else {}
 
 
 def _answered(field: Field, given: Data, right: Mapping[str, Any]) -> AnswerView:
-    value, letters = given[field.name], _letters(field, given)
+    value, letters = given[field.name], _letters(field)
     shown = _as_shown(value, letters)
     known = AnswerView(field.name, field.text, words(field, shown), value, isinstance(field, ChoiceField))
     if field.name not in right:
         return known
     wanted = _as_shown(right[field.name], letters)
-    correct = None if letters and value == UNSURE else _passes(field, wanted, shown)
+    correct = None if letters and value == UNSURE else _passes(field, wanted, value)
     return replace(known, right=_right_words(field, wanted), correct=correct)
 
 

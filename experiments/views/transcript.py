@@ -144,6 +144,7 @@ WORDS: Mapping[str, str] = {
     "enrolled": "session started",
     "assigned": "condition assigned",
     "drawn": "problems drawn",
+    "ordered": "order drawn",
     "turned": "page turned",
     "submitted": "answers submitted",
     "missed": "check failed",

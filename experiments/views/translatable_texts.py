@@ -22,7 +22,7 @@ from experiments.study.template import SLOT
 NOT_READ = frozenset(
     {"type", "chat", "code", "id", "model", "models", "name", "loop", "scale", "scales", "edition", "step", "stop_code"}
     | {"kind", "paste", "policy", "correct_answers", "on_expiry", "action", "truth", "url", "vote", "vote_when", "when"}
-    | {"advice", "continue_with", "instrument", "item", "rate_each", "tolerance"}
+    | {"advice", "continue_with", "instrument", "item", "order", "rate_each", "tolerance"}
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -71,7 +71,8 @@ def texts_in(model: StrictModel) -> Iterator[str]:
 def placed_texts_in(model: StrictModel) -> Iterator[tuple[StrictModel, str, str]]:
     """Each of these texts with the part that holds it (such as a question of a step) and the key there."""
     for name, value in vars(model).items():
-        if name not in NOT_READ:
+        an_order = name == "options" and isinstance(value, str)
+        if name not in NOT_READ and not an_order:
             yield from _placed(model, name, value)
 
 

@@ -159,11 +159,12 @@ class BlindingCounter:
         self._conditions: list[tuple[str, str]] = []
         self._replies: list[tuple[str, str]] = []
         self._last: dict[tuple[str, str | None], str] = {}
+        self._shown: dict[str, Sequence[str]] = {}
 
     def read(self, study: str, events: Iterable[Event]) -> None:
         """Count the events of a session of the study with this hash."""
         self.sessions += 1
-        self._conditions, self._replies, self._last = [(ALL, "")], [], {}
+        self._conditions, self._replies, self._last, self._shown = [(ALL, "")], [], {}, {}
         for event in events:
             data = event.data
             match event.kind:
@@ -174,6 +175,8 @@ class BlindingCounter:
                     self._replied(event, data["model"])
                 case "flagged" if event.by == "model" and data.get("what") == "leak":
                     self._flagged(self._last[event.path, data.get("slot")], data["words"])
+                case "ordered":
+                    self._shown[event.path] = data.get("choices", {}).get("guess", ())
                 case "submitted":
                     self._guessed(study, event)
                 case _:
@@ -198,7 +201,7 @@ class BlindingCounter:
 
     def _guessed(self, study: str, event: Event) -> None:
         path, data = INDEX.sub("", event.path), event.data
-        step = _step_of(self._asked.get(study, {}).get(path, ()), data)
+        step = _step_of(self._asked.get(study, {}).get(path, ()), self._shown.get(event.path, ()))
         if step is None:
             return
         models = repliers(event.path, self._replies)
@@ -218,7 +221,6 @@ class BlindingCounter:
         return tuple(leaks), tuple(guesses)
 
 
-def _step_of(steps: Sequence[GuessStep], data: Mapping[str, Any]) -> GuessStep | None:
+def _step_of(steps: Sequence[GuessStep], shown: Sequence[str]) -> GuessStep | None:
     """The step that was answered: of those at one path the one whose options were shown."""
-    shown = {*data.get("order", ())} - {UNSURE}
-    return next((step for step in steps if {*step.options} == shown), None)
+    return next((step for step in steps if {*step.options, UNSURE} == {*shown}), None)

@@ -45,12 +45,14 @@ _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 @dataclass(frozen=True, slots=True)
 class ConversationProblem:
     """What a conversation was about: the problem as it was shown (of its pictures the alternative texts), its options,
-    the right one, and the one chosen."""
+    the right one, and the one chosen, each by the letter under which it was shown."""
 
     text: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     right: str | None = None
     chosen: str | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The keys of the options by these letters, where their order was drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +145,15 @@ def _message(event: Event) -> DialogueMessage:
 
 
 def _problem_of(location: Location) -> ConversationProblem:
-    problem = location.scope.problem
-    if problem is None:
+    if location.scope.problem is None:
         return ConversationProblem()
+    problem = location.problem
     chosen = next((event.data.get("answer") for event in location.facts if event.kind == "submitted"), None)
     read = partial(described, pictures=location.study.pictures)
     options = {option.key: read(option.text) for option in problem.options}
-    return ConversationProblem(read(problem.text), options, problem.answer, None if chosen is None else str(chosen))
+    letter = None if chosen is None else location.letter(str(chosen))
+    keys = dict(zip(options, location.option_keys, strict=False))
+    return ConversationProblem(read(problem.text), options, problem.answer, letter, keys)
 
 
 def _imported(

@@ -1,8 +1,8 @@
 """Everything that chance and balance decided in a study, derived again from seeds and facts.
 
 For each session: its facts are numbered without gaps and fold; each assignment follows from the seed and the counts
-that the fact says were seen; each draw follows from the seed and what it says was taken; and its seat is what its facts
-say. A difference is a sentence.
+that the fact says were seen; each draw, also of an order, follows from the seed and what it says was taken; and its
+seat is what its facts say. A difference is a sentence.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from experiments.events import Event
+from experiments.events import Data, Event
 from experiments.session.assignment import assignment_fact
 from experiments.session.engine import apply
-from experiments.session.sampling import draw_fact
+from experiments.session.sampling import draw_fact, order_fact
 from experiments.session.state import current_location
 from experiments.study.location import State
+from experiments.study.option_order import ORDERED
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage import tables
@@ -55,13 +56,13 @@ def recompute_draws(
             outcome = connection.execute(select(seat.outcome).where(seat.stream == stream)).scalar()
         found += [f"{where}, {text}" for text in _session(known.get(hash_), events, outcome, counts)]
         on_progress(number + 1, len(sessions))
-    return DrawCheck(len(sessions), counts["assigned"], counts["drawn"], tuple(found))
+    return DrawCheck(len(sessions), counts["assigned"], counts["drawn"] + counts[ORDERED], tuple(found))
 
 
 def _session(study: Study, events: tuple[Event, ...], outcome: str | None, counts: Counter[str]) -> Iterator[str]:
     state = State()
     for event in events:
-        counts[event.kind] += event.kind in ("assigned", "drawn")
+        counts[event.kind] += event.kind in ("assigned", "drawn", ORDERED)
         try:
             yield from _derived(study, state, event)
             state = apply(state, event)
@@ -74,15 +75,15 @@ def _session(study: Study, events: tuple[Event, ...], outcome: str | None, count
 
 def _derived(study: Study, state: State, event: Event) -> Iterator[str]:
     if event.kind == "assigned":
-        again = assignment_fact(study, state.seed, event.data)
-    elif event.kind == "drawn":
+        again: Data = assignment_fact(study, state.seed, event.data)
+    elif event.kind in ("drawn", ORDERED):
         if not all(event.data.get("taken", {}).values()):
             return  # of an older version, which told only of those that were drawn
         place = current_location(study, state)
         if place is None or place.path != event.path:
-            yield f"fact {event.seq}: a draw at {event.path!r}, where the session was at {place and place.path!r}"
+            yield f"fact {event.seq}: {event.kind} at {event.path!r}, where the session was at {place and place.path!r}"
             return
-        again = draw_fact(place, event.data.get("taken", {}))
+        again = order_fact(place) if event.kind == ORDERED else draw_fact(place, event.data.get("taken", {}))
     else:
         return
     if again != dict(event.data):

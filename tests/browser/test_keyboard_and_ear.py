@@ -107,8 +107,8 @@ def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     assert senses.said.index("Writing…") < senses.said.index(told)
     assert senses.blind_spots() == []
     assert visitor.complaints == []
-    said = next(event for event in newest_facts(fast) if event.kind == "said")
-    assert sorted(said.data["models"].values()) == ["careful", "hasty"]
+    ordered = next(event for event in newest_facts(fast) if event.kind == "ordered")
+    assert sorted(ordered.data["models"]) == ["careful", "hasty"]
 
 
 def fits(page: Page) -> None:

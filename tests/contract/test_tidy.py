@@ -42,7 +42,7 @@ TABLES = (
 )  # fmt: skip
 STUDIES = tuple(study(name).name for name in NAMES)
 # Values in events that answer no question.
-BESIDE = {"of", "order", "passed", "tries", "check", "turn", "onward"}
+BESIDE = {"of", "passed", "tries", "check", "turn", "onward"}
 Rows = list[dict[str, str]]
 
 

@@ -16,12 +16,14 @@ from problems.problem import Problem
 from tests.fakes.sessions import enrolment, world
 
 
-def small(*flow: Any, problems: Sequence[Problem] = (), models: Sequence[str] = (), **keys: Any) -> Study:
+def small(
+    *flow: Any, problems: Sequence[Problem] = (), models: Sequence[str] = (), pool: Any = None, **keys: Any
+) -> Study:
     """A study of these steps and a last page, with a pool of these problems and these models."""
     raw = {
         "study": "small",
         "title": "Small",
-        **({"problems": {"pool": {"source": "jsonl"}}} if problems else {}),
+        **({"problems": {"pool": {"source": "jsonl", **(pool or {})}}} if problems else {}),
         "models": {name: {"backend": "scripted", "system": ""} for name in models},
         "flow": [*flow, {"step": "finish", "text": "Bye."}],
         **keys,
@@ -45,6 +47,13 @@ class Driven:
     def do(self, kind: str = "submit", /, *, at_us: int = 0, **values: Any) -> Self:
         seen = self.screen
         return self.send(Action(kind, seen.path, values, at_us, seen=seen.seen))
+
+    def expire(self, typed: Any) -> Self:
+        """An hour later the time limit of the screen has run out, with this typed."""
+        return self.send(Action("expire", self.path, {"typed": typed}, 3_600_000_000, by="system"))
+
+    def last_of(self, kind: str) -> Event:
+        return next(event for event in reversed(self.state.events) if event.kind == kind)
 
     def hear(self, slot: str = "", text: str = "", **more: Any) -> Self:
         """A reply of the model that is asked for one, in a column of several."""

@@ -18,7 +18,7 @@ ROUTES = (
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 # What people, models, researchers and the clock do, and what nobody does.
 KINDS = ("submit", "say", "rate", "retry", "extend", "decline", "withdraw", "vote", "stop", "turn", "enrol", "reply",
-         "fail", "expire", "assign", "draw", "finish", "noted", "")  # fmt: skip
+         "fail", "expire", "assign", "draw", "order", "finish", "noted", "")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,10 @@ class Annotator(ABC):
         """The values of a reply in the form of the schema, where a model's own form says the same."""
         return values
 
+    def by_keys(self, values: Values, conversation: Conversation) -> Values:
+        """The values with the keys of options in place of the letters under which they were shown."""
+        return values
+
     def contradiction(self, values: Values) -> str:
         """The contradiction within an answer; empty if there is none."""
         return ""
@@ -103,7 +107,7 @@ class Annotator(ABC):
             return found
         values = {**self.may_lack, **found}
         fault = self.contradiction(values)
-        return UnparsableReply(fault) if fault else values
+        return UnparsableReply(fault) if fault else self.by_keys(values, conversation)
 
 
 @dataclass(frozen=True)

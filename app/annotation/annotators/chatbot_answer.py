@@ -56,5 +56,9 @@ class ChatbotAnswer(Annotator):
         found = {"answer_val": value or None, "answer_letter": letter}
         return {**values, **({name: found[name] if answered else None for name in found if name in values})}
 
+    def by_keys(self, values: Values, conversation: Conversation) -> Values:
+        letter = values.get("answer_letter")
+        return {**values, "answer_letter": conversation.question.keys.get(str(letter), letter)}
+
     def guide(self) -> str:
         return GUIDE

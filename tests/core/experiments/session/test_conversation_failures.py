@@ -113,8 +113,8 @@ def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> Non
     for released in (arena, arena_2025):
         texts = orjson.dumps([row.values for row in released.rows(talk.study, talk.state)]).decode()
         assert ("Good" in texts, "Bad" in texts) == (True, False), released.__name__
-    said = [event for event in talk.state.events if event.kind == "said"]
-    assert (len(said), "models" in said[0].data, "models" in said[1].data) == (3, True, False)
+    kinds = [event.kind for event in talk.state.events]
+    assert (kinds.count("said"), kinds.count("ordered")) == (3, 1)
 
 
 reasons = st.sampled_from([FILTER, "context_length_exceeded", DOWN, "timeout_first_token", "empty_reply"])

@@ -71,7 +71,7 @@ def test_nothing_that_was_said_answered_or_remarked_is_lost(name: str, seed: str
     answers = {(a.name, str(a.value)) for page in pages for a in page.answers}
     answers |= {(a.name, str(a.value)) for p in pages for t in p.talks for turn in t.turns for a in turn.answers}
     sent = {(n, str(v)) for e in log if e.kind == "submitted" for n, v in e.data.items()} - answers
-    assert {n for n, _ in sent} <= {"of", "order", "passed", "tries", "check"} | _warned(log)
+    assert {n for n, _ in sent} <= {"of", "passed", "tries", "check"} | _warned(log)
 
 
 def _warned(log: tuple[Event, ...]) -> set[str]:

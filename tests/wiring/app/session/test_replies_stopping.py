@@ -22,7 +22,7 @@ from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.conversation import stopped_by_user
-from experiments.session.side_by_side import rounds
+from experiments.session.side_by_side import models_by_slot, rounds
 from experiments.study.study import Study
 from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
@@ -75,8 +75,8 @@ class Duel:
 
     def asking(self, slot: str) -> Asking:
         """The last time that the model of a column was asked."""
-        (said,) = (event for event in self.live.state.events if event.kind == "said")
-        return next(one for one in reversed(ASKED) if one.model == said.data["models"][slot])
+        models = models_by_slot(self.live.state.events)
+        return next(one for one in reversed(ASKED) if one.model == models[slot])
 
     async def heard(self, slot: str, pieces: int) -> str:
         """What a page that follows a column hears until so many of its pieces were heard."""
