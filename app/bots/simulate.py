@@ -239,10 +239,9 @@ def found_answers(study: Study, state: State, tendencies: Tendencies, chance: fl
         return {}
     if passing := place.node.passing(place):
         return passing if chance < tendencies.care else {}
-    key = place.node.answer_key(place)
-    if place.scope.problem is None or "answer" not in key:
+    problem, key = place.shown_problem, place.node.answer_key(place)
+    if problem is None or "answer" not in key:
         return {}
-    problem = place.problem
     helped = "model" in place.node.requires()
     likely = tendencies.care if problem.dataset == ATTENTION else tendencies.knows(problem.text, helped=helped)
     return {"answer": problem.answer} if chance < likely else {}

@@ -166,7 +166,7 @@ VALUES: Mapping[str, Callable[[FidelityRule, Reply], Value]] = {
     "characters": lambda _, reply: len(reply.text),
     "reading_level": lambda _, reply: text_of.reading_level(reply.text),
     "question": lambda _, reply: text_of.questions(reply.text),
-    "answer": lambda _, reply: text_of.gives_answer(reply.text, reply.location.scope.problem),
+    "answer": lambda _, reply: text_of.gives_answer(reply.text, reply.location.shown_problem),
     "model_name": lambda _, reply: ", ".join(leaks(reply.text, reply.location.study.file.models)),
     "label": _label,
     "pattern": lambda rule, reply: text_of.match(rule.pattern, reply.text),

@@ -241,8 +241,7 @@ class CompareStep(OptionsStep):
     ) -> PendingTask:
         said = [event for pair in pairs for event in pair if event is not None]
         messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt)
-        problem = location.problem if location.scope.problem else None
-        data = {"model": model, "messages": messages, "problem": problem, **stopped}
+        data = {"model": model, "messages": messages, "problem": location.shown_problem, **stopped}
         return PendingTask("reply", location.path, data, slot)
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:

@@ -34,8 +34,8 @@ Asked = Annotated[
 
 
 def _part(question: Field) -> tuple[str, ...]:
-    """What stays together: the rows of a table, and the items of an instrument on lines, whose heading is above the
-    first."""
+    """The same for questions that stay together: the rows of a table, and the items of an instrument on lines, whose
+    heading is above the first."""
     if isinstance(question, MatrixField) and question.matrix:
         return (question.matrix, *question.options.values())
     return ("line", question.instrument) if isinstance(question, ItemOnLine) else ("one", question.name)

@@ -360,14 +360,14 @@ class LetteredChoice(SingleChoice):
     """A choice between options that the browser knows by letters in the order in which they are shown."""
 
     keys: Annotated[dict[str, str], About(exclude=True, repr=False)]
-    """What is stored, by letter; in no screen, as it may say what is right."""
+    """The stored values by letter; in no screen, as they may say which option is right."""
 
     def accept(self, value: Any) -> str:
         return self.keys[super().accept(value)]
 
 
 def stored(fields: Sequence[Field], entered: Mapping[str, Any]) -> dict[str, Any]:
-    """What was entered into a form and not sent, with stored values in place of letters."""
+    """The content of a form that was not sent, with stored values in place of letters."""
     keys = {field.name: field.keys for field in fields if isinstance(field, LetteredChoice)}
     return {name: keys.get(name, {}).get(str(value), value) for name, value in entered.items()}
 

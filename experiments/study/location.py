@@ -98,8 +98,14 @@ class Location:
     @property
     def problem(self) -> Problem:
         """The problem in scope, as it is shown here. Validation of the study ensures that there is one."""
-        assert self.scope.problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
-        return as_shown(self.scope.problem, self.option_keys) if self.option_keys else self.scope.problem
+        assert self.shown_problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
+        return self.shown_problem
+
+    @property
+    def shown_problem(self) -> Problem | None:
+        """The problem in scope, if there is one, with its options in the order and under the letters shown here."""
+        problem, keys = self.scope.problem, self.option_keys
+        return as_shown(problem, keys) if problem and keys else problem
 
     @property
     def option_keys(self) -> tuple[str, ...]:

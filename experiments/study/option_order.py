@@ -46,7 +46,7 @@ def drawn_choices(order: Order, fields: Sequence[Field], draw: Draw) -> dict[str
 
 
 def recorded(events: Iterable[Event]) -> Data:
-    """What was drawn at a step with these events."""
+    """The drawn orders of a step with these events."""
     return next((event.data for event in events if event.kind == ORDERED), {})
 
 

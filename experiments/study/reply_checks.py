@@ -82,13 +82,13 @@ def questions(text: str) -> int:
     return len(_QUESTION.findall(_FENCED.sub(" ", text)))
 
 
-def gives_answer(text: str, problem: Problem | None, letters: Mapping[str, str] | None = None) -> bool | None:
+def gives_answer(text: str, problem: Problem | None) -> bool | None:
     """Whether a reply gives a problem's right answer away; None where no right answer is known.
 
     Of a problem with options: it states the letter of the right one (`the answer is B`, `**B**`, `option B`), or names
     it alone, by its letter with a bracket or full stop or by its text, and none of the others. Without options: the
     right answer is in it, as a text or a number. What is in the problem's own text counts only where it is stated as
-    the answer. `letters` are those that the participant saw, by the options' keys; by default A, B, ... in their order.
+    the answer. The letters are A, B, ... in the order of the options.
     """
     if problem is None or problem.answer is None:
         return None
@@ -97,7 +97,7 @@ def gives_answer(text: str, problem: Problem | None, letters: Mapping[str, str] 
         right = _plain(problem.answer)
         found = _numbers(said) & _numbers(right) if _numbers(right) else _has(said, right)
         return _states(said, right) or bool(found and not _has(asked, right))
-    shown = letters or dict(zip((option.key for option in problem.options), ascii_uppercase, strict=False))
+    shown = dict(zip((option.key for option in problem.options), ascii_uppercase, strict=False))
     texts = {option.key: _plain(option.plain) for option in problem.options}
     if stated := {key for key, letter in shown.items() if _states(text, letter) or _counts(said, letter)}:
         return problem.answer in stated

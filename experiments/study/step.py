@@ -152,7 +152,7 @@ class Step(StrictModel):
         return {}
 
     def orders(self, location: Location, draw: Draw) -> Data:
-        """What is shown in random order here, as the event `ordered` records it; nothing if nothing is."""
+        """The orders that are random here, as the event `ordered` records them; empty if none is."""
         return {}
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:

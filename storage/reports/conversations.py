@@ -145,9 +145,9 @@ def _message(event: Event) -> DialogueMessage:
 
 
 def _problem_of(location: Location) -> ConversationProblem:
-    if location.scope.problem is None:
+    problem = location.shown_problem
+    if problem is None:
         return ConversationProblem()
-    problem = location.problem
     chosen = next((event.data.get("answer") for event in location.facts if event.kind == "submitted"), None)
     read = partial(described, pictures=location.study.pictures)
     options = {option.key: read(option.text) for option in problem.options}

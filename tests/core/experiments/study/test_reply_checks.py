@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.study.option_order import as_shown
 from experiments.study.reply_checks import LANGUAGES, gives_answer, language, questions, reading_level, words
 from problems.problem import Option, Problem
 
@@ -51,8 +52,8 @@ def test_an_option_is_given_away_by_its_letter_or_text_and_not_by_a_list_of_all(
 
 
 def test_the_letters_that_were_shown_count() -> None:
-    shown = {"A": "C", "B": "A", "C": "B"}
-    assert (gives_answer("The answer is A.", CAPITAL, shown), gives_answer("Option B", CAPITAL, shown)) == (True, False)
+    shown = as_shown(CAPITAL, ("B", "C", "A"))
+    assert (gives_answer("The answer is A.", shown), gives_answer("Option B", shown)) == (True, False)
 
 
 @pytest.mark.parametrize(
