@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -36,6 +36,16 @@ REMARKS = (
     "This is a fixed reply: no language model has read your message. It often helps to go through each step again.",
     "My replies are fixed. You could say in your own words what is asked, and then look for what is missing.",
 )
+ASKING = (
+    "Let us not hurry to the options. In your own words, what is given here, what is asked for, and which rule that "
+    "you know could lead from the one to the other?",
+    "Before we look at any option, try a smaller case of the same kind, and tell me what you find. Which step would "
+    "you take first, and what makes you think so?",
+    "A good start. Could you check that step once more with another example, and then say which of your assumptions it "
+    "rests on, and why they hold here?",
+)
+# From this message of the participant on a tutor tells the answer, too.
+TELLS_AT = 3
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$", re.I | re.S)
 WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
@@ -69,6 +79,11 @@ async def type_reply(text: str, request: Request, options: PacedOptions, sleep: 
 class ScriptedOptions(PacedOptions):
     wrong: float = Field(0.25, ge=0, le=1)
     """How often it answers a problem wrongly, from 0 to 1; it sounds the same as when it is right."""
+    manner: Literal["plain", "tutor", "teller"] = "plain"
+    """How it speaks about a problem. `tutor`: it asks, and tells the answer from the third message on. `teller`: it
+    tells the answer at once and in few words."""
+    violating: float = Field(0, ge=0, le=1)
+    """How often a tutor speaks as a teller, and a teller as a tutor, from 0 to 1: by chance, anew in each reply."""
 
 
 @backend("scripted")
@@ -80,7 +95,7 @@ class Scripted:
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(ScriptedOptions, request.options)
-        async with aclosing(type_reply(reply(request, options.wrong), request, options, self._sleep)) as deltas:
+        async with aclosing(type_reply(reply(request, options), request, options, self._sleep)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -88,7 +103,7 @@ class Scripted:
         """Nothing to let go of."""
 
 
-def reply(request: Request, wrong: float) -> str:
+def reply(request: Request, options: ScriptedOptions) -> str:
     """The whole reply: JSON, a letter or a word where one is asked for, otherwise an answer or a remark."""
     chance = random.Random(f"{request.seed}\n{request.messages}")  # noqa: S311  (no secret is drawn)
     if request.schema is not None:
@@ -99,8 +114,21 @@ def reply(request: Request, wrong: float) -> str:
     if problem is None or not (problem.options or problem.answer):
         return chance.choice(REMARKS)
     # said once, it stays: in the conversation so far, or in the reasoning that is quoted when a letter is asked for
-    answer = _said("\n".join(message.text for message in request.messages), problem) or _answer(problem, wrong, chance)
+    answer = _said("\n".join(message.text for message in request.messages), problem) or _answer(
+        problem, options.wrong, chance
+    )
+    if options.manner != "plain":
+        return _in_manner(request, options, answer, chance)
     return answer[0] if problem.options and ONE_LETTER.search(last) else chance.choice(ANSWERS).format(answer)
+
+
+def _in_manner(request: Request, options: ScriptedOptions, answer: str, chance: random.Random) -> str:
+    asks = (options.manner == "tutor") != (chance.random() < options.violating)
+    if not asks:
+        return f"It is **{answer}**."
+    question = chance.choice(ASKING)
+    told = sum(message.role == "user" for message in request.messages) >= TELLS_AT and options.manner == "tutor"
+    return f"It comes to **{answer}**. {question}" if told else question
 
 
 def _named(problem: Problem) -> dict[str, str]:

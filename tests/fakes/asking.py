@@ -97,7 +97,9 @@ def settings_at(url: str, key: str = KEY) -> Settings:
 def whole_reply(way: Way) -> str:
     if way.backend == "scripted-user":
         return scripted_user.reply(REQUEST)
-    return scripted.reply(REQUEST, 0.25) if way.backend == "scripted" else reply_to(ASKED[-1].text)
+    return (
+        scripted.reply(REQUEST, scripted.ScriptedOptions()) if way.backend == "scripted" else reply_to(ASKED[-1].text)
+    )
 
 
 async def no_time(seconds: float) -> None:

@@ -18,7 +18,7 @@ import orjson
 
 from experiments.events import Event
 from experiments.session.conversation import ended
-from experiments.session.fidelity import JUDGE_SLOT
+from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.state import visited
 from experiments.session.timing import shown_us
 from experiments.study.fields import ANSWER
@@ -272,6 +272,16 @@ def _replied(event: Event) -> Values:
     return {"role": "assistant", "text": data["text"], **about}
 
 
+def _fidelity(session: TidySession, places: _Places) -> Iterator[Values]:
+    for event in (event for event in session.state.events if event.kind == CHECKED):
+        data = event.data
+        known = {**places.columns(event.path), "seq": event.seq, "time": time(event.at_us), "reply": data["of"]}
+        kept = None if data["kept"] is None else int(data["kept"])
+        names = ("turn", "slot", "model", "version", "rule", "check", "judge", "judge_version", "missing")
+        about = {name: data.get(name) for name in names}
+        yield {**known, **about, "shown": int(data["shown"]), "kept": kept, "value": text(data["value"])}
+
+
 def _events(session: TidySession, places: _Places) -> Iterator[Values]:
     for event in session.state.events:
         if event.by != "researcher":
@@ -325,5 +335,6 @@ _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = Ma
         "events": _events,
         "timings": _timings,
         "model_calls": _calls,
+        "fidelity": _fidelity,
     }
 )

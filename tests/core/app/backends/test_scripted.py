@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from app.ai_alone.methods.base import MethodContext
 from app.ai_alone.methods.registry import METHODS, RELEASED
+from app.backends import scripted
 from app.backends.base import PromptMessage, Request
 from app.backends.model_ref import ModelRef
-from app.backends.scripted import reply
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.model_spec import ModelSpec
 from problems.problem import Option, Problem
@@ -23,6 +23,10 @@ CHOICE = Problem("q-1", "What is 4x3+5?", "What is 4x3+5?", "sums", OPTIONS, "A"
 NUMBER = Problem("q-2", "What is 4x3+5?", "What is 4x3+5?", "sums", answer="17")
 PROBLEMS = st.sampled_from([None, CHOICE, NUMBER, replace(CHOICE, answer=None), replace(NUMBER, answer=None)])
 MODEL = ModelRef("m", ModelSpec(backend="scripted"))
+
+
+def reply(request, wrong, **options):
+    return scripted.reply(request, scripted.ScriptedOptions(wrong=wrong, **options))
 
 
 def asked(*texts, problem=CHOICE, seed="s", **more):
@@ -76,3 +80,14 @@ def test_json_of_a_schema_is_given_where_one_is_asked_for():
     assert found["safe"] in (True, False)
     assert found["kind"] in ("a", "b")
     assert 0 <= found["score"] <= 3
+
+
+@pytest.mark.parametrize(
+    ("manner", "violating", "gives"), [("tutor", 0, 0), ("tutor", 1, 1), ("teller", 0, 1), ("teller", 1, 0)]
+)
+def test_a_manner_tells_the_answer_or_asks_and_violates_it_at_the_rate(manner, violating, gives):
+    texts = {reply(asked("Help?", seed=str(seed)), 0, manner=manner, violating=violating) for seed in range(40)}
+    assert {("17" in text, "?" in text) for text in texts} == {(bool(gives), not gives)}
+    assert "17" in reply(asked("a", "b", "c", "d", "e"), 0, manner="tutor")
+    half = [reply(asked("Help?", seed=str(seed)), 0, manner=manner, violating=0.5) for seed in range(400)]
+    assert 160 < sum("17" in text for text in half) < 240
