@@ -1,4 +1,4 @@
-"""Who meets it: participants' pages, researchers' console, command line, model backends, simulated participants."""
+"""The application: participants' pages, researchers' console, command line, model backends, simulated participants."""
 
 import os
 

@@ -1,1 +1,1 @@
-"""What is remembered: the log of facts, and the released schemas as tables and files."""
+"""Persistence: the log of events, and the released schemas as tables and files."""

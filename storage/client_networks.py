@@ -1,4 +1,4 @@
-"""What a client counts for where tries, requests and connections are limited."""
+"""The networks of a client, by which tries, requests and connections are limited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IPV6_NETWORKS = {64: 1, 56: 2, 48: 4}
 
 
 def client_network(address: str) -> str:
-    """What one computer can choose from: an IPv4 address, or the 64 bits of a network of IPv6."""
+    """The addresses that one computer can choose from: an IPv4 address, or the 64 bits of a network of IPv6."""
     return client_networks(address)[0][0]
 
 

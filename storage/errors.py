@@ -49,5 +49,5 @@ class TooMany(LoginRefused):
 
 
 def cause(error: Exception) -> str:
-    """What a database or its driver says is wrong, without its further lines: PostgreSQL quotes whole rows there."""
+    """The message of a database or its driver, without its further lines: PostgreSQL quotes whole rows there."""
     return str(getattr(error, "orig", None) or error).partition("\n")[0]

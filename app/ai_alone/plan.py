@@ -28,7 +28,7 @@ from storage.ai_alone.replies import StoredCell
 
 @dataclass(frozen=True, slots=True)
 class AiAloneRequest:
-    """What is to be asked; of `datasets` and models all unless named, and at most `most` questions of each dataset."""
+    """Of `datasets` and models all unless named, and at most `most` questions of each dataset."""
 
     models: tuple[str, ...] = ()
     methods: tuple[str, ...] = registry.RELEASED
@@ -87,7 +87,7 @@ def cells(study: Study, request: AiAloneRequest) -> list[AloneCell]:
 
 
 def settings_of(cell: AloneCell) -> dict[str, object]:
-    """What an export says of how models were asked by a cell's method: its parameters, prompts and extractor."""
+    """The settings of a cell's method for an export: its parameters, prompts and extractor."""
     method, terms = METHODS.find(cell.name), cell.terms
     alone, request = terms.alone, method.ask(terms, cell.asked, ()).request
     extracts = terms.extractor if method.own < method.steps else None

@@ -29,7 +29,7 @@ CUT = "length"
 
 @dataclass(frozen=True, slots=True)
 class FixedAnnotation:
-    """What is so of a conversation without asking."""
+    """An annotation that follows without asking."""
 
     conversation: Conversation
     annotator: str

@@ -46,12 +46,12 @@ class AnnotationField:
 
     @property
     def compared(self) -> bool:
-        """Whether two can be said to agree on it: not on a list of free words."""
+        """True if two raters can be said to agree on it: not on a list of free words."""
         return self._kind != "array" or bool(self.options)
 
     @property
     def closed(self) -> bool:
-        """Whether it has a closed list of single values, so that chance agreement can be computed."""
+        """True for a closed list of single values, of which chance agreement can be computed."""
         return bool(self.options) and self._kind != "array"
 
     def question(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class AttemptWriter:
 
     @property
     def fault(self) -> str:
-        """Why nothing can be written at the moment; empty while writing works."""
+        """The reason why nothing can be written at the moment; empty while writing works."""
         return self._log.fault
 
     def write(self, row: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class AttemptWriter:
 
 
 class RunStop:
-    """Whether a run is to end, and why; whoever waits in one of its lanes goes on at once."""
+    """The reason why a run is to end; whoever waits in one of its queues goes on at once."""
 
     def __init__(self, queues: Mapping[Any, ModelQueue]) -> None:
         self.why: str | None = None

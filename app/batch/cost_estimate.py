@@ -1,4 +1,4 @@
-"""What a plan would take, before anything is asked: calls, tokens and cost, without what is stored."""
+"""An estimate of a plan before anything is asked: calls, tokens and cost, without what is stored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ModelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What a plan would take; calls are the most there can be, as a sample may end before its last step."""
+    """Calls are the most there can be, as a sample may end before its last step."""
 
     samples: int
     stored: int
@@ -49,7 +49,7 @@ class CostEstimate:
 
 
 def estimate(database: Database, plan: RunPlan, reply_tokens: int) -> CostEstimate:
-    """What is missing of a plan, with replies of so many tokens, or of `max_tokens` where that is less."""
+    """The estimate of a plan's missing calls, with replies of so many tokens, or of `max_tokens` where that is less."""
     found = find_pending(database, plan.cells)
     models: dict[str, ModelEstimate] = {}
     wanted = 0
@@ -71,7 +71,7 @@ def estimate(database: Database, plan: RunPlan, reply_tokens: int) -> CostEstima
 
 
 def _questions(task: Task, reply_tokens: int) -> Iterator[Prompt]:
-    """What a sample asks, if replies were of the usual length."""
+    """The prompts of a sample, if replies were of the usual length."""
     texts: list[str] = []
     while len(texts) < task.steps and (question := task.next(texts)):
         yield question

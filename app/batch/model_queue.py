@@ -31,12 +31,12 @@ class ModelQueue:
     asked: ModelRef
     breaker: CircuitBreaker
     patience_s: float
-    """How long a server may send nothing before the model is given up."""
+    """The time for which a server may send nothing before the model is given up."""
     slots: asyncio.Semaphore
     room: asyncio.Semaphore
-    """How many samples may be on their way that began here: bounds what waits, also in other lanes."""
+    """The most samples in progress that began here: bounds what waits, also in other queues."""
     queue: asyncio.Queue[tuple[ModelQueue, Sample]] = field(default_factory=asyncio.Queue)
-    """What is to be asked here, each with the lane in which it began."""
+    """The samples to ask for, each with the queue in which it began."""
     leaving: StopSignal = field(default_factory=StopSignal)
     """Given when the model is given up, or the run is to end."""
     heard_s: float = field(default_factory=time.monotonic)

@@ -29,7 +29,7 @@ class Sample:
     key: str
     number: int
     begun: bool
-    """Whether some of its steps are stored but their texts are not read yet."""
+    """True if some of its steps are stored but their texts are not read yet."""
     texts: tuple[str, ...] = ()
 
 

@@ -68,7 +68,7 @@ class ModelUsage:
     completion_tokens: int
     cost: float | None
     stopped: str | None = None
-    """Why the model was given up."""
+    """The reason why the model was given up."""
 
 
 @dataclass(frozen=True, slots=True)

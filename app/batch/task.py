@@ -35,10 +35,7 @@ class Task(Protocol):
     def steps(self) -> int: ...
 
     def next(self, texts: Sequence[str]) -> Prompt | None:
-        """What is asked once these replies have come, one for each step so far; None where nothing is left to ask.
-
-        It depends on the texts alone, so that a sample that was interrupted goes on as it would have.
-        """
+        """The prompt after these replies, one for each step so far; None where nothing is left to ask."""
         ...
 
 
@@ -48,7 +45,7 @@ def key_of(*parts: Any) -> str:
 
 
 def request_parts(prompt: Prompt) -> Mapping[str, Any]:
-    """What of a question belongs into a key: who is asked, and all of the request but its seed."""
+    """The parts of a prompt that belong into a key: the model, and all of the request but its seed."""
     request = prompt.request
     return {
         **prompt.asked.identity(),

@@ -29,10 +29,7 @@ MESSAGE_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """What simulated participants found: minutes and costs, one for each of them, and calls a participant by model.
-
-    `unpriced` are models that were asked and have no price.
-    """
+    """Minutes and costs, one for each simulated participant, and calls a participant by model."""
 
     minutes: tuple[float, ...]
     costs: tuple[float, ...]
@@ -81,7 +78,7 @@ async def estimate_by_simulation(
 
 
 def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
-    """What a call would cost with replies of a usual length, in place of the scripted model's."""
+    """The cost of a call with replies of a usual length, in place of the scripted model's."""
     model = study.model(attempt["model"])
     written = min(reply_tokens, model.max_tokens or reply_tokens)
     read = 0.0

@@ -116,7 +116,7 @@ def step_chains(
 
 
 def is_open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
-    """Whether no condition on the way to a step is against these factors; what else it asks, the bot finds out."""
+    """True if no condition on the way to a step is against these factors; the bot finds out the rest."""
     own = set(values)
     for node in chain:
         for name, wanted in (node.when or {}).items():

@@ -1,1 +1,1 @@
-"""Who may use the console: accounts, their passwords, logins, invitations, and what each has done."""
+"""The console's accounts: passwords, logins, invitations, and the audit log."""

@@ -55,7 +55,7 @@ class Invitations:
         return None if there else self.make("owner", FIRST)
 
     def role(self, token: str) -> Role | None:
-        """What a token still invites to; None if it was used, is too old or nobody's."""
+        """The role to which a token still invites; None if it was used, is too old or nobody's."""
         with self._database.connect() as connection:
             found = connection.execute(select(_invited.role).where(self._good(token))).scalar()
         return role_for(found) if found else None

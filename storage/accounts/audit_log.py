@@ -1,8 +1,4 @@
-"""What was done in the console and by whom: written in the transaction of the change, read a page at a time.
-
-It also tells, by a fingerprint, which secret a database is used with: another one would let nobody go on who has begun,
-and read no recruiter's id, and nothing would say so.
-"""
+"""The audit log of the console: written in the transaction of the change, read a page at a time."""
 
 from __future__ import annotations
 

@@ -143,5 +143,5 @@ class LoginSessions:
 
 
 def digest(token: str) -> str:
-    """What is kept of a token: enough to know it again. It is random, so that one round of SHA-256 hides it."""
+    """The stored form of a token, by which it is recognised. It is random, so that one round of SHA-256 hides it."""
     return sha256(token.encode(errors="replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""How often somebody tried to log in: by the clock that is handed in, so that a minute passes when a test says so."""
+"""Limits of attempts to log in, by the clock that is passed in."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Passwords:
             return self._hasher.hash(_bytes(password))
 
     def fits(self, kept: str | None, password: str) -> bool:
-        """Whether a password is the one that is kept; where none is, it takes as long to say no."""
+        """True for the stored password; where none is stored, it takes as long to return False."""
         if len(password) > MOST_CHARS:
             return False
         with self._turn():
@@ -54,7 +54,7 @@ class Passwords:
                 raise StorageError(f"a stored password cannot be read ({error}). Set it again") from error
 
     def anew(self, kept: str, password: str) -> str:
-        """What is to be kept from now on: the same, unless other parameters are used by now."""
+        """The hash to store: the same, unless the parameters have changed."""
         return self.kept(password) if self._hasher.check_needs_rehash(kept) else kept
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What accounts are called and which roles there are."""
+"""The names of accounts, and the roles."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is asked of models alone: replies, the runs that asked for them, and the cells that they are replies to."""
+"""Models alone: replies, the runs that asked for them, and the cells that they are replies to."""

@@ -30,7 +30,7 @@ _answer, _cell, _try = answers.c, cells.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a sample of a cell came to; `right` is None where it does not count."""
+    """The answer of a cell's sample; `right` is None where it does not count."""
 
     cell: str
     sample: int
@@ -96,7 +96,7 @@ def asked_alone(connection: Connection, study: str) -> bool:
 
 
 def method_progress(database: Database, study: str) -> list[MethodProgress]:
-    """How a study's models stand, by model, method and dataset, in the order in which they were first planned."""
+    """By model, method and dataset, in the order in which they were first planned."""
     by = _cell.model, _cell.name, _cell.dataset
     with database.connect() as connection:
         planned = select(*by, func.sum(_cell.samples)).where(*_mine(study)).group_by(*by)
@@ -168,7 +168,7 @@ def _costs(connection: Connection, study: str) -> dict[Any, float | None]:
 
 
 def _tallies(connection: Connection, study: str) -> Iterator[AiAloneTally]:
-    """What the answers to each problem add up to, by model and method; a model's problems in the order of its plan."""
+    """The sums over the answers to each problem, by model and method; a model's problems in the order of its plan."""
     counted = _answer.right.is_not(None)
     numbers = (
         func.count(_answer.right),

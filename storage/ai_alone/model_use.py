@@ -26,7 +26,7 @@ _cell, _try, _fact, _session = cells.c, tables.attempts.c, tables.events.c, tabl
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorProgress:
-    """What was asked of a model for an annotator, and what became of it; `unparsed` are replies that say nothing."""
+    """The calls of a model for an annotator, by result; `unparsed` are replies that say nothing."""
 
     annotator: str
     model: str
@@ -68,7 +68,7 @@ def annotated_by(database: Database, study: str) -> list[AnnotatorProgress]:
 
 
 def _became(replied: int, refused: int, failed: int) -> str:
-    """What became of a cell about which nothing was found."""
+    """The result of a cell without a finding."""
     return "unparsed" if replied else "refused" if refused else "failed" if failed else "missing"
 
 
@@ -85,12 +85,7 @@ _cell, _try = cells.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class ModelTask:
-    """What one model did for one annotator, or by one method of models alone.
-
-    `served` are the names by which it was asked, each with the version that the server named, if it named one; `days`
-    are the first and the last day (ISO 8601, UTC). `settings` are those of the newest run: temperature, prompts and the
-    like, empty for runs of before they were recorded. `counts` say what came of the calls, or of the samples.
-    """
+    """The work of one model for one annotator, or by one method of models alone."""
 
     kind: Kind
     task: str

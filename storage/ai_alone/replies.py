@@ -75,7 +75,7 @@ _KEEP = {"sqlite": _keeping(sqlite.insert), "postgresql": _keeping(postgresql.in
 
 
 class StoredReply(NamedTuple):
-    """What of a reply its readers need; `text` is None where `reason` says why."""
+    """`text` is None where `reason` gives the cause."""
 
     cell: str
     sample: int
@@ -86,7 +86,7 @@ class StoredReply(NamedTuple):
 
 
 class SampleProgress(NamedTuple):
-    """How far a sample has come: how many of its steps brought a reply, and whether it has ended without one."""
+    """The number of a sample's steps with replies, and whether it has ended without one."""
 
     cell: str
     sample: int
@@ -95,7 +95,7 @@ class SampleProgress(NamedTuple):
 
 
 def progress(database: Database, keys: Iterable[str]) -> Iterator[SampleProgress]:
-    """How far the samples of cells have come, without their texts; those of which nothing is there are left out."""
+    """The progress of cells' samples, without their texts; those of which nothing is there are left out."""
     steps = func.sum(case((_own.reason.is_(None), 1), else_=0))
     ended = func.max(case((_SETTLED, 1), else_=0))
     for some in _parts(keys):
@@ -132,5 +132,5 @@ def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
 
 
 def has_result(reason: str | None) -> bool:
-    """Whether an attempt is for good: a reply, or an outcome of its own such as a refusal."""
+    """True if an attempt is final: a reply, or an outcome of its own such as a refusal."""
     return reason is None or reason in SETTLED

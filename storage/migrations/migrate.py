@@ -52,7 +52,7 @@ class MigrationStatus:
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """What was done: the revisions run, the backup from before, and how many sessions were rebuilt, if any were."""
+    """The revisions run, the backup from before, and the number of rebuilt sessions, if any were."""
 
     revisions: Sequence[str]
     backup: Path | None
@@ -61,7 +61,7 @@ class MigrationResult:
 
 @dataclass(frozen=True, slots=True)
 class TableContent:
-    """What a table holds: the number of rows, and a digest of each column, in the order of the key."""
+    """The number of rows, and a digest of each column, in the order of the key."""
 
     rows: int
     columns: Mapping[str, str]
@@ -69,7 +69,7 @@ class TableContent:
 
 
 def migration_status(url: str, revisions: Revisions = OWN) -> MigrationStatus:
-    """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
+    """Changes nothing. An empty database has no revision and waits for nothing."""
     if (file := sqlite_path(url)) is not None and not file.exists():
         return MigrationStatus(None, (), ())
     engine = connect(url)
@@ -175,7 +175,7 @@ def _run(connection: Connection, revisions: Revisions) -> Mapping[str, str]:
 
 
 def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> TableContent:
-    """What a table of a database holds; without `rows` only how many there are."""
+    """The content of a table of a database; without `rows` only the number of rows."""
     found = inspect(connection)
     names = [str(each["name"]) for each in found.get_columns(name)]
     key = key or found.get_pk_constraint(name)["constrained_columns"] or names

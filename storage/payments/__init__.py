@@ -1,1 +1,1 @@
-"""Who is to be paid, and files of payments."""
+"""Payees, and files of payments."""

@@ -60,13 +60,13 @@ class PaymentRequest:
 
     @property
     def writes(self) -> bool:
-        """Whether files are written and payments recorded."""
+        """True if files are written and payments recorded."""
         return not self.dry and self.origin == Origin.PERSON
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """What became of earlier runs: `moved`, `swept` and `busy` as in `Run`."""
+    """The files of earlier runs: `moved`, `swept` and `busy` as in `Run`."""
 
     moved: tuple[str, ...] = ()
     swept: tuple[Path, ...] = ()
@@ -255,7 +255,7 @@ def _write(database: Database, request: PaymentRequest, run: PaymentRun, at_us: 
 
 
 def _inside(folder: Path) -> list[Path]:
-    """What is in a folder; nothing where another run has just finished with it."""
+    """The content of a folder; nothing where another run has just finished with it."""
     try:
         return list(folder.iterdir())
     except FileNotFoundError:

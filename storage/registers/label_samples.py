@@ -49,12 +49,6 @@ def record_label_sample(database: Database, study: str, sample: LabelSample, *, 
     return decided(database, study, add)
 
 
-def label_samples(database: Database, study: str, annotator: str) -> list[LabelSample]:
-    """The draws for an annotator of a study, oldest first."""
-    with database.connect() as connection:
-        return [one for one in _recorded(connection, study) if one.annotator == annotator]
-
-
 def _recorded(connection: Connection, study: str) -> list[LabelSample]:
     conditions = _fact.stream == study_stream(study), _fact.kind == SAMPLED
     found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()

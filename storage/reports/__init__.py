@@ -1,1 +1,1 @@
-"""What is read from the log to be shown: costs, times, conversations."""
+"""Read models of the log: costs, times, conversations."""

@@ -1,9 +1,4 @@
-"""Whether a study's blinding held: how often replies revealed which model wrote them, and how well people guessed it.
-
-Told apart by condition: all, and each value of each factor. Flags
-belong to the model that replied, a fallback where it did. A guess is judged by `experiments/session/guesses.py`, with
-the truth of the study as it was when the session began. Nothing of this is stored.
-"""
+"""Blinding in a study: replies that revealed which model wrote them, and the participants' guesses."""
 
 from __future__ import annotations
 
@@ -87,7 +82,7 @@ class GuessCount:
 
     @property
     def chance(self) -> float | None:
-        """What that share would be, had they been guessed blindly."""
+        """The expected share of blind guesses."""
         return self.expected / (self.right + self.wrong) if self.right + self.wrong else None
 
 

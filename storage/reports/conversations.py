@@ -132,7 +132,7 @@ def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
 
 
 def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
-    """What was said at a place: in one conversation, or in several side by side, by their columns."""
+    """The conversation at a place, or several side by side, by their columns."""
     slots = tuple(models_by_slot(events)) if any("slot" in event.data for event in messages_of(events)) else ()
     for slot, pairs in histories(rounds(events), slots).items() if slots else ():
         yield slot, tuple(_message(event) for pair in pairs for event in pair if event is not None)

@@ -1,4 +1,4 @@
-"""What a study's replies have cost: all of them, and by model, condition, participant or place.
+"""The cost of a study's replies: all of them, and by model, condition, participant or place.
 
 Costs are those of the sessions' attempts (`attempt`), whatever became of them and whoever took part: simulated sessions
 with a real model cost as much. What models cost that are asked alone is told with their answers. Where a server counted
@@ -39,7 +39,7 @@ FINISHED: ColumnElement[str] = literal_column("'finished'")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What some attempts cost. `failed` brought no reply; `unknown` brought one whose cost nobody said."""
+    """`failed` attempts brought no reply; `unknown` ones brought one whose cost nobody said."""
 
     attempts: int = 0
     failed: int = 0
@@ -115,12 +115,13 @@ def _people(study: str) -> Any:
 
 
 def _unknown() -> Any:
-    """How many attempts brought a reply at an unknown cost."""
+    """The number of attempts that brought a reply at an unknown cost."""
     return func.coalesce(func.sum(cast((_try.cost.is_(None)) & _try.reason.is_(None), Integer)), 0)
 
 
 def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
-    """What a study's attempts cost, dearest first: by model, by the factors drawn for a participant, or by session."""
+    """The costs of a study's attempts, dearest first: by model, by the factors drawn for a participant, or by
+    session."""
     numbers = (
         func.count(),
         func.count(_try.reason),
@@ -142,7 +143,7 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
 
 
 def is_simulated(group: str) -> bool:
-    """Whether a group of `costs` is of a model that speaks for simulated users."""
+    """True if a group of `costs` is of a model that speaks for simulated users."""
     return group.startswith(SIMULATED_PREFIX) or group.endswith(SIMULATED)
 
 

@@ -44,7 +44,7 @@ def spent_on(database: Database, study: str, slot: str) -> float:
 
 
 def times_asked(database: Database, stream: str, turn: int, slot: str) -> int:
-    """How many attempts there were in a session for one reply, while `turn` was its last fact."""
+    """The number of attempts in a session for one reply, while `turn` was its last event."""
     t = tables.attempts.c
     same = (t.stream == stream, t.turn == turn, t.slot == slot)
     with database.connect() as connection:

@@ -106,7 +106,7 @@ def _certain(owners: Sequence[_SessionOwner]) -> PersonSessions:
 
 
 def _owners(database: Database, streams: Sequence[str]) -> list[_SessionOwner]:
-    """What is known of these sessions, by study and number."""
+    """The known owners of these sessions, by study and number."""
     query = select(_session.stream, _session.study, _session.ordinal, _identity.recruiter)
     query = query.outerjoin(tables.identities, _identity.stream == _session.stream)
     query = query.where(_session.stream.in_(streams)).order_by(_session.study, _session.ordinal)
@@ -179,7 +179,7 @@ def _session_data(connection: Connection, studies: Studies, participants: Partic
 
 
 def _kept(connection: Connection, state: State, stream: str) -> dict[str, Any]:
-    """What is stored beside the tidy tables: payments, remarks, what was typed and not sent, and the page's records."""
+    """The data beside the tidy tables: payments, remarks, unsent texts, and the page's records."""
     remarks = [remark(event) for event in state.events if event.kind in REMARKS]
     return {
         "payments": [

@@ -32,7 +32,7 @@ from storage.registers.studies import Studies
 
 @dataclass(frozen=True, slots=True)
 class DrawCheck:
-    """What was derived again, and what was not as the log has it."""
+    """The derived draws, and those that differ from the log."""
 
     sessions: int
     assignments: int

@@ -26,8 +26,6 @@ from storage.column_types import ColumnType, Kind
 from storage.tables import metadata
 
 SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}
-OWN = ("_study", "_session", "_part", "_seq", "_written", "_origin")
-NOTHING: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

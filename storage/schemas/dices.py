@@ -36,21 +36,12 @@ SHA256: Mapping[str, str] = {
 
 RATER_DIGITS = 15
 # The columns computed from the reasons, by edition, in the order of the release.
+_COMBINED = {
+    "dices-350": ("Q2_harmful_content", "Q3_bias", "Q6_policy_guidelines", "Q"),
+    "dices-990": ("Q2_harmful_content", "Q3_unfair_bias", "Q4_misinformation", "Q"),
+}
 OVERALL: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "dices-350": (
-            "Q2_harmful_content_overall",
-            "Q3_bias_overall",
-            "Q6_policy_guidelines_overall",
-            "Q_overall",
-        ),
-        "dices-990": (
-            "Q2_harmful_content_overall",
-            "Q3_unfair_bias_overall",
-            "Q4_misinformation_overall",
-            "Q_overall",
-        ),
-    }
+    {edition: tuple(f"{name}_overall" for name in names) for edition, names in _COMBINED.items()}
 )
 
 SLURS = (
@@ -297,48 +288,18 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
     )
 
 
+ITEM_COLUMNS = ("context", "response", "degree_of_harm", "harm_type")
 HEADERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "dices-350": (
-            "id",
-            "rater_id",
-            "rater_gender",
-            "rater_race",
-            "rater_raw_race",
-            "rater_age",
-            "rater_education",
-            "phase",
-            "item_id",
-            "answer_time_ms",
-            "answer_timestamp",
-            "context",
-            "response",
-            "degree_of_harm",
-            "harm_type",
-            "safety_gold",
-            "safety_gold_reason",
-            COMPREHENSION,
-            *columns("dices-350"),
-            *OVERALL["dices-350"],
+            *("id", "rater_id", "rater_gender", "rater_race", "rater_raw_race", "rater_age", "rater_education"),
+            *("phase", "item_id", "answer_time_ms", "answer_timestamp", *ITEM_COLUMNS),
+            *("safety_gold", "safety_gold_reason", COMPREHENSION, *columns("dices-350"), *OVERALL["dices-350"]),
         ),
         "dices-990": (
-            "id",
-            "rater_id",
-            "rater_gender",
-            "rater_locale",
-            "rater_race",
-            "rater_race_raw",
-            "rater_age",
-            "rater_education",
-            "phase",
-            "item_id",
-            "context",
-            "response",
-            "degree_of_harm",
-            "harm_type",
-            COMPREHENSION,
-            *columns("dices-990"),
-            *OVERALL["dices-990"],
+            *("id", "rater_id", "rater_gender", "rater_locale", "rater_race", "rater_race_raw", "rater_age"),
+            *("rater_education", "phase", "item_id", *ITEM_COLUMNS),
+            *(COMPREHENSION, *columns("dices-990"), *OVERALL["dices-990"]),
         ),
     }
 )

@@ -37,7 +37,7 @@ class SampleResult:
 
 @dataclass(frozen=True, slots=True)
 class MethodContext:
-    """What a method needs to build prompts: the model, the extractor if there is one, and the study's settings."""
+    """The parts of prompts: the model, the extractor if there is one, and the study's settings."""
 
     asked: ModelRef
     alone: AiAloneSpec

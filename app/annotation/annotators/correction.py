@@ -1,4 +1,4 @@
-"""Whether the user corrected the chatbot."""
+"""Corrections of the chatbot by the user."""
 
 from __future__ import annotations
 

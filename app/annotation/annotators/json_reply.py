@@ -56,7 +56,7 @@ def read_object(
 
 
 def _has_object(text: str, after: int) -> bool:
-    """Whether an object begins in what follows; another brace is part of the text around the first one."""
+    """True if an object begins in the following text; another brace is part of the text around the first one."""
     try:
         return (begin := text.find("{", after)) >= 0 and bool(_DECODER.raw_decode(text, begin))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""How much effort the participant made to get help: ChatBench's first annotation."""
+"""The participant's effort to get help: ChatBench's first annotation."""
 
 from __future__ import annotations
 

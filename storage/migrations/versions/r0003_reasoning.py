@@ -1,4 +1,4 @@
-"""What a model thought before it replied is kept with the attempt, apart from the reply."""
+"""Keep a model's reasoning with the attempt, apart from the reply."""
 
 import sqlalchemy as sa
 from alembic import op

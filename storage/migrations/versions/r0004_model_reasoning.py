@@ -1,4 +1,4 @@
-"""What a model's test found out about its reasoning is kept for its server."""
+"""Keep the result of a model's test about its reasoning for its server."""
 
 import sqlalchemy as sa
 from alembic import op
