@@ -38,8 +38,10 @@ from docs.rooms import drawn
 from docs.servers import listed
 from docs.tables import UNSAID, about, item, keys, rows, table
 from experiments.instruments.scales import QUESTIONS, SCALES
+from experiments.session.telemetry import ScreenVisitRecord
 from experiments.study import fields as asked
 from experiments.study import schema as parts
+from experiments.study.field_docstrings import describe
 from experiments.study.instrument import Instrument, InstrumentUse, Item, Points, Score
 from experiments.study.schema import json_schema
 from experiments.study.sections import ai_alone, dataset_info, integrity, plan, recruitment
@@ -173,6 +175,7 @@ def openapi() -> dict[str, Any]:
         )
     found: dict[str, Any] = api.openapi()
     cookie = {"type": "apiKey", "in": "cookie", "name": "__Host-parley", "description": "`parley` without https."}
+    describe(found["components"]["schemas"][ScreenVisitRecord.__name__], ScreenVisitRecord)
     found["components"]["securitySchemes"] = {"participant": cookie}
     found["security"] = [{"participant": []}]
     return found

@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from experiments.study.field_docstrings import field_docstrings
+
 # Keys whose schema would say too much.
 NAMED = {
     "flow": "list of steps, loops and phases",
@@ -53,13 +55,15 @@ def rows(
     """A model's keys: each with its kind, its default (or `required`), and its meaning."""
     schema = model.model_json_schema(by_alias=True)
     own = schema if "properties" in schema else schema["$defs"][schema["$ref"].rpartition("/")[2]]
-    found = []
+    texts, found = field_docstrings(model), []
     for name, info in model.model_fields.items():
         if name in leave_out or (only is not None and name not in only):
             continue
         key = info.alias or name
         default = "required" if info.is_required() else _default(info.get_default(call_default_factory=True))
-        found.append((key, NAMED.get(key) or kind(own["properties"][key]), default, info.description or ""))
+        found.append(
+            (key, NAMED.get(key) or kind(own["properties"][key]), default, texts.get(name) or info.description or "")
+        )
     return found
 
 

@@ -66,7 +66,7 @@ ORDERED = (
 class Columns(BaseModel):
     """The columns of a table of items."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     question: str = ""
     """The text that participants read."""

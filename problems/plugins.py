@@ -69,13 +69,16 @@ class Registry(Generic[Entry]):
         discover(self._package, self._group)
         return dict(sorted(self.entries.items()))
 
-    def find(self, name: str) -> Entry:
-        """The entry of this name; if the module of its name has it, no other is imported."""
+    def has(self, name: str) -> bool:
+        """Whether there is one of this name; if the module of its name has it, no other is imported."""
         own = f"{self._package}.{name.replace('-', '_')}"
         if name not in self.entries and own in modules(self._package):
             import_module(own)
-        known = self.entries if name in self.entries else self.all()
-        if name not in known:
+        return name in self.entries or name in self.all()
+
+    def find(self, name: str) -> Entry:
+        if not self.has(name):
+            known = self.all()
             hint = did_you_mean(name, known)
             raise self._error(f"There is no {self._what} {name!r}; allowed: {', '.join(known)}.{hint}")
-        return known[name]
+        return self.entries[name]

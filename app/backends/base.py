@@ -112,7 +112,7 @@ class Completion:
 class BackendOptions(BaseModel):
     """What a study file may say in `options:` of a model; each backend's class `Options` extends it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Backend(Protocol):

@@ -39,7 +39,7 @@ def parse_model_ref(study: Study | None, text: str) -> ModelRef:
     if text in known:
         return ModelRef(text, known[text])
     backend, colon, rest = text.partition(":")
-    if colon and rest and backend in registry.names():
+    if colon and rest and registry.exists(backend):
         name, _, server = rest.partition("@")
         if faults := registry.check_server(backend, server or None):
             raise ModelUnknown(f"{text!r}: {' '.join(faults)}")

@@ -77,6 +77,10 @@ def names() -> tuple[str, ...]:
     return tuple(BACKENDS.all())
 
 
+def exists(name: str) -> bool:
+    return BACKENDS.has(name)
+
+
 def create(name: str, settings: Settings, sleep: Sleep, server: str | None = None) -> Backend:
     """Make the backend `name` for a server of the settings; one that plays for time waits with `sleep`.
 

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from app.backends.llama import why_unusable
 from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import (
@@ -29,7 +28,6 @@ from app.cli.workers import require_settings_of_workers, supervise
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
-from app.studies.demo import with_local_model
 from app.studies.loader import find, load_study, shipped
 from app.web.participant.recruiter_links import recruitment_links
 from app.web.participant.signed_links import TrialLinks
@@ -50,6 +48,9 @@ def demo(
     database: DatabaseAddress = None,
 ) -> None:
     """It takes a few minutes. A tiny language model on this computer replies; where it is not installed, a script."""
+    from app.backends.llama import why_unusable  # `serve` starts without them
+    from app.studies.demo import with_local_model
+
     settings = settings_in_use(host=host, port=port, database_url=database)
     files = load_all(settings, ["demo"])
     if (why := asyncio.run(why_unusable(settings))) is None:

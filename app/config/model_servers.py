@@ -67,7 +67,7 @@ PerMinute = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class Server(BaseModel):
     """A model server: its address, and what is sent along with every request."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: ServerAddress
     """The address up to where the API begins; for most it ends in `/v1`."""

@@ -246,7 +246,7 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
     models, exported = raw.get("models"), raw.get("export_schemas")
     for name, model in models.items() if isinstance(models, dict) else ():
         backend = model.get("backend") if isinstance(model, dict) else None
-        if isinstance(backend, str) and backend not in backends.names():
+        if isinstance(backend, str) and not backends.exists(backend):
             yield ValidationIssue(f"models.{name}.backend", f"no backend is called {backend!r}{_instead(backend)}")
         elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
             for text in backends.check_server(backend, model.get("server")):
@@ -274,6 +274,6 @@ def _model_references(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iter
     for where, (told, key) in {**named, "ai_alone.extractor": (alone, "extractor")}.items():
         model = told.get(key) if isinstance(told, dict) else None
         known = model in models if isinstance(model, str) else True
-        if model and not known and str(model).partition(":")[0] not in backends.names():
+        if model and not known and not backends.exists(str(model).partition(":")[0]):
             hint = f" Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
             yield ValidationIssue(where, f"{unknown('model', str(model), models)}{hint}")

@@ -15,7 +15,6 @@ class StrictModel(BaseModel):
         extra="forbid",
         frozen=True,
         populate_by_name=True,
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
         coerce_numbers_to_str=True,  # a number is accepted where a text is expected
     )

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self, Union
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 
 from experiments.study.base_model import Condition, Level, Slug, StrictModel
+from experiments.study.field_docstrings import DocumentedSchema
 from experiments.study.option_order import Order
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.annotators import AnnotatorSpec
@@ -366,7 +367,7 @@ TITLES = {"study": "A Parley study", "protocol": "A Parley protocol"}
 
 
 def json_schema(kind: Literal["study", "protocol"]) -> dict[str, Any]:
-    schema: dict[str, Any] = models()[kind].model_json_schema(by_alias=True)
+    schema: dict[str, Any] = models()[kind].model_json_schema(by_alias=True, schema_generator=DocumentedSchema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": TITLES[kind]}
 
 

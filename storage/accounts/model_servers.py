@@ -1,23 +1,20 @@
 """Model servers that owners enter in the console. The key of each is sealed under the deployment's secret.
 
-Fernet (AES-128-CBC with HMAC-SHA-256) seals the key together with the name and the address of its server, so that
-neither a changed row nor a row that was copied to another name makes Parley send a key elsewhere.
+A key is sealed together with the name and the address of its server, so that neither a changed row nor a row that was
+copied to another name makes Parley send it elsewhere.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 
-import orjson
-from cryptography.fernet import Fernet, InvalidToken
 from sqlalchemy import delete, select
 
 from storage import tables
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database, writer
+from storage.db.sealing import Seal
 from storage.db.upsert import upsert
 from storage.errors import StorageError
 
@@ -61,7 +58,7 @@ def remove_server(database: Database, name: str, by: str, clock_us: Callable[[],
 
 
 def seal_key(secret: str, name: str, url: str, key: str) -> bytes:
-    return _fernet(secret).encrypt(orjson.dumps([name, url, key]))
+    return _sealing(secret).close([name, url, key])
 
 
 def open_key(secret: str, server: SavedServer) -> str | None:
@@ -69,10 +66,7 @@ def open_key(secret: str, server: SavedServer) -> str | None:
     server of another name or address."""
     if not server.sealed:
         return None
-    try:
-        name, url, key = orjson.loads(_fernet(secret).decrypt(server.sealed))
-    except InvalidToken:
-        name = url = key = None
+    name, url, key = _sealing(secret).open(server.sealed) or (None, None, None)
     if key is None or (name, url) != (server.name, server.url):
         raise StorageError(
             f"the key of the model server {server.name!r} cannot be opened with this secret (PARLEY_SECRET, or the "
@@ -81,5 +75,5 @@ def open_key(secret: str, server: SavedServer) -> str | None:
     return str(key)
 
 
-def _fernet(secret: str) -> Fernet:
-    return Fernet(base64.urlsafe_b64encode(sha256(b"parley model server:" + secret.encode()).digest()))
+def _sealing(secret: str) -> Seal:
+    return Seal(secret, "parley model server")

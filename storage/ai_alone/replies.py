@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby, islice
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import case, func, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from storage.db.engine import Database, writer
+from storage.db.upsert import insert_into
 from storage.tables import SETTLED, attempts, cells
 
 Kind = Literal["alone", "annotation"]
@@ -51,7 +52,7 @@ def save_cells(database: Database, study: str, cells: Iterable[StoredCell]) -> N
     with writer(database) as connection, connection.begin():
         while some := list(islice(rest, CELLS_AT_ONCE)):
             rows = [{"study": study} | {name: getattr(one, name) for name in FIELDS} for one in some]
-            connection.execute(_KEEP[connection.dialect.name], [row | {"data": dict(row["data"])} for row in rows])
+            connection.execute(_keeping(connection.dialect.name), [row | {"data": dict(row["data"])} for row in rows])
 
 
 def cells_of(database: Database, study: str, kind: Kind | None = None) -> Iterator[StoredCell]:
@@ -64,14 +65,12 @@ def cells_of(database: Database, study: str, kind: Kind | None = None) -> Iterat
             yield StoredCell(**row)
 
 
-def _keeping(insert_into: Any) -> Any:
-    new = insert_into(cells)
+@cache
+def _keeping(dialect: str) -> Any:
+    new = insert_into(cells, dialect)
     others = {column.name: new.excluded[column.name] for column in _cell if column.name not in KEY}
     most = case((new.excluded.samples > _cell.samples, new.excluded.samples), else_=_cell.samples)
     return new.on_conflict_do_update(index_elements=KEY, set_=others | {"samples": most})
-
-
-_KEEP = {"sqlite": _keeping(sqlite.insert), "postgresql": _keeping(postgresql.insert)}
 
 
 class StoredReply(NamedTuple):

@@ -46,6 +46,11 @@ def upsert(connection: Connection, table: Table, values: list[dict[str, Any]], k
 
 @cache
 def _upserting(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
-    statement = (postgresql if dialect == "postgresql" else sqlite).insert(table)
+    statement = insert_into(table, dialect)
     others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
     return statement.on_conflict_do_update(index_elements=list(key), set_=others)
+
+
+def insert_into(table: Table, dialect: str) -> Any:
+    """An insert that can say what happens on a conflict, which is the dialect's own."""
+    return (postgresql if dialect == "postgresql" else sqlite).insert(table)

@@ -7,13 +7,14 @@ attempt takes a lock first.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, bindparam, case, cast, delete, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
 from storage.db.engine import advisory_xact_lock
+from storage.db.upsert import insert_into
 
 HOUR_US = 3_600_000_000
 ONE_AT_A_TIME = 0x05A6E
@@ -28,21 +29,18 @@ def lock(connection: Connection) -> None:
 
 def add_usage(connection: Connection, values: Mapping[str, Any]) -> None:
     """Add an attempt, in the transaction that writes it; the origin is that of its session."""
-    connection.execute(_ADD[connection.dialect.name], _counted(values))
+    connection.execute(_adding(connection.dialect.name), _counted(values))
 
 
-def _adding(insert_into: Any) -> Any:
+@cache
+def _adding(dialect: str) -> Any:
     given = [
         _session.origin if column is _used.origin else bindparam(column.name, type_=column.type) for column in _used
     ]
-    new = insert_into(tables.usage).from_select(
-        list(_used), select(*given).where(_session.stream == bindparam("stream"))
-    )
+    origin = select(*given).where(_session.stream == bindparam("stream"))
+    new = insert_into(tables.usage, dialect).from_select(list(_used), origin)
     more = {column.name: column + new.excluded[column.name] for column in _used if column.name not in KEY}
     return new.on_conflict_do_update(index_elements=KEY, set_=more)
-
-
-_ADD = {"sqlite": _adding(sqlite.insert), "postgresql": _adding(postgresql.insert)}
 
 
 def _counted(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -18,12 +19,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from experiments.events import Event
 from storage import tables
 from storage.db.append_events import append_events
-from storage.db.upsert import RowOwner, upsert, upsert_rows
+from storage.db.upsert import RowOwner, insert_into, upsert, upsert_rows
 from storage.errors import Conflict
 from storage.log import usage
 from storage.log.erasure import REDACTED, erase, is_erased, is_removed
@@ -127,10 +127,11 @@ _FORGET = delete(tables.drafts).where(*_THERE)
 _LEFT = select(_event.seq).where(
     _event.stream == bindparam("at_stream"), _event.path == bindparam("at_path"), _event.kind.in_(LEFT)
 )
-_ADD_SAMPLE = {
-    "sqlite": sqlite.insert(tables.attempts).on_conflict_do_nothing(),
-    "postgresql": postgresql.insert(tables.attempts).on_conflict_do_nothing(),
-}
+
+
+@cache
+def _adding_sample(dialect: str) -> Any:
+    return insert_into(tables.attempts, dialect).on_conflict_do_nothing()
 
 
 def _next(number: Column[int], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
@@ -176,7 +177,7 @@ def _write_attempt(connection: Connection, row: AttemptRow) -> None:
     attempt stored for a sample is kept."""
     values = row.values
     if not row.of_session:
-        connection.execute(_ADD_SAMPLE[connection.dialect.name], dict(values))
+        connection.execute(_adding_sample(connection.dialect.name), dict(values))
         return
     usage.lock(connection)  # two processes may request one reply at once
     emptied = REDACTED if is_erased(connection, values["stream"]) else {}

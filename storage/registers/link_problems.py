@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from storage import tables
 from storage.db.engine import Database, writer
+from storage.db.upsert import insert_into
 from storage.errors import Unwritable, cause
 
 # The number of rows of one study. Visitors choose the names of parameters; those beyond it are counted as one.
@@ -34,7 +34,7 @@ def count_link_problem(
     database: Database, study: str, reason: str, parameter: str, at_us: int, *, started: bool
 ) -> None:
     """Count one link; raises Unwritable if nothing can be written."""
-    new = (postgresql if database.dialect.name == "postgresql" else sqlite).insert(tables.link_problems)
+    new = insert_into(tables.link_problems, database.dialect.name)
     numbers = {"refused": int(not started), "started": int(started)}
     more = {name: _problem[name] + new.excluded[name] for name in numbers} | {"last_us": new.excluded.last_us}
     count = new.on_conflict_do_update(index_elements=_KEY, set_=more)

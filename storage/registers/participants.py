@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-import orjson
-from cryptography.fernet import Fernet, InvalidToken
 from sqlalchemy import Engine, case, select, update
 
 from storage import tables
 from storage.db.engine import writer
+from storage.db.sealing import Seal
 from storage.errors import StorageError
 
 _identity = tables.identities.c
@@ -66,7 +65,7 @@ class Participants:
     def __init__(self, engine: Engine, secret: str) -> None:
         self._engine = engine
         self._secret = secret.encode()
-        self._fernet = Fernet(base64.urlsafe_b64encode(sha256(b"parley identity:" + self._secret).digest()))
+        self._sealing = Seal(secret, "parley identity")
 
     def entry(self, study: str, participant: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
         """The stored entry of a person: recruiter, digest and encrypted id. `number` counts a proven person's attempts,
@@ -167,16 +166,11 @@ class Participants:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()
         if found is None or not found.sealed:
             return None
-        try:
-            text = self._fernet.decrypt(found.sealed).decode()
-        except InvalidToken:
+        if (values := self._sealing.open(found.sealed)) is None:
             raise StorageError(
                 "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
                 "file .secret beside the database) is now. Use the one with which the study was served"
-            ) from None
-        if not text.startswith("{"):  # the format before submissions were stored
-            return ParticipantId(found.recruiter, text)
-        values = orjson.loads(text)
+            )
         return ParticipantId(found.recruiter, values["id"], values["submission"])
 
     def _attempts(self, study: str, participant: ParticipantId) -> list[str]:
@@ -221,7 +215,7 @@ class Participants:
         return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
     def _seal(self, participant: ParticipantId) -> bytes:
-        return self._fernet.encrypt(orjson.dumps({"id": participant.id, "submission": participant.submission}))
+        return self._sealing.close({"id": participant.id, "submission": participant.submission})
 
     def _digest(self, study: str, participant: ParticipantId, number: int, *, proven: bool = True) -> str:
         again = (f"\nattempt {number}" if number > 1 else "") if proven else f"\nunproven {number}"

@@ -14,15 +14,17 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx2
-import jwt
 
 from app.backends.wire.http_client import proxy_of, trusted
 from app.config.settings import Settings
 from app.single_flight import SingleFlight
+
+if TYPE_CHECKING:
+    import jwt
 
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
@@ -58,6 +60,8 @@ class ProlificTokens:
     async def read(self, token: str) -> Mapping[str, str] | KeysUnavailable:
         """The ids in a token by parameter; empty if the token is invalid, expired or for another server or
         workspace."""
+        import jwt  # most servers never see a token
+
         try:
             kid = str(jwt.get_unverified_header(token).get("kid")) if len(token) <= MOST_CHARS else ""
         except jwt.InvalidTokenError:
@@ -95,6 +99,8 @@ class ProlificTokens:
 
     async def _fetch_keys(self) -> None:
         """Fetch the key set. If that fails, the previous one stays in use."""
+        import jwt
+
         try:
             async with asyncio.timeout(WITHIN_S):
                 document = json.loads(await _text(self._keys_at, self._proxy))
