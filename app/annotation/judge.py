@@ -21,4 +21,5 @@ def judge_question(study: Study, name: str, conversation: Conversation) -> Judge
         values = annotator.read(text, conversation)
         return None if isinstance(values, UnparsableReply) else values
 
-    return JudgeQuestion(annotator.question(conversation, ModelRef(spec.model, study.model(spec.model))).request, read)
+    asked = annotator.question(conversation, ModelRef(spec.model, study.model(spec.model)))
+    return JudgeQuestion(spec.model, asked.request, read)

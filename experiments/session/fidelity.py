@@ -10,6 +10,7 @@ server was killed in between. Neither kind changes a screen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,15 +49,15 @@ class Reply:
 
     @property
     def condition(self) -> dict[str, str]:
-        """The values of the factors and of what its loops vary."""
-        scope, study = self.location.scope, self.location.study
-        names = {*study.factors, *(name for turn in scope.turns for name in turn.node.vary)}
+        """The values of factors and of what loops vary."""
+        scope = self.location.scope
+        names = {*self.location.study.factors, *(name for turn in scope.turns for name in turn.node.vary)}
         return {name: value for name, value in scope.values.items() if name in names}
 
 
 def reply_of(location: Location, data: Data, of: Event | None = None) -> Reply:
     """A reply with this data, which comes next at a location, or was the event `of`."""
-    turn = turn_of(location.facts, of) if of else sum(fact.kind == "said" for fact in location.facts)
+    turn = turn_of(location.facts, of or location.state.events[-1])
     model, slot = str(data.get("wanted", data["model"])), str(data.get("slot", ""))
     return Reply(location, str(data.get("text", "")), turn, model, slot)
 
@@ -99,20 +100,20 @@ def judged_later(study: Study, state: State, path: str, finding: Data) -> Fact:
 
 def unjudged(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, Event]]:
     """The replies that judges have to judge still, for whom nobody waits."""
-    if any(judges(rule) and not rule.wait for rule in study.file.fidelity or ()):
+    if any(judges(rule) for rule in study.file.fidelity or ()):
         done = {(fact.data["rule"], fact.data["of"]) for fact in state.events if fact.kind == CHECKED}
         for rule, reply, event in _replies(study, state):
-            if event.kind == "replied" and judges(rule) and not rule.wait and (rule.name, event.seq) not in done:
+            later = judges(rule) and not rule.wait and event.kind == "replied"
+            if later and (rule.name, event.seq) not in done:
                 yield rule, reply, event
 
 
 def recomputed(study: Study, state: State) -> Iterator[Data]:
     """The verdicts of all rules that need no judge about all replies of a session, as the events have them."""
-    shown = {fact.seq: fact.kind == "replied" for fact in state.events}
     for rule, reply, event in _replies(study, state):
         if not judges(rule):
-            one = _verdict(rule, reply, {})
-            yield _fact(rule, reply, event.data, event.seq, shown=shown[event.seq], **one).data
+            shown, verdict = event.kind == "replied", _verdict(rule, reply, {})
+            yield _fact(rule, reply, event.data, event.seq, shown=shown, **verdict).data
 
 
 def _replies(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, Event]]:
@@ -130,13 +131,9 @@ def judges(rule: FidelityRule) -> bool:
 
 def _withheld(reply: Reply) -> int:
     """How many replies were withheld since the message, or since it was asked for again."""
-    count = 0
-    for fact in reversed(reply.location.facts):
-        own = fact.data.get("slot", "") == reply.slot
-        if fact.kind == "said" or (fact.kind == "retried" and own):
-            break
-        count += fact.kind == WITHHELD and own
-    return count
+    own = [fact for fact in reply.location.facts if fact.kind == "said" or fact.data.get("slot", "") == reply.slot]
+    since = max((number for number, fact in enumerate(own) if fact.kind in ("said", "retried")), default=0)
+    return sum(fact.kind == WITHHELD for fact in own[since:])
 
 
 def _verdict(rule: FidelityRule, reply: Reply, finding: Data) -> dict[str, Any]:
@@ -148,16 +145,22 @@ def _verdict(rule: FidelityRule, reply: Reply, finding: Data) -> dict[str, Any]:
 
 
 def _fact(rule: FidelityRule, reply: Reply, data: Data, of: int, **verdict: Any) -> Fact:
-    slot = {"slot": reply.slot} if reply.slot else {}
-    about = {"of": of, "turn": reply.turn, **slot, "condition": reply.condition}
-    replied = {"model": data["model"], "version": data.get("version")}
-    named = {"rule": rule.name, "check": f"{rule.check}@{text_of.METHOD}"}
-    return Fact(CHECKED, {**named, **about, **replied, **verdict}, "system")
+    about: dict[str, Any] = {"rule": rule.name, "check": f"{rule.check}@{text_of.METHOD}", "of": of, "turn": reply.turn}
+    about |= {"slot": reply.slot} if reply.slot else {}
+    about |= {"condition": reply.condition, "model": data["model"], "version": data.get("version")}
+    return Fact(CHECKED, {**about, **verdict}, "system")
 
 
-def _label(rule: FidelityRule, reply: Reply) -> str:
+def _label(_: FidelityRule, reply: Reply) -> str:
     chat = reply.location.node.panel(reply.location).chat if isinstance(reply.location.node, Step) else None
-    return ", ".join(text_of.mentions(reply.text, chat.title.split(", "))) if chat else ""
+    text, labels = text_of.plain(reply.text), chat.title.split(", ") if chat else ()
+    return ", ".join(label for label in labels if text_of.has(text, text_of.plain(label)))
+
+
+def _matched(rule: FidelityRule, reply: Reply) -> str | bool:
+    """What of a reply matches the rule's pattern, at most 200 characters; False if nothing does."""
+    found = re.search(rule.pattern, reply.text)
+    return (found[0][:200] or True) if found else False
 
 
 VALUES: Mapping[str, Callable[[FidelityRule, Reply], Value]] = {
@@ -169,7 +172,7 @@ VALUES: Mapping[str, Callable[[FidelityRule, Reply], Value]] = {
     "answer": lambda _, reply: text_of.gives_answer(reply.text, reply.location.shown_problem),
     "model_name": lambda _, reply: ", ".join(leaks(reply.text, reply.location.study.file.models)),
     "label": _label,
-    "pattern": lambda rule, reply: text_of.match(rule.pattern, reply.text),
+    "pattern": _matched,
 }
 
 
@@ -180,4 +183,5 @@ def _fits(rule: FidelityRule, value: Value) -> bool:
         return (str(value).lower() if isinstance(value, bool) else str(value)) in rule.one_of
     if rule.minimum is None and rule.maximum is None:
         return bool(value)
-    return isinstance(value, int | float) and rule.fits(value)
+    low, high = rule.minimum, rule.maximum
+    return isinstance(value, int | float) and (low is None or value >= low) and (high is None or value <= high)

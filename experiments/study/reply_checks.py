@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from string import ascii_uppercase
 
 from problems.problem import Problem
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"[.!?…]+(?=[\"'”’)*_]*(?:\s|$))|\n\s*\n")
 # The question marks of Latin, Chinese and Arabic script; the first only at the end of a sentence, as in no address.
 _QUESTION = re.compile(r"\?(?=[\"'”’»)\]*_]*(?:\s|$))|[\uff1f\u061f]")
-_VOWELS = re.compile(r"[aeiouy]+")
+_VOWELS, _SILENT = re.compile(r"(?i)[aeiouy]+"), re.compile(r"(?i)(?<![leiy])e$")
 
 
 def words(text: str) -> list[str]:
@@ -64,17 +64,11 @@ def reading_level(text: str) -> float | None:
     """The Flesch-Kincaid grade of an English text: 0.39 words a sentence + 11.8 syllables a word - 15.59 (Kincaid,
     Fishburne, Rogers and Chissom 1975, Derivation of new readability formulas for Navy enlisted personnel, Research
     Branch Report 8-75). Syllables are counted as groups of vowels, without a silent e at the end."""
-    found = words(text)
-    if not found:
+    if not (found := words(text)):
         return None
     sentences = sum(bool(words(part)) for part in _SENTENCE.split(_FENCED.sub(" ", text)))
-    return round(0.39 * len(found) / sentences + 11.8 * sum(map(_syllables, found)) / len(found) - 15.59, 2)
-
-
-def _syllables(word: str) -> int:
-    small = word.casefold()
-    silent = small.endswith("e") and not small.endswith(("le", "ee", "ie", "ye"))
-    return max(1, len(_VOWELS.findall(small)) - silent)
+    syllables = sum(max(1, len(_VOWELS.findall(word)) - bool(_SILENT.search(word))) for word in found)
+    return round(0.39 * len(found) / sentences + 11.8 * syllables / len(found) - 15.59, 2)
 
 
 def questions(text: str) -> int:
@@ -92,18 +86,20 @@ def gives_answer(text: str, problem: Problem | None) -> bool | None:
     """
     if problem is None or problem.answer is None:
         return None
-    said, asked = _plain(text), _plain(problem.plain or problem.text)
+    said, asked = plain(text), plain(problem.plain or problem.text)
     if not problem.options:
-        right = _plain(problem.answer)
-        found = _numbers(said) & _numbers(right) if _numbers(right) else _has(said, right)
-        return _states(said, right) or bool(found and not _has(asked, right))
+        right = plain(problem.answer)
+        found = _numbers(said) & _numbers(right) if _numbers(right) else has(said, right)
+        return _states(said, right) or bool(found and not has(asked, right))
     shown = dict(zip((option.key for option in problem.options), ascii_uppercase, strict=False))
-    texts = {option.key: _plain(option.plain) for option in problem.options}
-    if stated := {key for key, letter in shown.items() if _states(text, letter) or _counts(said, letter)}:
-        return problem.answer in stated
+    texts = {option.key: plain(option.plain) for option in problem.options}
+    for number, (key, letter) in enumerate(shown.items(), 1):
+        counted = re.search(rf"\b(?:option|choice|number|nummer) {number}(?!\w|[.,]\d)", said)
+        if _states(text, letter) or counted:
+            return key == problem.answer
     lettered = {key for key, letter in shown.items() if _marks(text, letter)}
-    named = lettered | {key for key, option in texts.items() if _has(said, option)}
-    alone = named == {problem.answer} and (bool(lettered) or not _has(asked, texts[problem.answer]))
+    named = lettered | {key for key, option in texts.items() if has(said, option)}
+    alone = named == {problem.answer} and (bool(lettered) or not has(asked, texts[problem.answer]))
     return alone or _states(said, texts[problem.answer])
 
 
@@ -127,35 +123,18 @@ def _states(text: str, answer: str) -> bool:
 
 def _marks(text: str, letter: str) -> bool:
     """Whether a text has an option's letter in a form that no word has."""
-    mark = re.escape(letter)
-    return re.search(rf"(?<!\w)\(?{mark}(?:\)|\.(?=\s)|:)|\*\*{mark}\*\*", text) is not None
-
-
-def _counts(text: str, letter: str) -> bool:
-    """Whether a text names an option by its number, from 1."""
-    number = ascii_uppercase.find(letter) + 1
-    return re.search(rf"\b(?:option|choice|number|nummer|antwort) {number}(?!\w|[.,]\d)", text) is not None
+    return re.search(rf"(?<!\w)\(?{letter}(?:\)|\.(?=\s)|:)|\*\*{letter}\*\*", text) is not None
 
 
 def _numbers(text: str) -> set[float]:
     return {float(number.replace(",", "")) for number in re.findall(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?", text)}
 
 
-def _has(text: str, part: str) -> bool:
+def has(text: str, part: str) -> bool:
     """Whether a plain text has another in it, not as a part of a word or of a longer number."""
     return bool(part) and re.search(rf"(?<![\w.,-]){re.escape(part)}(?![\w])(?![.,]\d)", text) is not None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A text in small letters without the marks of Markdown and LaTeX, and with single blanks."""
     return " ".join(re.sub(r"[*_`$\\{}]|\\[()\[\]]", "", unicodedata.normalize("NFKC", text)).casefold().split())
-
-
-def mentions(text: str, names: Iterable[str]) -> Iterator[str]:
-    return (name for name in names if _has(_plain(text), _plain(name)))
-
-
-def match(pattern: str, text: str) -> str | bool:
-    """What of a text matches a regular expression, at most 200 characters; False if nothing does."""
-    found = re.search(pattern, text)
-    return (found[0][:200] or True) if found else False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from experiments.events import Event
 from experiments.session.fidelity import CHECKED, Value
@@ -60,31 +60,17 @@ def verdicts(events: Iterable[Event]) -> Iterator[Verdict]:
     """The verdicts on the replies of a session, in the order of the log."""
     for event in events:
         if event.kind == CHECKED:
-            data = event.data
-            yield Verdict(
-                of=data["of"],
-                path=event.path,
-                turn=data["turn"],
-                slot=data.get("slot", ""),
-                condition=tuple(sorted(data["condition"].items())),
-                rule=data["rule"],
-                check=data["check"],
-                model=data["model"],
-                version=data["version"] or "",
-                shown=data["shown"],
-                kept=data["kept"],
-                value=data["value"],
-                judge=data.get("judge", ""),
-                judge_version=data.get("judge_version") or "",
-            )
+            data: dict[str, Any] = {name: event.data.get(name) for name in Verdict.__slots__}
+            data |= {name: data[name] or "" for name in ("slot", "version", "judge", "judge_version")}
+            yield Verdict(**data | {"path": event.path, "condition": tuple(sorted(data["condition"].items()))})
 
 
 def adherence(verdicts: Iterable[Verdict], *, withheld: bool = False) -> Adherence:
     """How many replies that participants read kept each rule; with `withheld`, of all that models gave."""
-    known = [one for one in verdicts if one.kept is not None and (one.shown or withheld)]
     return added_up(
-        {AdherenceCell(one.condition, one.rule, one.turn, one.model, one.version): AdherenceCount(bool(one.kept), 1)}
-        for one in known
+        {AdherenceCell(one.condition, one.rule, one.turn, one.model, one.version): AdherenceCount(one.kept, 1)}
+        for one in verdicts
+        if one.kept is not None and (one.shown or withheld)
     )
 
 

@@ -37,8 +37,10 @@ LOST_S = 60
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """The request to a judge, and how its reply is read: the values by name, or None if it cannot be."""
+    """The request to a model of the study (its `label`), and how its reply is read: the values by name, or None if it
+    cannot be."""
 
+    label: str
     request: Request
     read: Callable[[str], Mapping[str, Any] | None]
 
@@ -49,8 +51,7 @@ Act = Callable[[str, Action], Awaitable[LoadedSession]]
 
 
 class Judges:
-    """The judges of this process. `questions` makes the question of one of a study's annotators; `means` and `act` are
-    as of the replies."""
+    """The judges of this process. `questions` makes the question of one of a study's annotators."""
 
     def __init__(self, database: Database, questions: Questions | None, means: Means, act: Act) -> None:
         self._database, self._questions, self._means, self._act = database, questions, means, act
@@ -59,10 +60,10 @@ class Judges:
 
     async def awaited(self, stream: str, location: Location, data: Data, stop: StopSignal) -> dict[str, Data]:
         """What those judges find in the next reply at a location for whom it waits, by rule."""
-        after = Event(location.state.seq + 1, 0, "model", location.path, "replied", data)
+        event = Event(location.state.seq + 1, 0, "model", location.path, "replied", data)
         reply = reply_of(location, data)
         rules = [rule for rule in rules_for(reply) if rule.wait]
-        found = await asyncio.gather(*(self._finding(stream, rule, reply, after, stop) for rule in rules))
+        found = await asyncio.gather(*(self._finding(stream, rule, reply, event, stop) for rule in rules))
         return {rule.name: finding for rule, finding in zip(rules, found, strict=True)}
 
     def ensure_running(self, session: LoadedSession, now_us: int, *, lost: bool = False) -> None:
@@ -71,40 +72,38 @@ class Judges:
             key = (session.stream, rule.name, event.seq)
             due_us = event.at_us + (rule.time_limit_s + LOST_S) * 1e6 if lost else 0
             if key not in self._running and due_us <= now_us:
-                self._running[key] = asyncio.create_task(self._judge(key, rule, reply, event))
+                self._running[key] = task = asyncio.create_task(self._judge(session.stream, rule, reply, event))
+                task.add_done_callback(lambda _, key=key: self._running.pop(key, None))  # type: ignore[misc]
 
-    async def settled(self, stream: str) -> None:
-        if tasks := [task for (owner, *_), task in self._running.items() if owner == stream]:
-            await asyncio.wait(tasks)
+    async def settled(self, stream: str = "") -> None:
+        await asyncio.gather(*(task for (owner, *_), task in self._running.items() if owner == stream))
 
     async def close(self) -> None:
         for task in (tasks := list(self._running.values())):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _judge(self, key: tuple[str, str, int], rule: FidelityRule, reply: Reply, event: Event) -> None:
-        stream, name, seq = key
+    async def _judge(self, stream: str, rule: FidelityRule, reply: Reply, event: Event) -> None:
+        data = {"rule": rule.name, "of": event.seq, **await self._finding(stream, rule, reply, event, StopSignal())}
         try:
-            finding = await self._finding(stream, rule, reply, event, StopSignal())
-            data = {"rule": name, "of": seq, **finding}
             await self._act(stream, Action("judge", event.path, data, event.at_us, by="model"))
-        except Refused as refused:
-            log.info("session %s: discarded a verdict: %s", stream, refused)
-        except StorageError as error:
-            log.error("session %s: failed to write a verdict: %s", stream, error)
-        finally:
-            self._running.pop(key, None)
+        except (Refused, StorageError) as error:
+            log.warning("session %s: a verdict was not written: %s", stream, error)
 
     async def _finding(
         self, stream: str, rule: FidelityRule, reply: Reply, event: Event, stop: StopSignal
     ) -> dict[str, Any]:
-        """The `value` that a judge finds, or why it is `missing`."""
+        """The `value` that a judge finds in a conversation up to a reply, or why it is `missing`."""
         place = reply.location
         facts = (*(fact for fact in place.facts if fact.seq < event.seq), event)
         so_far = replace(place, state=replace(place.state, facts={**place.state.facts, place.path: facts}))
+        study = study_asked(place.study, place.state)
         try:
+            if self._questions is None:
+                return {"missing": "no_judges"}
+            question = self._questions(study, rule.annotator or "", conversation_at(so_far, reply.slot, stream))
             async with asyncio.timeout(rule.time_limit_s):
-                return await self._asked(stream, rule, so_far, reply.slot, stop)
+                return await self._asked(stream, rule, question, so_far, stop)
         except TimeoutError:
             return {"missing": "time_limit"}
         except StorageError as error:
@@ -112,35 +111,26 @@ class Judges:
             return {"missing": "storage"}
 
     async def _asked(
-        self, stream: str, rule: FidelityRule, location: Location, slot: str, stop: StopSignal
+        self, stream: str, rule: FidelityRule, question: JudgeQuestion, location: Location, stop: StopSignal
     ) -> dict[str, Any]:
         study, state = study_asked(location.study, location.state), location.state
-        if self._questions is None:
-            return {"missing": "no_judges"}
-        question = self._questions(study, rule.annotator or "", conversation_at(location, slot, stream))
-        label = (study.file.annotators or {})[rule.annotator or ""].model
         task = PendingTask("reply", location.path, {}, slot=f"{JUDGE_SLOT}{crc32(rule.name.encode()):08x}")
         means = self._means(stream, task, state, study)
 
         async def ask(backend: Backend, request: Request, _: bool) -> Result:
             return await stream_reply(backend, request, means.limits, ReplyBuffer(stopping=stop), means.clock)
 
-        caller = replace(means.caller, budget=await self._budget(study, rule, task.slot))
-        request = replace(question.request, seed=f"{state.seed}:{location.path}:{location.facts[-1].seq}:{rule.name}")
-        attempt = await caller.call(means.access(study, label), request, Call(stream, stop, ask, means.record))
-        judge: dict[str, Any] = {"judge": label}
-        if attempt is None:
-            return {**judge, "missing": "budget" if caller.budget.exhausted else "stopped"}
-        judge |= {"judge_version": attempt.result.end.model} | ({} if attempt.cost is None else {"cost": attempt.cost})
-        if attempt.result.error is not None:
-            return {**judge, "missing": attempt.result.error.reason}
-        values = question.read(attempt.result.text)
-        found = None if values is None else values.get(rule.value)
-        return {**judge, "missing": "unparsable"} if found is None else {**judge, "value": found}
-
-    async def _budget(self, study: Study, rule: FidelityRule, slot: str) -> Budget:
         key = (study.name, rule.name)
         if key not in self._budgets:
-            spent = await asyncio.to_thread(spent_on, self._database, study.name, slot) if rule.budget else 0.0
+            spent = await asyncio.to_thread(spent_on, self._database, study.name, task.slot) if rule.budget else 0.0
             self._budgets.setdefault(key, Budget(rule.budget, spent))
-        return self._budgets[key]
+        caller = replace(means.caller, budget=self._budgets[key])
+        request = replace(question.request, seed=f"{state.seed}:{location.path}:{location.facts[-1].seq}:{rule.name}")
+        attempt = await caller.call(means.access(study, question.label), request, Call(stream, stop, ask, means.record))
+        if attempt is None:
+            return {"judge": question.label, "missing": "budget" if caller.budget.exhausted else "stopped"}
+        judge = {"judge": question.label, "judge_version": attempt.result.end.model, "cost": attempt.cost}
+        if attempt.result.error is not None:
+            return {**judge, "missing": attempt.result.error.reason}
+        found = (question.read(attempt.result.text) or {}).get(rule.value)
+        return {**judge, "missing": "unparsable"} if found is None else {**judge, "value": found}

@@ -97,9 +97,17 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*_bonus(study), *_same_ids(study), *validate_ai_alone(study), *_conversations(study)),
         *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
         *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
-        *fidelity_faults(study),
+        *fidelity_faults(study, _levels(flow.asked)),
         *(*_blank(study), *_end(study)),
     ]
+
+
+def _levels(uses: Sequence[ModelUse]) -> dict[str, frozenset[str]]:
+    """The values of each factor and loop variable where models reply."""
+    found: dict[str, frozenset[str]] = {"model": frozenset()} if uses else {}
+    for name, levels in (one for use in uses for one in use.names.values.items()):
+        found[name] = found.get(name, frozenset()).union(levels)
+    return found
 
 
 def _end(study: Study) -> Iterator[ValidationIssue]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import inf
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -14,15 +13,12 @@ from experiments.study.base_model import Slug, StrictModel
 Check = Literal[
     "language", "words", "characters", "reading_level", "question", "answer", "model_name", "label", "pattern", "judge"
 ]
-# The keys that a check needs (of those in a set, one), and those that it may have besides.
-NEEDS: Mapping[str, tuple[frozenset[str], ...]] = {
-    "language": (frozenset({"language"}),),
-    **dict.fromkeys(("words", "characters", "reading_level"), (frozenset({"minimum", "maximum"}),)),
-    "pattern": (frozenset({"pattern"}),),
-    "judge": (frozenset({"annotator"}), frozenset({"value"}), frozenset({"one_of", "minimum", "maximum"})),
+RANGE = ("minimum", "maximum")
+# The keys that a check has to itself; one of the first two is needed.
+KEYS: Mapping[str, tuple[str, ...]] = {
+    **{"language": ("language",), "pattern": ("pattern",), **dict.fromkeys(("words", "characters"), RANGE)},
+    **{"reading_level": RANGE, "judge": ("annotator", "value", *RANGE, "one_of", "wait", "time_limit_s", "budget")},
 }
-OF_JUDGES = ("wait", "time_limit_s", "budget")
-OWN_KEYS = ("language", "minimum", "maximum", "pattern", "annotator", "value", "one_of")
 
 
 class FidelityRule(StrictModel):
@@ -32,11 +28,9 @@ class FidelityRule(StrictModel):
     """The name of the rule in the data."""
     where: dict[Slug, str] = {}
     """The condition: values of factors, of a loop's `vary`, or of `model`, the model that is asked. All by default."""
-    from_turn: Annotated[int, Field(ge=0)] = 0
-    """The first turn to which it applies. Turns count the participant's messages from 1."""
     before_turn: Annotated[int, Field(ge=1)] | None = None
     """The turn from which it no longer applies: with `must_not: answer` and `before_turn: 3`, no answer in the first
-    two replies."""
+    two replies. Turns count the participant's messages from 1."""
     must: Check | None = None
     """What a reply must be or do. `language`: be in `language`. `words`, `characters`: be of a length from `minimum` to
     `maximum`. `reading_level`: have a Flesch-Kincaid grade of that range (English). `question`: ask a question.
@@ -55,9 +49,9 @@ class FidelityRule(StrictModel):
     annotator: Slug | None = None
     """The study's annotator whose prompt the judge is asked, about the conversation up to the reply."""
     value: str = ""
-    """The property of the annotator's answer that counts."""
+    """The property of the annotator's answer that counts. By default it fits if it is true."""
     one_of: tuple[str, ...] = ()
-    """Its values that fit: words, or `true` and `false`. Of a number, `minimum` and `maximum`."""
+    """Its values that fit. Of a number, `minimum` and `maximum`."""
     wait: bool = False
     """Whether a reply waits for the judge before it is shown, which `ask_again` and `then: end` need. Without it a
     judge neither delays nor changes a reply."""
@@ -74,10 +68,8 @@ class FidelityRule(StrictModel):
     the session ends with the outcome `off_protocol`."""
 
     @property
-    def check(self) -> Check:
-        found = self.must or self.must_not
-        assert found is not None, self.name  # noqa: S101  (validated below)
-        return found
+    def check(self) -> str:
+        return self.must or self.must_not or ""
 
     @property
     def withholds(self) -> bool:
@@ -97,33 +89,17 @@ class FidelityRule(StrictModel):
     def _fits_together(self) -> Self:
         if bool(self.must) == bool(self.must_not):
             raise ValueError("needs either `must` or `must_not`")
-        needed = NEEDS.get(self.check, ())
-        for names in needed:
-            if all(self._lacks(name) for name in sorted(names)):
-                raise ValueError(f"`{self.check}` needs {' or '.join(f'`{name}`' for name in sorted(names))}")
-        allowed = {*frozenset().union(*needed), *(OF_JUDGES if self.check == "judge" else ())}
-        given = (
-            name for name in (*OWN_KEYS, *OF_JUDGES) if getattr(self, name) != type(self).model_fields[name].default
-        )
-        if idle := [name for name in given if name not in allowed]:
+        own = KEYS.get(self.check, ())
+        fields = {name: type(self).model_fields[name] for names in KEYS.values() for name in names}
+        given = {name for name, field in fields.items() if getattr(self, name) != field.default}
+        if own and given.isdisjoint(own[:2]):
+            raise ValueError(f"`{self.check}` needs {' or '.join(f'`{name}`' for name in own[:2])}")
+        if idle := sorted(given - set(own)):
             raise ValueError(f"`{idle[0]}` does not go with `{self.check}`")
         if self.check == "judge" and self.withholds != self.wait:
             raise ValueError("`wait: true` goes with `ask_again` or `then: end`, and these of a judge with it alone")
         return self
 
-    def _lacks(self, name: str) -> bool:
-        return getattr(self, name) in (None, "", ())
-
-    def fits(self, value: float) -> bool:
-        """Whether a number is between the rule's minimum and maximum, both included."""
-        low, high = self.minimum, self.maximum
-        return (low is None or value >= low) and (high is None or value <= high)
-
-    @property
-    def turns(self) -> tuple[float, float]:
-        """The first turn to which it applies, and the first to which it no longer does."""
-        return self.from_turn, inf if self.before_turn is None else self.before_turn
-
     def applies(self, values: Mapping[str, str], turn: int) -> bool:
-        first, end = self.turns
-        return first <= turn < end and all(values.get(name) == level for name, level in self.where.items())
+        within = self.before_turn is None or turn < self.before_turn
+        return within and all(values.get(name) == level for name, level in self.where.items())
