@@ -4,8 +4,8 @@ A condition opens one alert, however often it is observed, and a message is sent
 has not been observed for QUIET_S, so that one that comes and goes does not send a message each time. Of several
 servers over one database one opens and closes each alert, as the database decides.
 
-Texts are made of names that researchers chose, numbers, and codes of errors. They have no text that a participant or a
-model wrote, no recruiter's ID and no address or key of a model server.
+Texts are made of names that researchers chose, numbers, codes of errors, and the versions that model servers name. They
+have no text that a participant or a model wrote, no recruiter's ID and no address or key of a model server.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,13 +35,14 @@ from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.log.quota import is_full
-from storage.log.seats import cell_key
+from storage.log.seats import cell_key, query_params
 from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts, record_delivery
 from storage.registers.link_problems import recent_link_problems
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import every_operations_in
 from storage.reports.costs import spending
+from storage.reports.monitoring.fidelity import SessionCache, fidelity_monitor
 from storage.reports.monitoring.models import calls_since
 from storage.reports.monitoring.sessions import people_started
 
@@ -48,6 +50,8 @@ from storage.reports.monitoring.sessions import people_started
 FAILURE_WINDOW_S, FAILED, FAILED_SHARE = 600, 3, 0.25
 LOST_WINDOW_S, LOST, LOST_SHARE = 3_600, 5, 0.05
 BUDGET_SHARE = 0.9
+# how long a change of a model is reported; nothing is over when its alert closes
+SHIFT, SHIFT_S = "shift", 86_400
 DISK_FREE_BYTES, DISK_FREE_SHARE = 5e9, 0.1
 CHECK_S, QUIET_S = 60.0, 300
 # these lie in a message, in the participant's wish, or in what a reply says
@@ -61,8 +65,11 @@ log = logging.getLogger(__name__)
 Condition = tuple[AlertKey, Mapping[str, Any]]
 
 
-def conditions(settings: Settings, database: Database, now_us: int) -> Iterator[Condition]:
-    """The conditions that hold, each with another key; raises StorageError if the database cannot be read."""
+def conditions(
+    settings: Settings, database: Database, now_us: int, caches: defaultdict[str, SessionCache]
+) -> Iterator[Condition]:
+    """The conditions that hold, each with another key; raises StorageError if the database cannot be read. `caches`
+    keeps the newest sessions of each study from one check to the next."""
     register = Studies(database)
     with database.connect() as connection:
         for key, reasons in calls_since(connection, now_us - FAILURE_WINDOW_S * 1_000_000).items():
@@ -78,6 +85,7 @@ def conditions(settings: Settings, database: Database, now_us: int) -> Iterator[
         except ParleyError:  # only imported, or of an older Parley
             continue
         yield from _used_up(database, study, status, now_us)
+        yield from shifted_models(database, study, status, now_us, caches[name])
     yield from full_disks(settings)
 
 
@@ -89,6 +97,19 @@ def _used_up(database: Database, study: Study, status: StudyStatus, now_us: int)
             yield AlertKey("budget", study.name, "", cell_key(dict(where))), data
     if not status.pilot and is_full(database, study, status.quotas_of(study.file.quotas), now_us):
         yield AlertKey("quota", study.name), {}
+
+
+def shifted_models(
+    database: Database, study: Study, status: StudyStatus, now_us: int, cache: SessionCache
+) -> Iterator[Condition]:
+    """What was found in the last SHIFT_S to have changed of the study's models."""
+    origin = Origin.PILOT if status.pilot else Origin.PERSON
+    with database.connect() as connection:
+        found = fidelity_monitor(connection, query_params(study.name, origin, now_us, 0), cache)
+    for shift in found.shifts:
+        if now_us - shift.found_us < SHIFT_S * 1e6:
+            subject = f"{shift.measure} of {shift.model}{shift.arm and f' ({shift.arm})'}"
+            yield AlertKey(SHIFT, study.name, origin, subject), {"before": shift.before, "after": shift.after}
 
 
 def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int]) -> Iterator[Condition]:
@@ -129,6 +150,9 @@ def explained(alert: Alert) -> tuple[str, str]:
             amounts = f"{data['committed']:,.2f} of {data['budget']:,.2f} {data['currency']}"
             what = f"{amounts} of the budget{key.subject and f' for {key.subject}'} are spent or reserved"
             to_do = f"At 100 % nobody new can start. Raise it: `parley recruit budget {key.study} AMOUNT`."
+        case "shift":
+            what = f"the {key.subject} changed from {data['before']} to {data['after']}"
+            to_do = "The treatment may be another one since then. Look at Monitoring, and pause the study if it is."
         case "links":
             without = f"{data['started']} of {data['sessions']} sessions started without the ID of their link"
             what = f"{data['refused']} links to the study were refused, and {without}"
@@ -192,6 +216,7 @@ class AlertWatch:
         self._settings, self._database, self._clock, self._fault = settings, database, clock, fault
         # of a database that cannot be written only this process knows
         self._unsaved: tuple[Alert, ...] = ()
+        self._caches: defaultdict[str, SessionCache] = defaultdict(dict)
 
     async def run(self) -> None:
         while True:
@@ -221,7 +246,7 @@ class AlertWatch:
         return found
 
     def _check(self, now_us: int) -> list[Alert]:
-        holding = tuple(conditions(self._settings, self._database, now_us))
+        holding = tuple(conditions(self._settings, self._database, now_us, self._caches))
         if not holding and not open_alerts(self._database):  # the usual case writes nothing
             return []
         return _news(*change_alerts(self._database, partial(updated, observed=holding, now_us=now_us)))
@@ -241,4 +266,5 @@ class AlertWatch:
 def _news(earlier_alerts: Sequence[Alert], changed_alerts: Sequence[Alert]) -> list[Alert]:
     """The changed alerts that opened or closed."""
     known = {alert.key for alert in earlier_alerts}
-    return [alert for alert in changed_alerts if alert.key not in known or alert.closed_us is not None]
+    over = (alert for alert in changed_alerts if alert.closed_us is not None and alert.key.kind != SHIFT)
+    return [*(alert for alert in changed_alerts if alert.key not in known), *over]

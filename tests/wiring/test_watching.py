@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -20,9 +23,12 @@ from experiments.views.quality_flags import flags
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import load
+from storage.log.seats import query_params
 from storage.reports.monitoring import StudyMonitor, StudyMonitors, load_monitor
+from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, fidelity_monitor
 from storage.reports.monitoring.sessions import MOST_WAITING
 from tests.fakes.databases import busy, fill, rows
+from tests.fakes.model_replies import HOUR_US, OneReply, write_sessions
 from tests.fakes.sessions import study
 from tests.wiring.reading import tally_of
 
@@ -83,6 +89,37 @@ def check_people(own: Study, monitor: StudyMonitor, states: dict[int, State]) ->
         s.outcome == "complete" for s in states.values()
     )
     assert sum(met.now for met in monitor.funnel.steps) == monitor.tally.outcomes["live"]
+
+
+def test_adherence_by_day_and_what_shifts_of_a_model_are_watched(each_database: Database) -> None:
+    chance = random.Random(51)
+
+    def drawn(rate: float, **more: Any) -> OneReply:
+        return OneReply(chance.random() < rate, chance.randint(15, 25), chance.uniform(0.5, 1.5), **more)
+
+    write_sessions(each_database, "s", [drawn(0.9) for _ in range(60)], START_US)
+    cache: SessionCache = {}
+
+    def monitor(hours: int) -> FidelityMonitor:
+        with each_database.connect() as connection:
+            known = query_params("s", "person", START_US + hours * HOUR_US, 0)
+            found = fidelity_monitor(connection, known, cache)
+            assert found == fidelity_monitor(connection, known, {}), "what was read before is as if read now"
+            return found
+
+    found = monitor(60)
+    assert (found.shifts, len(found.days), [*found.adherence]) == ((), 3, ["role: tutor"])
+    assert sum(count.all for count in found.adherence["role: tutor"].values()) == 60
+    write_sessions(each_database, "s", [drawn(0.9, version="m-2")], START_US, 60)
+    (shift,) = monitor(61).shifts
+    assert (shift.measure, shift.before, shift.after) == ("version", "m-1", "m-2")
+    assert shift.at_us == START_US + 60 * HOUR_US
+    slow = (replace(drawn(0.2, version="m-2"), latency_s=chance.uniform(2, 4)) for _ in range(30))
+    write_sessions(each_database, "s", slow, START_US, 61)
+    shifts = {(one.measure, one.arm): one for one in monitor(91).shifts}
+    assert shifts.keys() == {("version", ""), ("latency", ""), ("adherence", "role: tutor")}
+    assert all(abs(one.at_us - START_US - 61 * HOUR_US) <= 5 * HOUR_US for one in shifts.values())
+    assert all(one.found_us < START_US + 91 * HOUR_US for one in shifts.values())
 
 
 def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:

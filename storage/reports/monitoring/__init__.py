@@ -1,4 +1,4 @@
-"""A study as a researcher watches it: who is where and stuck, whether it is balanced, what its models do.
+"""A study as a researcher watches it: who is where and stuck, whether it is balanced, what its models do and are like.
 
 Everything comes from tables that sum up or have a row a session (`seat`, `model_usage`), and of facts and attempts only
 from the last few, so nothing here grows with the number of facts. However many look, a study is asked once a while.
@@ -19,6 +19,7 @@ from storage.db.engine import Database
 from storage.log.seats import SessionCounts, counted, query_params
 from storage.registers.origins import QUOTAS_APPLY
 from storage.registers.study_status import operations_in
+from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, fidelity_monitor
 from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, spent, used
 from storage.reports.monitoring.sessions import (
     FlagCounts,
@@ -49,6 +50,8 @@ __all__ = [
 FRESH_US = 2_000_000
 # How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look.
 CHART_US = 30_000_000
+# The same of what models are like, which a few sessions more hardly change.
+FIDELITY_US = 60_000_000
 
 
 @dataclass(slots=True)
@@ -59,6 +62,9 @@ class MonitorCache:
     over_time: tuple[HourCount, ...] = ()
     median_minutes: float | None = None
     counted_us: int = -CHART_US
+    sessions: SessionCache = field(default_factory=dict)
+    fidelity: FidelityMonitor = field(default_factory=FidelityMonitor)
+    watched_us: int = -FIDELITY_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class StudyMonitor:
     latency: Mapping[str, Latency]
     spent: float
     """What has been spent of the study's budget, in sessions of all origins to which it applies."""
+    fidelity: FidelityMonitor
 
     @property
     def arrived(self) -> int:
@@ -109,6 +116,8 @@ def load_monitor(
         if not cache.over_time or abs(now_us - cache.counted_us) >= CHART_US:
             cache.over_time, cache.counted_us = over_time(connection, known), now_us
             cache.median_minutes = median_minutes(connection, known)
+        if abs(now_us - cache.watched_us) >= FIDELITY_US:
+            cache.fidelity, cache.watched_us = fidelity_monitor(connection, known, cache.sessions), now_us
         return StudyMonitor(
             study=study.name,
             origin=origin,
@@ -126,6 +135,7 @@ def load_monitor(
             models=used(connection, study.name, origin),
             latency=recent(connection, study.name, origin),
             spent=spent(connection, study.name),
+            fidelity=cache.fidelity,
         )
 
 

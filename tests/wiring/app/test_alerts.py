@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app import alerts
-from app.alerts import LOST_WINDOW_S, QUIET_S, AlertWatch, failing_calls, lost_ids, post, updated
+from app.alerts import LOST_WINDOW_S, QUIET_S, SHIFT_S, AlertWatch, failing_calls, lost_ids, post, updated
 from app.clock import VirtualClock
 from app.errors import BackendUnavailable, NotDelivered
 from app.session.service import SessionService
@@ -29,6 +29,7 @@ from tests.fakes.alert_receivers import Posted, webhook
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.model_replies import HOUR_US, OneReply, write_sessions
 from tests.fakes.served import serving, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +99,20 @@ async def watched(tmp_path: Path, posted: Posted) -> AsyncIterator[Watched]:
 
 def failing(times: int) -> None:
     PLAYS["only"] = [BackendUnavailable(f"{WORDS}: sk-secret", reason="status_503") for _ in range(times)]
+
+
+async def test_a_model_that_changed_is_alerted_for_a_day_and_nothing_is_over_then(watched: Watched) -> None:
+    hours = [OneReply(version=version) for version in ("m-1", "m-2")]
+    write_sessions(watched.database, "talk", hours, START_US - HOUR_US)
+    assert await watched.check() == [("shift", False)]
+    (alert,) = open_alerts(watched.database)
+    assert (alert.key, alert.data) == (
+        AlertKey("shift", "talk", "person", "version of m"), {"before": "m-1", "after": "m-2"},
+    )  # fmt: skip
+    assert await watched.check() == []
+    assert await watched.check(after_s=SHIFT_S) == []
+    assert await watched.check(after_s=QUIET_S) == []
+    assert open_alerts(watched.database) == ()
 
 
 async def test_a_model_that_fails_is_alerted_once_and_closed_once(watched: Watched, posted: Posted) -> None:

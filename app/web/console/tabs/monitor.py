@@ -23,6 +23,7 @@ from storage.registers.link_problems import link_problems
 from storage.registers.origins import ONLY_NAMED, Origin
 from storage.registers.study_status import operations_of
 from storage.reports.monitoring import StudyMonitor, StudyMonitors
+from storage.reports.monitoring.fidelity import MOST_SESSIONS
 from storage.reports.monitoring.sessions import MOST_WAITING, first_origin
 
 # The origins that can be monitored; imported sessions have no course in time.
@@ -31,6 +32,7 @@ LOOK_S = 5
 FIXED: Mapping[str, Any] = {
     "meanings": {name: f"The session {meaning}." for name, meaning in FLAGS.items()},
     "most_waiting": MOST_WAITING,
+    "most_sessions": MOST_SESSIONS,
 }
 
 

@@ -1,0 +1,171 @@
+"""Adherence by arm and day, and changes of the models in use: of their version, latency, length of replies, adherence.
+
+It is of the newest sessions, and a session is read again only after something happened in it. Sessions are compared
+(change_point.py), not replies: those of one participant are alike. A running session counts after an hour without an
+event, since replies get longer or shorter in the course of a conversation. A new version is a change by itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Connection, bindparam, select
+
+from experiments.events import Data, Event
+from experiments.session.fidelity import CHECKED
+from experiments.views.fidelity import AdherenceCount, verdicts
+from storage import tables
+from storage.log.seats import NOT_WITHDRAWN, OURS, cell_key
+from storage.reports.monitoring.change_point import FEWEST, change_points
+
+MOST_SESSIONS, MOST_DAYS = 500, 7
+MOST_CHARS = 80
+SETTLED_US, LATE_VERDICTS_US = 3_600_000_000, 600_000_000
+# How a value of each measure is written.
+MEASURES: Mapping[str, str] = {"latency": "{:.2f} s", "length": "{:.0f} characters", "adherence": "{:.0%}"}
+_seat, _fact = tables.seats.c, tables.events.c
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShift:
+    """A change of a measure of a model's replies, in an arm (empty: in all): from `at_us` on they differ, which was
+    found at `found_us`."""
+
+    measure: str
+    model: str
+    arm: str
+    before: str
+    after: str
+    at_us: int
+    found_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityMonitor:
+    """`adherence` is by arm and day (UTC), of the last days with verdicts; `shifts` are the newest first."""
+
+    days: tuple[str, ...] = ()
+    adherence: Mapping[str, Mapping[str, AdherenceCount]] = field(default_factory=dict)
+    shifts: tuple[ModelShift, ...] = ()
+
+
+class _Reply(NamedTuple):
+    at_us: int
+    model: str
+    version: str
+    characters: int
+    latency_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """`verdicts` on replies that were shown: day, arm, model, and whether the rule was kept."""
+
+    last_us: int
+    arm: str
+    replies: tuple[_Reply, ...]
+    verdicts: tuple[tuple[str, str, str, bool], ...]
+
+
+# The newest sessions, by stream.
+SessionCache = dict[str, _Session]
+
+
+def fidelity_monitor(connection: Connection, known: Mapping[str, Any], cache: SessionCache) -> FidelityMonitor:
+    """How the models of a study are now; `cache` keeps the sessions from one look to the next."""
+    seats, now_us = {row.stream: row for row in connection.execute(_NEWEST, known)}, known["now_us"]
+    for stream in cache.keys() - seats.keys():
+        del cache[stream]
+    stale = [
+        stream
+        for stream, seat in seats.items()
+        if stream not in cache or seat.last_us != cache[stream].last_us or now_us - seat.last_us < LATE_VERDICTS_US
+    ]
+    rows = connection.execute(_EVENTS, {"streams": stale}).all() if stale else []
+    events = {stream: [Event(*row[1:]) for row in own] for stream, own in groupby(rows, key=itemgetter(0))}
+    cache |= {one: _read(seats[one].last_us, seats[one].cell, events.get(one, [])) for one in stale}
+    sessions = {stream: one for stream, one in cache.items() if one.replies}
+    by_day: dict[str, dict[str, AdherenceCount]] = {}
+    for day, arm, _, kept in sorted(verdict for one in sessions.values() for verdict in one.verdicts):
+        before = by_day.setdefault(arm, {}).get(day, AdherenceCount(0, 0))
+        by_day[arm][day] = AdherenceCount(before.kept + kept, before.all + 1)
+    days = sorted({day for own in by_day.values() for day in own})[-MOST_DAYS:]
+    settled = [one for stream, one in sessions.items() if seats[stream].outcome or now_us - one.last_us > SETTLED_US]
+    shifts = (*_new_versions(sessions.values()), *_shifts(settled))
+    return FidelityMonitor(tuple(days), by_day, tuple(sorted(shifts, key=attrgetter("at_us"), reverse=True)))
+
+
+_NEWEST = (
+    select(_seat.stream, _seat.cell, _seat.outcome, _seat.last_us)
+    .where(OURS, NOT_WITHDRAWN)
+    .order_by(_seat.begun_us.desc())
+    .limit(MOST_SESSIONS)
+)
+_EVENTS = (
+    select(_fact.stream, *tables.EVENT)
+    .where(_fact.stream.in_(bindparam("streams", expanding=True)), _fact.kind.in_(("replied", CHECKED)))
+    .order_by(_fact.stream, _fact.seq)
+)
+
+
+def _read(last_us: int, cell: str, events: Sequence[Event]) -> _Session:
+    replied = {event.seq: event for event in events if event.kind == "replied"}
+    replies = tuple(_reply(event.at_us, event.data) for event in replied.values())
+    days = {seq: f"{datetime.fromtimestamp(event.at_us / 1e6, UTC):%Y-%m-%d}" for seq, event in replied.items()}
+    known = tuple(
+        (days[one.of], cell_key(dict(one.condition)), one.model, one.kept)
+        for one in verdicts(events)
+        if one.shown and one.kept is not None
+    )
+    return _Session(last_us, cell_key(orjson.loads(cell)), replies, known)
+
+
+def _reply(at_us: int, data: Data) -> _Reply:
+    waited_us = data.get("first_token_us") or data.get("total_us")
+    latency_s = None if waited_us is None else waited_us / 1e6
+    return _Reply(at_us, data["model"], data.get("version") or "", len(data["text"]), latency_s)
+
+
+def _new_versions(sessions: Iterable[_Session]) -> Iterator[ModelShift]:
+    """The first reply of each version of a model, but for the oldest version."""
+    known: dict[str, list[str]] = {}
+    for reply in sorted(reply for one in sessions for reply in one.replies if reply.version):
+        versions = known.setdefault(reply.model, [])
+        if reply.version not in versions:
+            if versions:
+                before, after = (one[:MOST_CHARS] for one in (versions[-1], reply.version))
+                yield ModelShift("version", reply.model, "", before, after, reply.at_us, reply.at_us)
+            versions.append(reply.version)
+
+
+def _shifts(sessions: Sequence[_Session]) -> Iterator[ModelShift]:
+    """The changes of latency, length and adherence, by model and arm; of latency by model alone."""
+    series: defaultdict[tuple[str, str, str], list[tuple[int, float]]] = defaultdict(list)
+    for one in sorted(sessions, key=lambda one: one.replies[-1].at_us):
+        for key, value in _values(one):
+            series[key].append((one.replies[-1].at_us, value))
+    long_enough = {key: own for key, own in series.items() if len(own) >= 2 * FEWEST}
+    for (measure, model, arm), own in long_enough.items():
+        for change in change_points([value for _, value in own], len(long_enough), shares=measure == "adherence"):
+            before, after = (MEASURES[measure].format(value) for value in (change.before, change.after))
+            yield ModelShift(measure, model, arm, before, after, own[change.index][0], own[change.found][0])
+
+
+def _values(session: _Session) -> Iterator[tuple[tuple[str, str, str], float]]:
+    """The mean of each measure in a session, by measure, model and arm."""
+    found: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for reply in session.replies:
+        found["length", reply.model, session.arm].append(reply.characters)
+        if reply.latency_s is not None:
+            found["latency", reply.model, ""].append(reply.latency_s)
+    for _, arm, model, kept in session.verdicts:
+        found["adherence", model, arm].append(kept)
+    return ((key, fmean(values)) for key, values in found.items())
