@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -22,6 +23,7 @@ from experiments.session.state import visited
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from experiments.views.bonus import ATTENTION, checks_failed
+from experiments.views.fidelity import verdicts
 from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.exports.session_rows import SessionRows
@@ -66,6 +68,8 @@ class TrialSession:
     started: bool
     """True if a screen was sent after the assignment."""
     covariates: Mapping[str, float] = field(default_factory=dict)
+    adherence: float = 1.0
+    """The share of the verdicts on its replies that a rule was kept; 1 without any."""
 
     @property
     def complete(self) -> bool:
@@ -197,6 +201,7 @@ class _Record:
             failed_attention=failed,
             started=_started(state.events),
             covariates=dict(self._covariates(plan)),
+            adherence=_adherence(state.events),
         )
 
     def values(self, outcome: str) -> Iterator[TrialValue]:
@@ -271,6 +276,11 @@ _READ = {
     "rating": _Record.rating,
     "score": _Record.score,
 }
+
+
+def _adherence(events: Sequence[Event]) -> float:
+    kept = [one.kept for one in verdicts(events) if one.shown and one.kept is not None]
+    return fmean(kept) if kept else 1.0
 
 
 def _started(events: Sequence[Event]) -> bool:

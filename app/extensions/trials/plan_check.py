@@ -305,6 +305,12 @@ def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
             f"problems of the dataset {ATTENTION}, or leave it out",
         )
 
+    if "off_protocol" in plan.exclude and not study.file.fidelity:
+        yield ValidationIssue(
+            f"plan.exclude[{plan.exclude.index('off_protocol')}]",
+            "the study has no `fidelity` rules that a reply could break. Add some, or leave it out",
+        )
+
 
 def _is_attention(step: Step) -> bool:
     return step.step == "check" and getattr(step, "kind", "") == "attention"

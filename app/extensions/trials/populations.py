@@ -16,6 +16,7 @@ from functools import partial
 
 from app.extensions.trials.deviations import INTEGRITY
 from app.extensions.trials.outcomes import TrialData, TrialSession
+from experiments.session.fidelity import OFF_PROTOCOL
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 
 # The exclusion rules of a plan, each in words.
@@ -25,6 +26,7 @@ RULES: Mapping[str, str] = {
     "integrity": "were excluded by a researcher for integrity",
     "timed_out": "ran out of time",
     "technical_failure": "ended for a technical failure",
+    "off_protocol": "had replies that broke the rules of their arm",
     "incomplete": "did not complete the study",
 }
 
@@ -67,12 +69,18 @@ def _too_fast(session: TrialSession, plan: Plan) -> bool:
     return session.complete and plan.fastest_seconds is not None and session.seconds < plan.fastest_seconds
 
 
+def _off_protocol(session: TrialSession, plan: Plan) -> bool:
+    least = plan.least_adherence
+    return session.outcome == OFF_PROTOCOL or (least is not None and session.adherence < least)
+
+
 _BROKEN: Mapping[str, Callable[[TrialSession, Plan], bool]] = {
     "failed_attention": lambda one, _: one.failed_attention,
     "too_fast": _too_fast,
     "integrity": lambda one, _: _for_integrity(one),
     "timed_out": lambda one, _: one.outcome == "timed_out",
     "technical_failure": lambda one, _: one.outcome == "technical_failure",
+    "off_protocol": _off_protocol,
     "incomplete": lambda one, _: not one.complete,
 }
 

@@ -59,6 +59,7 @@ EXCLUSIONS: Mapping[Exclusion, str] = {
     "integrity": "participants whom a researcher excluded for integrity, blind to their outcomes",
     "timed_out": "participants who ran out of time",
     "technical_failure": "participants who were stopped by a technical failure",
+    "off_protocol": "participants of whose replies' verdicts less than {adherence:.0%} were kept",
     "incomplete": "participants who did not complete the study",
 }
 DIRECTIONS: Mapping[str, str] = {
@@ -132,7 +133,8 @@ def looks_words(plan: Plan) -> str:
 
 
 def exclusion_words(plan: Plan) -> str:
-    named = [EXCLUSIONS[rule].format(seconds=plan.fastest_seconds or 0) for rule in plan.exclude]
+    limits = {"seconds": plan.fastest_seconds or 0, "adherence": plan.least_adherence or 0}
+    named = [EXCLUSIONS[rule].format_map(limits) for rule in plan.exclude]
     rules = f" The per-protocol analysis leaves out {'; '.join(named)}." if named else ""
     return (
         "The main analysis is by intention to treat: everybody who was assigned, in the assigned group. Data of "

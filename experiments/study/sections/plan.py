@@ -28,7 +28,9 @@ Direction = Literal["greater", "less", "different", "equivalent", "not_worse"]
 Correction = Literal["none", "holm", "benjamini-hochberg"]
 Spending = Literal["obrien-fleming", "pocock", "always-valid"]
 Missing = Literal["complete-cases", "worst-case"]
-Exclusion = Literal["failed_attention", "too_fast", "integrity", "timed_out", "technical_failure", "incomplete"]
+Exclusion = Literal[
+    "failed_attention", "too_fast", "integrity", "timed_out", "technical_failure", "off_protocol", "incomplete"
+]
 
 
 class PlannedContrast(StrictModel):
@@ -121,9 +123,12 @@ class Plan(StrictModel):
     """Interim looks. Without any, outcomes are looked at once, at the end."""
     exclude: tuple[Exclusion, ...] = ()
     """Sessions that the per-protocol analysis leaves out; `too_fast`: see `fastest_seconds`, `integrity`: excluded
-    by a researcher for integrity."""
+    by a researcher for integrity, `off_protocol`: see `least_adherence`."""
     fastest_seconds: Annotated[float, Field(gt=0)] | None = None
     """The shortest time of a session that counts, for `too_fast`."""
+    least_adherence: Annotated[float, Field(gt=0, le=1)] | None = None
+    """The smallest share of verdicts of the study's `fidelity` rules that were kept in a session that counts, for
+    `off_protocol`; sessions that a rule ended do not count either."""
     covariates: tuple[Name, ...] = ()
     """Survey questions with numeric answers, asked before the treatment, for which effects are adjusted."""
     missing: Missing = "complete-cases"
@@ -139,6 +144,8 @@ class Plan(StrictModel):
             raise ValueError(f"two hypotheses are called {twice[0]!r}")
         if ("too_fast" in self.exclude) != (self.fastest_seconds is not None):
             raise ValueError("`exclude: [too_fast]` and `fastest_seconds` need each other")
+        if ("off_protocol" in self.exclude) != (self.least_adherence is not None):
+            raise ValueError("`exclude: [off_protocol]` and `least_adherence` need each other")
         return self
 
     @property

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
@@ -14,6 +16,7 @@ from app.extensions.analysis.intervals import codes
 from app.extensions.analysis.report import wording
 from app.extensions.analysis.report.data_formats import figure
 from app.extensions.trials.outcomes import TrialData, TrialSession, TrialValue, read_trial
+from app.extensions.trials.populations import intention_to_treat, per_protocol
 from app.extensions.trials.reads.plan_events import RecordedLook
 from app.extensions.trials.results import HypothesisResult, trial_results
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
@@ -84,6 +87,18 @@ def result_of(
 ) -> HypothesisResult:
     sessions, values = made(effect)
     return trial_results(TrialData(planned(hypothesis, **keys), sessions, {"survey.x": values}), looks_taken)[0]
+
+
+def test_sessions_whose_replies_left_their_arm_are_in_intention_to_treat_alone() -> None:
+    every, _ = made(1)
+    sessions = (replace(every[0], adherence=0.5), replace(every[1], outcome="off_protocol"), *every[2:])
+    data = TrialData(planned(one(), exclude=["off_protocol"], least_adherence=0.8), sessions, {})
+    assert len(intention_to_treat(data, CONTRAST).sessions) == 60
+    kept = per_protocol(data, CONTRAST)
+    assert kept.sessions == {session.session for session in every[2:]}
+    assert kept.left_out == {"off_protocol": 2}
+    with pytest.raises(ValidationError, match="least_adherence"):
+        planned(one(), exclude=["off_protocol"])
 
 
 @pytest.mark.parametrize(
