@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -30,10 +30,13 @@ from app.cli.common import (
 from app.cli.printing import echo, progress_bar, show
 from app.clock import SystemClock
 from app.config.secret import secret_for
+from app.errors import ArgumentInvalid
+from app.extension import needed
 from app.use_cases.simulate import calls_servers
 from app.web.participant.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor
 from experiments.session.engine import fold
 from experiments.session.seeded_random import pick, uniform
+from experiments.study.cells import cells
 from experiments.study.screen import Screen
 from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
@@ -62,6 +65,13 @@ def rehearse_(
         str | None, option("--url URL", "The participants' server. Default: the server of the settings.")
     ] = None,
     models: ModelsThatReply = "study",
+    fidelity: Annotated[
+        bool,
+        option(
+            "--fidelity",
+            "N participants an arm, who all stay; then show how far replies keep the study's `fidelity` rules.",
+        ),
+    ] = False,
     remove: Annotated[bool, option("--remove", "Remove all rehearsed sessions of the study.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -77,7 +87,10 @@ def rehearse_(
     if remove:
         _remove(database, found.name, confirmed=yes, as_json=as_json)
         return
-    every = planned_visits(found.name, count, seed, over * 60)
+    report = _fidelity_report(found) if fidelity else None
+    count *= _arms(found) if fidelity else 1
+    every = planned_visits(found.name, count, f"fidelity-{seed}" if fidelity else seed, over * 60)
+    every = tuple(replace(visit, leaves_after=None, away_s=None) for visit in every) if fidelity else every
     links = _Links(RehearsalLinks(secret_for(settings, database)), found, scripted=models == "scripted")
     known = rehearsed_sessions(database, found.name)
     standing = {visit.name: known[links.of(visit).stream] for visit in every if links.of(visit).stream in known}
@@ -93,12 +106,39 @@ def rehearse_(
         stopped = True
     before = {"people": count, "gone_before": count - len(visits)}
     after = {"seconds": round(time.monotonic() - began_s, 1), "stopped": stopped}
-    show({**before, **_measured(progress), **after}, as_json)
+    shown = report(database, found) if report and rehearsed_sessions(database, found.name) else {}
+    worst = shown.pop("worst_conversations", []) if not as_json else []
+    show({**before, **_measured(progress), **after, **shown}, as_json)
+    for one in worst:
+        _show_conversation(one)
     if not as_json:
         echo(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
         echo(f"Remove it:  parley rehearse {found.name} --remove")
     if stopped:
         raise typer.Exit(INTERRUPTED)
+
+
+def _fidelity_report(study: Study) -> Callable[[Database, Study], dict[str, Any]]:
+    if not study.file.fidelity:
+        raise ArgumentInvalid(f"{study.name} has no `fidelity` rules. Add some, and publish the study again.")
+    found: Callable[[Database, Study], dict[str, Any]] = needed("fidelity_report", "analysis")
+    return found
+
+
+def _arms(study: Study) -> int:
+    """How many arms the study's `fidelity` rules tell apart, of those to which participants are assigned."""
+    named = {name for rule in study.file.fidelity or () for name in rule.where}
+    every = cells(study.factors, study.pools)
+    return len({tuple(cell.values[name] for name in sorted(named & cell.values.keys())) for cell in every})
+
+
+def _show_conversation(conversation: Mapping[str, Any]) -> None:
+    about = "session {session} ({arm}): {kept:.0%} of verdicts kept".format_map(conversation)
+    echo(f"\n{about}", "bold")
+    for message in conversation["messages"]:
+        echo(f"{message['by']}: {message['text']}", "red" if message["broke"] else "")
+        if message["broke"]:
+            echo(f"  broke {', '.join(message['broke'])}", "red")
 
 
 class _Links:

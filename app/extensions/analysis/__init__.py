@@ -17,6 +17,9 @@ register(
         routes=(f"{HERE}.report_page:route",),
         templates=Path(__file__).parent / "templates",
         styles=Path(__file__).parent / "static",
-        hooks={"annotator_agreement": f"{HERE}.annotator_agreement:agreement_of"},
+        hooks={
+            "annotator_agreement": f"{HERE}.annotator_agreement:agreement_of",
+            "fidelity_report": f"{HERE}.fidelity_rehearsal:fidelity_report",
+        },
     )
 )

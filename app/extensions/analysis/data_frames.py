@@ -10,10 +10,10 @@ Int64, which allows missing values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
-from app.extensions.analysis.reads.conversations_held import held_conversations
 from app.extensions.analysis.reads.session_answers import scored_sessions, survey_answers, survey_questions
 from app.extensions.analysis.reads.study_data import (
     left_out_sessions,
@@ -24,13 +24,19 @@ from app.extensions.analysis.reads.study_data import (
     rows,
 )
 from experiments.errors import suggestion
+from experiments.session.fidelity import Reply
+from experiments.session.state import visited
 from experiments.session.telemetry import without_indices
+from experiments.study.location import Location
+from experiments.study.reply_checks import words
+from experiments.views.fidelity import verdicts
 from experiments.views.instrument_scores import limits
+from experiments.views.screen_measures import seconds_shown
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.session_views import screens
+from storage.reports.session_views import analysed_sessions, screens
 from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
@@ -139,16 +145,28 @@ def survey_frame(database: Database, study: str, origin: str, *, complete: bool 
 
 
 def conversation_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
-    """The conversations in which a model replied, a row for each: the fields of `HeldConversation`; `arms` maps factors
-    and what loops vary to values.
+    """The conversations in which a model replied: `path` (without loop indices), `arms` (a mapping of factors and of
+    what loops vary to values), `turns` (the participant's messages), `words_written`, `words_read`, `minutes` (NaN if
+    the screen was not left), `replies` (model, version and time in microseconds of each that was shown), `verdicts`.
 
     The sessions are those of `instrument_frame`. Raises StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)
-    numbers = ("turns", "words_written", "words_read", "minutes")
+    columns = ["path", "arms", "turns", "words_written", "words_read", "minutes", "replies", "verdicts", SESSION]
     found = [
-        (one.path, one.arms, *(getattr(one, name) for name in numbers), one.replies, one.verdicts, one.session)
-        for one in held_conversations(database, study, origin, complete=complete)
+        (*_conversed(place), session.stream)
+        for session in analysed_sessions(database, study, origin, complete=complete)
+        for place in visited(session.study, session.state)
+        if any(event.kind == "replied" for event in place.facts)
     ]
-    columns = ["path", "arms", *numbers, "replies", "verdicts", SESSION]
-    return pd.DataFrame(found, columns=columns, dtype="object").astype(dict.fromkeys(numbers, "float64"))
+    data = pd.DataFrame(found, columns=columns, dtype="object")
+    return data.astype(dict.fromkeys(columns[2:6], "float64"))
+
+
+def _conversed(location: Location) -> tuple[Any, ...]:
+    said, read = ([event for event in location.facts if event.kind == kind] for kind in ("said", "replied"))
+    sizes = [sum(len(words(event.data["text"])) for event in some) for some in (said, read)]
+    seconds = seconds_shown(location)
+    replies = tuple((one.data["model"], one.data.get("version") or "", one.at_us) for one in read)
+    about = without_indices(location.path), Reply(location, "", 0, "").condition
+    return *about, len(said), *sizes, seconds and seconds / 60, replies, tuple(verdicts(location.facts))

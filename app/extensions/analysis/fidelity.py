@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from math import inf
 
 import pandas as pd
 
@@ -20,52 +21,45 @@ from app.extensions.analysis.estimates import (
     count_estimate,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
+from app.extensions.analysis.estimates import share_finding as shares
+from storage.log.seats import cell_key
 
 COLUMNS = ("path", "arms", "turns", "words_written", "words_read", "minutes", "replies", "verdicts")
-CLUSTERED = (
-    "by leaving out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023), with Student's t"
-)
+CLUSTERED = "by leaving out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023)"
 DOSE = (
-    "The unit is a conversation in which a model replied. Words are counted without numbers, signs and blocks of code; "
-    f"minutes are those for which the screen was there. The 95 % interval is mean ± t standard errors, {CLUSTERED}."
+    "Of conversations in which a model replied. Words are counted without numbers, signs and blocks of code; minutes "
+    f"are those for which the screen was there. The 95 % interval is mean ± t standard errors, {CLUSTERED}."
 )
 ADHERENCE = (
-    "The unit is the verdict of a rule on a reply that participants read; the rules are the study's `fidelity`. The "
-    f"95 % interval is Wilson's for the effective number of replies, {CLUSTERED}."
+    "Of replies that participants read; the rules are the study's `fidelity`. The 95 % interval is Wilson's for the "
+    f"effective number of replies, {CLUSTERED}, with Student's t."
 )
-VERSIONS = (
-    "Replies that participants read, by the version that the model's server named. First and last use are UTC days."
-)
+VERSIONS = "Replies that participants read, by the version that the server named; days of first and last use (UTC)."
 MEASURES: Mapping[str, tuple[str, str]] = {
-    "turns": ("Messages of participants", "Participants sent {} messages in a conversation"),
-    "words_written": ("Words that participants wrote", "Participants wrote {} words in a conversation"),
-    "words_read": ("Words of replies", "The replies of a conversation had {} words"),
-    "minutes": ("Minutes", "A conversation lasted {} minutes"),
+    "turns": ("messages of the participant", "Participants sent {} messages in a conversation"),
+    "words_written": ("words written", "Participants wrote {} words in a conversation"),
+    "words_read": ("words of replies", "The replies of a conversation had {} words"),
+    "minutes": ("minutes", "A conversation lasted {} minutes"),
 }
 
 
 @analysis
 def dose(conversations: pd.DataFrame) -> Iterator[Finding]:
     """The mean of each measure of a conversation, overall and by arm."""
-    for measure, (title, said) in MEASURES.items():
-        rows = conversations[conversations[measure].notna()]
+    for measure, (title, words) in MEASURES.items():
+        rows, name = conversations[conversations[measure].notna()], f"fidelity.dose.{measure}"
         estimates = tuple(
             mean_estimate(
-                ".".join(["fidelity.dose", measure, *map(slug, arm.value)]), arm.label, arm.groups,
-                f"{said} ({arm.label})" if arm.value else said, own[measure], own[SESSION], counts="conversations",
-                scale=(0, float("inf")),
+                ".".join([name, *map(slug, arm.value)]), arm.label, arm.groups, f"{words} ({arm.label})",
+                own[measure], own[SESSION], counts="conversations", scale=(0, inf),
             )
             for arm, own in by_arm(rows) if len(own)
         )  # fmt: skip
-        most = max((one.high or one.value for one in estimates), default=0.0)
-        heading = f"Dose: {title.lower()} in a conversation"
-        yield Finding(
-            f"fidelity.dose.{measure}", heading, "conversations", NUMBER, (0, most or 1), estimates, DOSE,
-            columns=tuple(compared_factors(rows)),
-        )  # fmt: skip
+        axis, columns = (0, max([one.high or one.value for one in estimates], default=1)), tuple(compared_factors(rows))
+        heading = f"Dose: {title} in a conversation"
+        yield Finding(name, heading, "conversations", NUMBER, axis, estimates, DOSE, columns=columns)
 
 
 def verdict_rows(conversations: pd.DataFrame) -> pd.DataFrame:
@@ -85,50 +79,42 @@ def verdict_rows(conversations: pd.DataFrame) -> pd.DataFrame:
 def adherence(conversations: pd.DataFrame) -> Iterator[Finding]:
     """The share of replies that kept each rule, overall and by arm."""
     for rule, every in verdict_rows(conversations).groupby("rule", sort=False):
-        rows = every[every["kept"].notna()]
-        unknown = len(every) - len(rows)
+        rows, name = every[every["kept"].notna()], f"fidelity.adherence.{slug(rule)}"
         estimates = tuple(
             share_estimate(
-                ".".join(["fidelity.adherence", slug(rule), *map(slug, arm.value)]), arm.label, arm.groups,
-                f"{{}} of the replies kept the rule {rule}" + (f" ({arm.label})" if arm.value else ""), own["kept"],
-                own[SESSION], counts="replies",
+                ".".join([name, *map(slug, arm.value)]), arm.label, arm.groups,
+                f"{{}} of the replies kept the rule {rule} ({arm.label})", own["kept"], own[SESSION], counts="replies",
             )
             for arm, own in by_arm(rows) if len(own)
         )  # fmt: skip
-        note = f"Replies without a verdict, as it could not be known: {unknown:,}." if unknown else ""
-        heading, columns = f"Adherence: {rule}", tuple(compared_factors(rows))
-        yield share_finding(
-            f"fidelity.adherence.{slug(rule)}", heading, "replies", estimates, ADHERENCE, note=note, columns=columns
+        note = (
+            f"The verdict on {len(every) - len(rows):,} replies could not be known." if len(every) > len(rows) else ""
         )
+        columns = tuple(compared_factors(rows))
+        yield shares(name, f"Adherence: {rule}", "replies", estimates, ADHERENCE, note=note, columns=columns)
 
 
 @analysis
 def model_versions(conversations: pd.DataFrame) -> Iterator[Finding]:
     """The number of replies of each version of each model in each arm, with its first and last use."""
-    arms = [
-        ", ".join(f"{name}: {value}" for name, value in one.items() if name != "model") for one in conversations["arms"]
-    ]
-    shown = arms if len({*arms}) <= MOST_VALUES else [""] * len(arms)
+    arms = [{name: value for name, value in one.items() if name != "model"} for one in conversations["arms"]]
+    few = len({*map(cell_key, arms)}) <= MOST_VALUES
+    names = [(cell_key(arm), "-".join(arm.values())) if few and arm else ("all", "all") for arm in arms]
     found = [
-        (model, version or "not named", arm or "all", at_us, session)
-        for arm, replies, session in zip(shown, conversations["replies"], conversations[SESSION], strict=True)
+        (model, version or "not named", *own, f"{datetime.fromtimestamp(at_us / 1e6, UTC):%Y-%m-%d}", session)
+        for own, replies, session in zip(names, conversations["replies"], conversations[SESSION], strict=True)
         for model, version, at_us in replies
     ]
-    rows = pd.DataFrame(found, columns=["model", "version", "arm", "at_us", SESSION])
-    estimates = []
-    for key, own in rows.groupby(["model", "version", "arm"], sort=True):
-        model, version, arm = map(str, key)
-        first, last = (f"{datetime.fromtimestamp(us / 1e6, UTC):%Y-%m-%d}" for us in own["at_us"].agg(["min", "max"]))
+    rows, estimates = pd.DataFrame(found, columns=["model", "version", "arm", "values", "day", SESSION]), []
+    for key, own in rows.groupby(["model", "version", "arm", "values"], sort=True):
+        (model, version, arm, values), (first, last) = map(str, key), own["day"].agg(["min", "max"])
         groups = {"model": model, "version": version, "arm": arm, "first": first, "last": last}
-        label = f"{model}, {version} ({arm}), {first} to {last}"
+        label, name = f"{model}, {version} ({arm}), {first} to {last}", ".".join(map(slug, (model, version, values)))
         said = f"{model} replied as version {version} {len(own):,} times from {first} to {last} ({arm})."
-        values = "-".join(part.partition(": ")[2] for part in arm.split(", ")) if arm != "all" else arm
-        name = ".".join(["fidelity.replies", *map(slug, (model, version, values))])
-        estimates.append(count_estimate(name, label, groups, len(own), own[SESSION].nunique(), said))
-    most = max((one.value for one in estimates), default=1.0)
-    yield Finding(
-        "fidelity.replies", "Model versions that replied", "replies", COUNT, (0, most), tuple(estimates), VERSIONS
-    )
+        people = own[SESSION].nunique()
+        estimates.append(count_estimate(f"fidelity.replies.{name}", label, groups, len(own), people, said))
+    most, title = max([one.value for one in estimates], default=1.0), "Model versions that replied"
+    yield Finding("fidelity.replies", title, "replies", COUNT, (0, most), tuple(estimates), VERSIONS)
 
 
 _TABLE = table(CONVERSATIONS, COLUMNS, "conversation_frame(database, study, origin)")

@@ -35,7 +35,6 @@ from app.extensions.analysis.data_frames import (
     survey_frame,
 )
 from app.extensions.analysis.estimates import Finding
-from app.extensions.analysis.reads.conversations_held import has_conversations
 from app.extensions.analysis.reads.session_answers import survey_questions
 from app.extensions.analysis.reads.study_data import recorded, require_origin
 from app.extensions.analysis.tidy_frames import load
@@ -216,7 +215,7 @@ def results(
     scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
     judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
     surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
-    conversed = [FIDELITY] if any(map(has_conversations, versions)) else []
+    conversed = [FIDELITY] if any(one.asks_models([*v.file.models]) for v in versions for _, one in v.steps) else []
     fills = (*schemas, *scored, *judged, *surveyed, *conversed)
     owners, parts = _parts(fills, whole=whole)
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)

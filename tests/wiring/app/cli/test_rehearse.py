@@ -152,3 +152,31 @@ def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: 
         patch.setattr("itsdangerous.timed.time.time", lambda: later)
         assert ours.read(token, "short") is None
     assert rows(served.database, tables.sessions) == []
+
+
+def test_arms_whose_models_break_rules_at_known_rates_are_found_to_do_so(tmp_path: Path) -> None:
+    with serving_aside(settings_for(tmp_path), "tutor-or-teller") as served:
+        words = ("rehearse", "tutor-or-teller", "--fidelity", "--url", served.url, *FAST, "--json")
+        first = json.loads(run(served, tmp_path, *words, "-n", "5").stdout)
+        assert first["outcomes"] == {"complete": 10}, "so many in each of two arms, and nobody leaves"
+        told = json.loads(run(served, tmp_path, *words, "-n", "20").stdout)
+        assert (told["gone_before"], told["sessions"]) == (10, 40)
+        real = json.loads(run(served, tmp_path, "rehearse", "tutor-or-teller", "--remove", "--yes", "--json").stdout)
+        assert real["sessions"] == 40
+    broken = {"tutor-asks": 0.15, "tutor-holds-back": 0.15, "teller-answers": 0.1, "teller-is-short": 0.1}
+    for row in told["adherence_by_arm"]:
+        assert row["low"] <= 1 - broken.get(row["rule"], 0) <= row["high"]
+    found = {row["what"]: row["so"].split(",")[0] for row in told["arms_compared"]}
+    assert {what: found[what] for what in broken} == dict.fromkeys(broken, "differ")
+    assert (found["nobody-names-a-model"], found["words of a reply"]) == ("no difference found", "differ")
+    assert "seconds to the first word" in found
+    worst = told["worst_conversations"]
+    assert len(worst) == 10
+    assert [one["kept"] for one in worst] == sorted(one["kept"] for one in worst)
+    assert all(any(message["broke"] for message in one["messages"]) for one in worst)
+
+
+def test_a_study_without_rules_has_no_fidelity_to_rehearse(served: Served, tmp_path: Path) -> None:
+    done = run(served, tmp_path, "rehearse", "short", "--fidelity", "--url", served.url)
+    assert done.returncode == 2
+    assert rehearsed_sessions(served.database, "short") == {}
