@@ -40,6 +40,7 @@ class TidyData:
     answers_wide = _table("A row for each session, with a column for each question outside of loops.")
     ratings = _table("A row for each rating of a reply, a message or a conversation.")
     timings, model_calls = _table(), _table()
+    fidelity = _table("A row for each verdict of a `fidelity` rule on a reply.")
     integrity = _table("A row for each session and indicator of how texts were written; it reads all sessions twice.")
 
     def table(self, name: str) -> pd.DataFrame:
