@@ -38,6 +38,7 @@ from docs.rooms import drawn
 from docs.servers import listed
 from docs.tables import UNSAID, about, item, keys, rows, table
 from experiments.instruments.scales import QUESTIONS, SCALES
+from experiments.session import conversation_design
 from experiments.session.telemetry import ScreenVisitRecord
 from experiments.study import fields as asked
 from experiments.study import schema as parts
@@ -103,6 +104,9 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`phase`: a section with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Loop),
     ("`do`: a protocol for each value of a factor", parts.ByFactor),
+    ("`ends` of `chat` and `compare`", conversation_design.Ending),
+    ("`system_additions` of `chat` and `compare`", conversation_design.SystemAddition),
+    ("`suggestions` of `chat` and `compare`", conversation_design.Suggestions),
 )
 
 

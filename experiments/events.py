@@ -15,6 +15,8 @@ Data = Mapping[str, Any]
 
 # No note changes a screen.
 NOTES = frozenset({"noted", "flagged", "annotated", "fidelity_checked", "withheld", "excluded", "included", "paid"})
+# Nor does what a model wrote and nobody has read yet.
+SILENT = NOTES | {"written"}
 
 
 @dataclass(frozen=True, slots=True)

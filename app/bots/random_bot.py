@@ -16,7 +16,7 @@ from app.bots.tendencies import STANDARD, Tendencies
 from experiments.instruments.dices_safety import ANSWERS
 from experiments.session.side_by_side import BAD, SLOTS, TIE
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
-from experiments.study.screen import ProblemBlock, Screen, TextBlock, TranscriptBlock
+from experiments.study.screen import ChatView, ProblemBlock, Screen, TextBlock, TranscriptBlock
 
 OPENINGS = (
     "Can you help me with this: {problem}",
@@ -87,14 +87,15 @@ class RandomBot:
         if "retry" in actions:
             return "retry", {}
         could_leave = "submit" in actions or "vote" in actions
-        if "say" in actions and (not could_leave or (chat and self._talks(len(chat.messages)))):
+        if "say" in actions and (not could_leave or (chat and self._talks(chat))):
             return "say", {"text": self._say(screen)}
         if "vote" in actions and chat:
             return "vote", self.fill(screen, chat.rating)
         return "submit", self.fill(screen, screen.panel.fields)
 
-    def _talks(self, messages: int) -> bool:
-        return messages == 0 or self._random.random() < TALKS_ON
+    def _talks(self, chat: ChatView) -> bool:
+        begun = any(message.role == "You" for message in chat.messages)
+        return not begun or self._random.random() < TALKS_ON
 
     def _say(self, screen: Screen) -> str:
         chat = screen.panel.chat

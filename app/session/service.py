@@ -489,7 +489,10 @@ class SessionService(Sessions):
             }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_log_write_failure)
 
-        return ReplyContext(stream, self._settings, self._caller, self._access, self._writable, record)
+        limits = self._settings
+        if most := task.data.get("max_chars"):
+            limits = limits.model_copy(update={"max_reply_chars": min(most, limits.max_reply_chars)})
+        return ReplyContext(stream, limits, self._caller, self._access, self._writable, record)
 
     def _access(self, study: Study, model: str) -> ModelAccess:
         return self._models.access(model, study.model(model))

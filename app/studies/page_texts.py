@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.rendering.losses import Form
+from experiments.session.conversation_design import Ending
 from experiments.session.disclosures import disclosures
 from experiments.steps.chat import OnFailure
 from experiments.study.base_model import StrictModel
@@ -25,10 +26,10 @@ from problems.problem import Problem
 # Keys whose texts the page shows without Markdown.
 PLAIN = frozenset(
     {"title", "button", "decline", "assistant_label", "assistant_labels", "user_label", "no_reply_text"}
-    | {"better", "tie", "bad"}
+    | {"better", "tie", "bad", "texts"}
 )
 # Keys whose texts it shows as blocks of Markdown, except in questions.
-BLOCKS = frozenset({"text", "pages", "warning", "stop_text"})
+BLOCKS = frozenset({"text", "pages", "warning", "stop_text", "opens", "scripted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _forms(study: Study) -> Iterator[tuple[Form, str]]:
 def _form(model: StrictModel, key: str) -> Form:
     if isinstance(model, Field):
         return "line"
-    if key in PLAIN or (isinstance(model, OnFailure) and key == "text"):
+    if key in PLAIN or (isinstance(model, OnFailure | Ending) and key == "text"):
         return "plain"
     return "blocks" if key in BLOCKS else "line"
 

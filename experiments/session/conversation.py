@@ -14,13 +14,20 @@ from experiments.events import Data, Event
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State
 from experiments.study.screen import ChatMessage, Ended
+from experiments.study.sections.model_spec import Texts
 from experiments.study.step import RatingSubject
 from problems.pictures import described
 
-ROLES = {"said": "You", "replied": "Bot"}
-SPEAKERS = {"said": "user", "replied": "assistant"}
+# The `source` of a reply that the study has, word for word.
+SCRIPTED = "scripted"
+ROLES = {"said": "You", "replied": "Bot", "opened": "Bot"}
+SPEAKERS = {"said": "user", "replied": "assistant", "opened": "assistant"}
+# What models read before the assistant's first words, as many servers refuse a conversation that begins with these.
+BEGIN = "Please begin the conversation."
 # Shown in place of a reply that was stopped before its first word.
 STOPPED = "You stopped the reply. You can change your message and send it again."
+# Shown in place of the assistant's first words.
+NO_OPENING = "The first message could not be generated."
 # Shown in place of the reply to a message that was refused.
 UNANSWERED = "Your message could not be answered. You can change it and send it again."
 # The reasons of failed replies that lie in the message or the length of the conversation: the same request would fail
@@ -41,6 +48,11 @@ ENDED: Mapping[str, Ended] = {
 }
 
 
+def is_by_model(event: Event) -> bool:
+    """Whether it is a reply that a model wrote."""
+    return event.kind in ("replied", "opened") and event.data.get("source") != SCRIPTED
+
+
 def messages_of(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if event.kind in ROLES]
 
@@ -53,9 +65,9 @@ def messages(events: Sequence[Event]) -> tuple[ChatMessage, ...]:
     text = broken_off(last) if last is not None and "slot" not in last.data else ""
     broken = (ChatMessage("Bot", text),) if text else ()
     said = tuple(
-        ChatMessage("Bot", event.data["text"], ended(event))
-        if event.kind == "replied"
-        else ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
+        ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
+        if event.kind == "said"
+        else ChatMessage("Bot", event.data["text"], ended(event))
         for event in messages_of(events)
     )
     return said + broken
@@ -107,7 +119,7 @@ def returned_messages(events: Sequence[Event]) -> frozenset[int]:
             said = event.seq
         elif event.kind == "retried":
             returned.discard(said)
-        elif gives_back(event):
+        elif said and gives_back(event):
             returned.add(said)
     return frozenset(returned)
 
@@ -140,23 +152,31 @@ def rated_reply(scale: str, events: Sequence[Event], event: Event) -> RatingSubj
     return RatingSubject(scale, event.path, turn_of(events, event), slot, model)
 
 
-def prompt(location: Location, model: str, events: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
-    """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`; left out
-    if empty), and the conversation so far. Of the study's pictures the model reads the alternative texts."""
+def prompt(
+    location: Location, model: str, events: Sequence[Event], *, problem_in_prompt: bool, additions: Sequence[str] = ()
+) -> list[dict[str, str]]:
+    """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`, and with
+    the `additions`; left out if empty), and the conversation so far. Of the study's pictures the model reads the
+    alternative texts. A conversation that the assistant opens begins with a request to do so."""
     system = _system(location, model)
     if problem_in_prompt:
         options = "\n".join(f"{option.key}. {option.text}" for option in location.problem.options)
         about = f"The problem being worked on:\n\n{location.problem.text}\n\n{options}"
         system = f"{system}\n\n{described(about, location.study.pictures)}".strip()
+    system = "\n\n".join(filter(None, (system, *(described(text, location.study.pictures) for text in additions))))
     start = [{"role": "system", "text": system}] if system else []
-    return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in events]
+    begin = [] if events and events[0].kind == "said" else [{"role": "user", "text": BEGIN}]
+    return start + begin + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in events]
 
 
 def _system(location: Location, model: str) -> str:
     """The model's system prompt at this location. Validation ensures that there is one for each value."""
-    system = location.study.model(model).system
-    filled = location.fill(system if isinstance(system, str) else system.pick[str(location.look_up(system.by))])
-    return described(filled, location.study.pictures)
+    return described(chosen_text(location, location.study.model(model).system), location.study.pictures)
+
+
+def chosen_text(location: Location, texts: Texts) -> str:
+    """A text, or the one of several that is meant for the condition, filled."""
+    return location.fill(texts if isinstance(texts, str) else texts.pick[str(location.look_up(texts.by))])
 
 
 def read_message(value: Any, max_chars: int) -> str:
@@ -171,6 +191,11 @@ def read_message(value: Any, max_chars: int) -> str:
 
 def count(events: Sequence[Event], kind: str) -> int:
     return [event.kind for event in events].count(kind)
+
+
+def sent_messages(events: Sequence[Event]) -> int:
+    """How many messages were sent; one that was given back does not count."""
+    return count(events, "said") - len(returned_messages(events))
 
 
 ASKING = ("said", "retried")
@@ -192,7 +217,8 @@ def check_message_rate(state: State, events: tuple[Event, ...], per_minute: int)
 
 def spent(state: State) -> float:
     """The known cost of the replies in a session, in the study's currency."""
-    return sum((float(event.data.get("cost", 0.0)) for event in state.events if event.by == "model"), 0.0)
+    calls = (event for event in state.events if event.by == "model" and event.kind != "written")
+    return sum((float(event.data.get("cost", 0.0)) for event in calls), 0.0)
 
 
 def messages_left(location: Location, of: int) -> int:

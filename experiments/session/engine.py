@@ -14,14 +14,15 @@ no clock, no randomness (see `seeded_random`), no I/O, and no reference to a par
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from experiments.errors import Refused
-from experiments.events import NOTES, Action, Data, Event, Fact, PendingTask
+from experiments.events import NOTES, SILENT, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.assignment import assignment_fact
-from experiments.session.conversation import ended_by_clock
-from experiments.session.fidelity import decided, judged_later, reply_of
+from experiments.session.conversation import SCRIPTED, ended_by_clock
+from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
 from experiments.session.identity_leaks import leaks, masked
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
@@ -84,7 +85,7 @@ def apply(state: State, event: Event) -> State:
         case kind:
             facts = {**facts, event.path: (*facts.get(event.path, ()), event)}
             outcome = outcome_of(event.data) if kind == "finished" else outcome
-    changed = state.changed if event.kind in NOTES else event.seq
+    changed = state.changed if event.kind in SILENT else event.seq
     keys = state.keys | {event.key} if event.key else state.keys
     events = (*state.events, event)
     after = State(event.seq, changed, seed, enrolled, factors, draws, facts, keys, events, outcome)
@@ -289,9 +290,9 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     if action.kind == "judge":
         return (judged_later(study, state, action.path, action.data),)
     wanted = ("reply", action.path, action.data.get("slot", ""))
-    if action.kind not in ("reply", "fail") or wanted not in [
-        (j.kind, j.path, j.slot) for j in pending_tasks(study, state)
-    ]:
+    owed = next((job for job in pending_tasks(study, state) if (job.kind, job.path, job.slot) == wanted), None)
+    place = current_location(study, state)
+    if action.kind not in ("reply", "write", "fail") or owed is None or place is None:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
     by_clock = stopped_by_clock(state.facts.get(action.path, ()))
     data = ended_by_clock(action.data) if by_clock else action.data
@@ -300,18 +301,22 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         return (Fact("failed", {**data, "text": masked(data["text"], study.file.models)} if hides else data),)
     if not isinstance(data.get("text"), str):
         raise Refused("invalid", "a reply needs its text")
-    return _replied(study, state, data)
+    return _replied(study, place, owed, data, writes=action.kind == "write")
 
 
-def _replied(study: Study, state: State, data: Data) -> tuple[Fact, ...]:
-    """A reply, or what becomes of it where a rule of the study forbids to show it."""
-    place = current_location(study, state)
-    assert place is not None  # noqa: S101  (a reply is owed at a place)
-    leaked = leaks(data["text"], study.file.models)
+def _replied(study: Study, location: Location, task: PendingTask, data: Data, *, writes: bool) -> tuple[Fact, ...]:
+    """A reply, or what becomes of it where a rule of the study forbids to show it; `writes`: none of it is shown yet,
+    or not all."""
+    leaked = leaks(data["text"], study.file.models) if data.get("source") != SCRIPTED else ()
     hides = leaked and study.file.on_identity_leak != "flag"
     text = masked(data["text"], study.file.models) if hides else data["text"]
-    kept = {name: value for name, value in data.items() if name != "judged"} | {"text": text}
-    kind, after = decided(reply_of(place, kept), kept, state.seq + 1, data.get("judged", {}))
+    kept = {name: value for name, value in data.items() if name not in ("judged", "shown")} | {"text": text}
+    reply = reply_of(location, kept)
+    kind, after = decided(reply, kept, location.state.seq + 1, data.get("judged", {}))
+    if writes and kind != WITHHELD:
+        return (Fact("written", data),)
+    kept = dict(location.node.receives(location, kept)) if isinstance(location.node, Step) else kept
+    said = Fact("opened", kept) if task.data.get("opens") else Fact("replied", kept)
     slot = {"slot": data["slot"]} if "slot" in data else {}
     flags = (Fact("flagged", {"what": "leak", "words": list(leaked), **slot}),) if leaked else ()
-    return (Fact(kind, kept), *(flags if kind == "replied" else ()), *after)
+    return (replace(said, kind=WITHHELD), *after) if kind == WITHHELD else (said, *flags, *after)

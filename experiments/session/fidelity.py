@@ -17,7 +17,7 @@ from typing import Any
 
 from experiments.errors import Refused
 from experiments.events import Data, Event, Fact
-from experiments.session.conversation import turn_of
+from experiments.session.conversation import SCRIPTED, is_by_model, turn_of
 from experiments.session.identity_leaks import leaks
 from experiments.session.state import visited
 from experiments.study import reply_checks as text_of
@@ -77,7 +77,8 @@ def decided(reply: Reply, data: Data, of: int, judged: Mapping[str, Data]) -> tu
 
     `judged` are the findings of judges by rule; a rule that waited for its judge and got none has no verdict.
     """
-    rules = () if data.get("finish_reason") in CUT_SHORT else rules_for(reply)
+    unruled = data.get("finish_reason") in CUT_SHORT or data.get("source") == SCRIPTED
+    rules = () if unruled else rules_for(reply)
     asked = (rule for rule in rules if rule.wait or not judges(rule))
     found = [(rule, _verdict(rule, reply, judged.get(rule.name, {}))) for rule in asked]
     broken = [rule for rule, verdict in found if verdict["kept"] is False]
@@ -103,7 +104,7 @@ def unjudged(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, 
     if any(judges(rule) for rule in study.file.fidelity or ()):
         done = {(fact.data["rule"], fact.data["of"]) for fact in state.events if fact.kind == CHECKED}
         for rule, reply, event in _replies(study, state):
-            later = judges(rule) and not rule.wait and event.kind == "replied"
+            later = judges(rule) and not rule.wait and event.kind != WITHHELD
             if later and (rule.name, event.seq) not in done:
                 yield rule, reply, event
 
@@ -112,7 +113,7 @@ def recomputed(study: Study, state: State) -> Iterator[Data]:
     """The verdicts of all rules that need no judge about all replies of a session, as the events have them."""
     for rule, reply, event in _replies(study, state):
         if not judges(rule):
-            shown, verdict = event.kind == "replied", _verdict(rule, reply, {})
+            shown, verdict = event.kind != WITHHELD, _verdict(rule, reply, {})
             yield _fact(rule, reply, event.data, event.seq, shown=shown, **verdict).data
 
 
@@ -120,7 +121,8 @@ def _replies(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, 
     """The replies of a session, each with every rule that applies to it."""
     for place in visited(study, state) if study.file.fidelity else ():
         for event in place.facts:
-            if event.kind in ("replied", WITHHELD) and event.data.get("finish_reason") not in CUT_SHORT:
+            said = is_by_model(event) or event.kind == WITHHELD
+            if said and event.data.get("finish_reason") not in CUT_SHORT:
                 reply = reply_of(place, event.data, event)
                 yield from ((rule, reply, event) for rule in rules_for(reply))
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from experiments.events import Event
+from experiments.session.conversation import is_by_model
 
 UNSURE = "unsure"
 Verdict = Literal["right", "wrong", "unsure"]
@@ -23,7 +24,7 @@ def about(path: str) -> str:
 
 def replies(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
     """The path of each reply and the model that wrote it, which may be a fallback."""
-    return ((event.path, event.data["model"]) for event in events if event.kind == "replied")
+    return ((event.path, event.data["model"]) for event in events if is_by_model(event))
 
 
 def repliers(path: str, before: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from experiments.events import Data, Event
 from experiments.session.conversation import gives_back
@@ -19,12 +20,10 @@ Pair = tuple[Event, Event | None]
 
 
 @dataclass(slots=True)
-class ComparisonRound:
-    """A message, its outcome in each column (`replied` or `failed`; a missing one is in progress), and the vote."""
+class Replies:
+    """The outcome in each column (`opened`, `replied` or `failed`; a missing one is in progress), by slot."""
 
-    said: Event
     outcomes: dict[str, Event] = field(default_factory=dict)
-    vote: Event | None = None
     stopped: bool = False
 
     @property
@@ -35,7 +34,36 @@ class ComparisonRound:
     def reply(self, slot: str) -> Event | None:
         """A column's reply; None if it failed or is in progress."""
         found = self.outcomes.get(slot)
-        return found if found is not None and found.kind == "replied" else None
+        return found if found is not None and found.kind != "failed" else None
+
+    def add(self, event: Event) -> None:
+        match event.kind:
+            case "opened" | "replied" | "failed":
+                self.outcomes[event.data["slot"]] = event
+            case "retried":
+                self.outcomes.pop(event.data["slot"], None)
+                self.stopped = False
+            case "stopped":
+                self.stopped = True
+            case _:
+                pass
+
+
+@dataclass(slots=True)
+class ComparisonRound(Replies):
+    """A message, its replies, and the vote. The first has the replies by which the conversation was opened before."""
+
+    said: Event = field(kw_only=True)
+    vote: Event | None = None
+    opening: Replies = field(default_factory=Replies)
+
+
+def opening_replies(events: Sequence[Event]) -> Replies:
+    """The replies before the first message."""
+    found = Replies()
+    for event in takewhile(lambda event: event.kind != "said", events):
+        found.add(event)
+    return found
 
 
 def rounds(events: Sequence[Event]) -> list[ComparisonRound]:
@@ -46,16 +74,11 @@ def rounds(events: Sequence[Event]) -> list[ComparisonRound]:
             case "said":
                 if found and found[-1].returned:
                     found.pop()
-                found.append(ComparisonRound(event))
-            case "replied" | "failed":
-                found[-1].outcomes[event.data["slot"]] = event
-            case "retried":
-                found[-1].outcomes.pop(event.data["slot"], None)
-                found[-1].stopped = False
-            case "stopped":
-                found[-1].stopped = True
+                found.append(ComparisonRound(said=event, opening=Replies() if found else opening_replies(events)))
             case "voted":
                 found[event.data["turn"]].vote = event
+            case _ if found:
+                found[-1].add(event)
             case _:
                 pass
     return found
@@ -69,6 +92,8 @@ def models_by_slot(events: Sequence[Event]) -> Mapping[str, str]:
 def histories(rounds: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:
     """By slot, the conversation as that column's model has it; in the last round with its own reply."""
     past: dict[str, list[Pair]] = {slot: [] for slot in slots}
+    for slot, event in rounds[0].opening.outcomes.items() if rounds else ():
+        past[slot] += [(event, None)] if event.kind == "opened" else []
     onward = None
     for one in rounds:
         if onward is not None:

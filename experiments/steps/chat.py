@@ -1,9 +1,11 @@
 """Chat: a conversation with a model beside the problem, which ends with an answer or when the participant leaves it.
 
-Events: said, replied, failed (no reply from the model), retried, stopped (the participant stopped the reply), rated,
-submitted, skipped. A reply is pending after `said` or `retried`. The prompt is built from these events alone. With
-`rate_each`, each reply must be rated before the next message. A reply that failed because of its message cannot be
-retried: the next `said` replaces that message, as it does one whose reply was stopped before its first word.
+Events: opened (the assistant's first words), said, replied, failed (no reply from the model), retried, stopped (the
+participant stopped the reply), written (the model is done, and not all is shown yet), rated, submitted, skipped. A
+reply is pending after `said` or `retried`, and before both where the assistant opens. The prompt is built from these
+events alone. With `rate_each`, each reply must be rated before the next message. A reply that failed because of its
+message cannot be retried: the next `said` replaces that message, as it does one whose reply was stopped before its
+first word.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from experiments.session.conversation import (
     BROKEN_OFF,
     MESSAGE_BOX,
     MESSAGE_CHARS,
+    NO_OPENING,
     RETRIES,
     STOPPED,
     UNANSWERED,
     MessageChars,
     broken_off,
+    chosen_text,
     count,
     failures_in_a_row,
     gives_back,
@@ -33,15 +37,17 @@ from experiments.session.conversation import (
     messages_of,
     prompt,
     rated_reply,
-    read_message,
     returned_messages,
+    sent_messages,
     stopped_by_user,
 )
+from experiments.session.conversation_design import ConversationDesign
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.screen import Block, ChatMessage, ChatView, Panel, ProblemBlock
+from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.step import RatingSubject, read_or_refuse, step
 from problems.pictures import PictureMap, described_problem
@@ -52,6 +58,10 @@ GIVEN_UP = (
     "No reply could be generated, so the study cannot continue. Your answers are saved. You do not need to do anything "
     "else."
 )
+
+
+# The kinds of the last event after which a reply is pending.
+PENDING = ("opens", "said", "retried")
 
 
 class OnFailure(StrictModel):
@@ -74,7 +84,7 @@ class OnFailure(StrictModel):
 
 
 @step
-class ChatStep(AnsweringStep):
+class ChatStep(ConversationDesign, AnsweringStep):
     """A conversation of at most `max_messages` messages. With `answer` the problem is answered on the same screen."""
 
     step: Literal["chat"]
@@ -84,6 +94,8 @@ class ChatStep(AnsweringStep):
     """The model that replies: one of the study's models, usually given by a factor or a loop's variable."""
     assistant_label: str = "AI Chatbot"
     """The label that participants see instead of the model's name."""
+    assistant_picture: Texts | None = None
+    """A picture beside the label, such as `![A woman with glasses](ada.png)`. None by default."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
@@ -106,6 +118,9 @@ class ChatStep(AnsweringStep):
     default."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
+
+    def pictures(self) -> Mapping[str, Texts]:
+        return {"assistant_picture": self.assistant_picture} if self.assistant_picture else {}
 
     def questions_asked(self) -> tuple[Field, ...]:
         answer = self.answer_asked() if self.answer else ()
@@ -131,7 +146,8 @@ class ChatStep(AnsweringStep):
         if not given:
             return said
         scales = self._filled_scales(location)
-        replies = enumerate(at for at, one in enumerate(said) if one.role == "Bot")
+        bots = (at for at, one in enumerate(said) if one.role == "Bot")
+        replies = enumerate(bots, start=-count(location.facts, "opened"))  # an opening is not rated
         rated = {
             at: tuple(scale.options[str(given[turn][scale.name])] for scale in scales)
             for turn, at in replies
@@ -143,14 +159,16 @@ class ChatStep(AnsweringStep):
         return any(event.kind in ("submitted", "skipped") for event in location.facts)
 
     def panel(self, location: Location) -> Panel:
-        waits, sent, left = _waits(location.facts), _sent(location.facts), self._left(location)
+        waits, sent, left = self._waits(location), sent_messages(location.facts), self._left(location)
         chat = ChatView(
             title=location.fill(self.assistant_label),
+            picture=chosen_text(location, self.assistant_picture) if self.assistant_picture else "",
+            **self.shown(location),
             messages=self._messages(location),
             remaining=left,
             max_chars=self.max_chars,
             rating=self.rating(location),
-            waiting=waits in ("said", "retried"),
+            waiting=waits in PENDING,
             failed=self._no_reply(location) if waits == "failed" else "",
             way_on=waits == "failed" and self._given_up(location),
             refused=self._refused(location),
@@ -163,7 +181,15 @@ class ChatStep(AnsweringStep):
         )
         return Panel(self.title, blocks, self.fields(location), chat, self.button)
 
+    def _waits(self, location: Location) -> str | None:
+        """The kind of the last event that decides whether a reply is pending; `opens` before the assistant's first
+        words."""
+        last = _last(location.facts, "opened", "said", "replied", "failed", "retried")
+        return "opens" if last is None and self.opening(location) else last
+
     def _no_reply(self, location: Location) -> str:
+        if not count(location.facts, "said"):
+            return NO_OPENING
         if stopped_by_user(_last_failed(location.facts)):
             return STOPPED
         if broken_off(_last_failed(location.facts)):
@@ -171,7 +197,9 @@ class ChatStep(AnsweringStep):
         return UNANSWERED if self._refused(location) else location.fill(self.on_failure.text)
 
     def _left(self, location: Location) -> int:
-        return messages_left(location, self.max_messages - _sent(location.facts))
+        return (
+            0 if self.is_over(location) else messages_left(location, self.max_messages - sent_messages(location.facts))
+        )
 
     def _refused(self, location: Location) -> str:
         """The last message, if it was given back and another can be sent in its place."""
@@ -181,12 +209,12 @@ class ChatStep(AnsweringStep):
         return str(said.data["text"])
 
     def offers(self, location: Location) -> tuple[str, ...]:
-        waits = _waits(location.facts)
-        if waits in ("said", "retried"):
+        waits = self._waits(location)
+        if waits in PENDING:
             return () if _stopped(location.facts) else ("stop",)
         if self.rating(location):
             return ("rate",)
-        sent, left, given_up = _sent(location.facts), self._left(location), self._given_up(location)
+        sent, left, given_up = sent_messages(location.facts), self._left(location), self._given_up(location)
         leave = ("submit",) if given_up or sent >= min(self.min_messages, sent + left) else ()
         say = ("say",) if left else ()
         if waits != "failed":
@@ -199,21 +227,28 @@ class ChatStep(AnsweringStep):
         return failures_in_a_row(location.facts) > self.on_failure.after_retries
 
     def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
-        waits = _waits(location.facts)
-        if waits in ("said", "retried"):
+        waits = self._waits(location)
+        if waits in PENDING:
             name = location.fill(self.model)
             stopped = {"stopped": True} if _stopped(location.facts) else {}
             returned = returned_messages(location.facts)
             held = [event for event in messages_of(location.facts) if event.seq not in returned]
-            said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt)
-            data = {"model": name, "messages": said, "problem": location.problem, **stopped}
+            added = self.added_texts(location)
+            said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
+            data = {
+                "model": name,
+                "messages": said,
+                "problem": location.problem,
+                **stopped,
+                **self.reply_data(location),
+            }
             return (PendingTask("reply", location.path, data),)
         stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(location)
         if not stops or gives_back(_last_failed(location.facts)):
             return ()
         return (PendingTask("finish", location.path, {"outcome": "technical_failure"}),)
 
-    def ends(self) -> Mapping[str, str]:
+    def outcome_codes(self) -> Mapping[str, str]:
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
     def end_page(self, location: Location) -> EndPage:
@@ -223,7 +258,7 @@ class ChatStep(AnsweringStep):
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         match action.kind:
             case "say":
-                return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars)}),)
+                return (Fact("said", self.message(location, action.data, self.max_chars)),)
             case "rate":
                 values = read_or_refuse(self.rating(location), action.data)
                 return (Fact("rated", {"turn": count(location.facts, "replied") - 1, **values}),)
@@ -266,16 +301,6 @@ def _block(problem: Problem, pictures: PictureMap, *, copying: bool) -> ProblemB
 def _scales(names: tuple[str, ...]) -> tuple[Scale, ...]:
     """The scales of these names; cached, as all screens have them in common."""
     return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in names)
-
-
-def _waits(events: Sequence[Event]) -> str | None:
-    """The kind of the last event that decides whether a reply is pending."""
-    return _last(events, "said", "replied", "failed", "retried")
-
-
-def _sent(events: Sequence[Event]) -> int:
-    """How many messages were sent; one that was given back does not count."""
-    return count(events, "said") - len(returned_messages(events))
 
 
 def _last_failed(events: Sequence[Event]) -> Event:

@@ -153,7 +153,7 @@ class CheckStep(OptionsStep):
     def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
         return (PendingTask("finish", location.path, {"outcome": self._outcome}),) if self._ends_here(location) else ()
 
-    def ends(self) -> Mapping[str, str]:
+    def outcome_codes(self) -> Mapping[str, str]:
         return {self._outcome: ""} if self.policy == "screen_out" else {}
 
     @property

@@ -1,15 +1,15 @@
 """Compare: two to four hidden models answer the same message side by side, and the participant votes.
 
-Events: ordered (the drawn models, from left to right), said, replied and failed (with their slot), retried (with its
-slot), stopped (all replies in progress), voted, submitted. A message that a model refused, or whose reply was stopped
-before its first word, is replaced by the next `said`. The models and their columns are drawn for each conversation from
-the session's seed and the path. A vote is possible only when all models have replied. If a reply
+Events: ordered (the drawn models, from left to right), opened, said, replied, written and failed (with their slot),
+retried (with its slot), stopped (all replies in progress), voted, submitted. A message that a model refused, or whose
+reply was stopped before its first word, is replaced by the next `said`. The models and their columns are drawn for each
+conversation from the session's seed and the path. A vote is possible only when all models have replied. If a reply
 failed, a retry requests all replies again that were stopped with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field as About
@@ -21,11 +21,14 @@ from experiments.session import side_by_side as reading
 from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
+    NO_OPENING,
     RETRIES,
     STOPPED,
     UNANSWERED,
     MessageChars,
     broken_off,
+    chosen_text,
+    count,
     cut,
     ended,
     failures_in_a_row,
@@ -34,16 +37,28 @@ from experiments.session.conversation import (
     messages_left,
     prompt,
     rated_reply,
-    read_message,
     stopped_by_user,
     turn_of,
 )
-from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
+from experiments.session.conversation_design import ConversationDesign
+from experiments.session.side_by_side import (
+    BAD,
+    SLOTS,
+    TIE,
+    ComparisonRound,
+    Replies,
+    histories,
+    models_by_slot,
+    opening_replies,
+    rounds,
+    winner,
+)
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.location import Location
 from experiments.study.option_order import Draw
 from experiments.study.problem_answer import OptionsStep
 from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView
+from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import Paste
 from experiments.study.step import RatingSubject, read_or_refuse, step
 
@@ -51,7 +66,7 @@ CALLED = "{{assistant_label}}"
 
 
 @step
-class CompareStep(OptionsStep):
+class CompareStep(ConversationDesign, OptionsStep):
     """A conversation with several models at once, each in its own column."""
 
     step: Literal["compare"]
@@ -64,6 +79,8 @@ class CompareStep(OptionsStep):
     """The number of models that reply, drawn anew for each conversation."""
     assistant_labels: Annotated[tuple[str, ...], About(min_length=2, max_length=4)] = ("A", "B", "C", "D")
     """The labels that participants see instead of the models' names, from left to right."""
+    assistant_pictures: Annotated[tuple[Texts, ...], About(min_length=2, max_length=4)] | None = None
+    """A picture beside each label, such as `![A blue robot](blue.png)`. None by default."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
@@ -108,6 +125,8 @@ class CompareStep(OptionsStep):
     def _fits_together(self) -> Self:
         if len(self.assistant_labels) < self.columns:
             raise ValueError(f"`assistant_labels` has {len(self.assistant_labels)} names for {self.columns} columns")
+        if self.assistant_pictures is not None and len(self.assistant_pictures) < self.columns:
+            raise ValueError(f"`assistant_pictures` has {len(self.assistant_pictures)} for {self.columns} columns")
         if self.min_messages > self.max_messages:
             raise ValueError(f"min_messages {self.min_messages} is above max_messages {self.max_messages}")
         if self.continue_with == "winner" and self.vote_when == "at_end":
@@ -117,6 +136,9 @@ class CompareStep(OptionsStep):
     @property
     def _slots(self) -> dict[str, str]:
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
+
+    def pictures(self) -> Mapping[str, Texts]:
+        return {f"assistant_pictures[{number}]": text for number, text in enumerate(self.assistant_pictures or ())}
 
     def questions_asked(self) -> tuple[Field, ...]:
         if self.vote == "choice":
@@ -157,6 +179,7 @@ class CompareStep(OptionsStep):
         if location.scope.problem:
             blocks.append(ProblemBlock(location.problem.text, copying=self.copying))
         found = rounds(location.facts)
+        now = self._now(location, found)
         sent, left = _sent(found), self._left(location, found)
         refused = found[-1].said.data["text"] if found and found[-1].returned and left else ""
         chat = ChatView(
@@ -165,28 +188,44 @@ class CompareStep(OptionsStep):
             remaining=left,
             max_chars=self.max_chars,
             rating=self.fields(location),
-            waiting=bool(self._waiting(found)),
+            waiting=bool(self._waiting(now)),
             refused=str(refused),
             minimum=0 if _given_up(location) else min(self.min_messages, sent + left),
             paste=self.paste or location.study.file.paste,
             columns=self.columns,
-            rounds=tuple(self._shown(location, one) for one in found),
+            rounds=tuple(self._views(location, found)),
+            **self.shown(location),
         )
         return Panel(self.title, tuple(blocks), (), chat, self.button)
 
-    def _shown(self, location: Location, comparison: ComparisonRound) -> RoundView:
+    def _now(self, location: Location, rounds: Sequence[ComparisonRound]) -> Replies | None:
+        """The replies to the last message, or those by which the conversation is opened; None before any."""
+        if rounds:
+            return rounds[-1]
+        return opening_replies(location.facts) if self.opening(location) else None
+
+    def _views(self, location: Location, rounds: Sequence[ComparisonRound]) -> Iterator[RoundView]:
+        if self.opening(location):
+            yield RoundView("", self._shown(location, opening_replies(location.facts)))
+        for one in rounds:
+            yield RoundView(one.said.data["text"], self._shown(location, one), self._voted(location, one))
+
+    def _shown(self, location: Location, comparison: Replies) -> tuple[ReplyView, ...]:
         replies = []
-        for slot, called in self._slots.items():
+        pictures = [chosen_text(location, one) for one in self.assistant_pictures or ()] or [""] * len(SLOTS)
+        for (slot, called), picture in zip(self._slots.items(), pictures, strict=False):
             outcome = comparison.outcomes.get(slot)
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
             failed = "" if missing is None else self._no_reply(location, missing)
             reply = comparison.reply(slot)
             text = reply.data["text"] if reply else broken_off(missing) if missing else ""
             how = ended(reply) if reply else "cut_off" if text else ""
-            replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how))
-        return RoundView(comparison.said.data["text"], tuple(replies), self._voted(location, comparison))
+            replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how, picture))
+        return tuple(replies)
 
     def _no_reply(self, location: Location, event: Event) -> str:
+        if not count(location.facts, "said"):
+            return NO_OPENING
         if is_refusal(event):
             return UNANSWERED
         return STOPPED if stopped_by_user(event) else location.fill(self.no_reply_text)
@@ -199,70 +238,73 @@ class CompareStep(OptionsStep):
         given = comparison.vote.data
         return ", ".join(f"{location.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
-    def _waiting(self, rounds: Sequence[ComparisonRound]) -> list[str]:
-        return [slot for slot in self._slots if rounds and slot not in rounds[-1].outcomes]
+    def _waiting(self, replies: Replies | None) -> list[str]:
+        return [slot for slot in self._slots if replies and slot not in replies.outcomes]
 
-    def _failed(self, rounds: Sequence[ComparisonRound]) -> list[str]:
-        return [slot for slot in self._slots if rounds and rounds[-1].reply(slot) is None]
+    def _failed(self, replies: Replies | None) -> list[str]:
+        return [slot for slot in self._slots if replies and replies.reply(slot) is None]
 
-    def _stopped(self, rounds: Sequence[ComparisonRound]) -> list[str]:
+    def _stopped(self, replies: Replies | None) -> list[str]:
         """The columns with replies that the participant stopped, with or without text."""
-        outcomes = rounds[-1].outcomes if rounds else {}
+        outcomes = replies.outcomes if replies else {}
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
 
     def offers(self, location: Location) -> tuple[str, ...]:
         found = rounds(location.facts)
-        if self._waiting(found):
-            return () if found[-1].stopped else ("stop",)
+        now = self._now(location, found)
+        if now and self._waiting(now):
+            return () if now.stopped else ("stop",)
         sent, left = _sent(found), self._left(location, found)
         enough = _given_up(location) or sent >= min(self.min_messages, sent + left)
         say, leave = ("say",) if left else (), ("submit",) if enough else ()
-        if self._failed(found):
-            return (*(say if found[-1].returned else ("retry",)), *leave)
+        if now and self._failed(now):
+            return (*(say if now.returned else ("retry",)), *leave)
         if self.vote_when == "each_turn" and found and found[-1].vote is None:
             return ("vote",)
         end = "vote" if self.vote_when == "at_end" and found else "submit"
         return (*say, *((end,) if enough else ()))
 
     def _left(self, location: Location, rounds: Sequence[ComparisonRound]) -> int:
-        return messages_left(location, self.max_messages - _sent(rounds))
+        return 0 if self.is_over(location) else messages_left(location, self.max_messages - _sent(rounds))
 
     def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
         found = rounds(location.facts)
-        waiting = self._waiting(found)
-        if not waiting:
+        now = self._now(location, found)
+        waiting = self._waiting(now)
+        if now is None or not waiting:
             return ()
         who, past = models_by_slot(location.facts), histories(found, list(self._slots))
-        stopped = {"stopped": True} if found[-1].stopped else {}
+        stopped = {"stopped": True} if now.stopped else {}
         return tuple(self._job(location, slot, who[slot], past[slot], stopped) for slot in waiting)
 
     def _job(
         self, location: Location, slot: str, model: str, pairs: Sequence[reading.Pair], stopped: Data
     ) -> PendingTask:
         said = [event for pair in pairs for event in pair if event is not None]
-        messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt)
+        added = self.added_texts(location)
+        messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt, additions=added)
         data = {"model": model, "messages": messages, "problem": location.shown_problem, **stopped}
-        return PendingTask("reply", location.path, data, slot)
+        return PendingTask("reply", location.path, {**data, **self.reply_data(location, slot)}, slot)
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         found = rounds(location.facts)
         match action.kind:
             case "say":
-                return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars)}),)
+                return (Fact("said", self.message(location, action.data, self.max_chars)),)
             case "stop":
                 return (Fact("stopped"),)
             case "retry":
-                return self._retried(found, action.data.get("slot"))
+                return self._retried(self._now(location, found), action.data.get("slot"))
             case "vote":
                 given = read_or_refuse(self._ballot(location), action.data)
                 return self._vote(len(found) - 1, given)
             case _:
                 return (Fact("submitted"),)
 
-    def _retried(self, rounds: Sequence[ComparisonRound], slot: Any) -> tuple[Fact, ...]:
+    def _retried(self, replies: Replies | None, slot: Any) -> tuple[Fact, ...]:
         """Retry a failed column, or all failed ones if `slot` is not given, together with all stopped ones: a stopped
         reply must not be compared with a new one."""
-        failed, stopped = self._failed(rounds), self._stopped(rounds)
+        failed, stopped = self._failed(replies), self._stopped(replies)
         if slot is not None and slot not in (*failed, *stopped):
             raise Refused("invalid", "No reply in that column can be requested again.")
         asked = {slot} if slot is not None else set(failed)

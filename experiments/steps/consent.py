@@ -54,7 +54,7 @@ class ConsentStep(Step):
         waiting = ["`time_limit`: a participant who waits would go on without having agreed; write `on_expiry: end`"]
         return waiting if passes else []
 
-    def ends(self) -> Mapping[str, str]:
+    def outcome_codes(self) -> Mapping[str, str]:
         return {"no_consent": ""} if self.decline else {}
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:

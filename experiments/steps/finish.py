@@ -35,7 +35,7 @@ class FinishStep(Step):
     def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
         return (PendingTask("finish", location.path, {}),)
 
-    def ends(self) -> Mapping[str, str]:
+    def outcome_codes(self) -> Mapping[str, str]:
         return {"complete": self.code}
 
     def panel(self, location: Location) -> Panel:

@@ -106,11 +106,13 @@ class ReplyView:
     failed: str = ""
     waiting: bool = False
     ended: Ended = ""
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundView:
-    """A message with its replies side by side, and the vote as text once it is given."""
+    """A message with its replies side by side, and the vote as text once it is given. The message is empty where the
+    assistants open."""
 
     message: str
     replies: tuple[ReplyView, ...]
@@ -139,6 +141,14 @@ class ChatView:
     columns: int = 0
     rounds: tuple[RoundView, ...] = ()
     paste: Paste = "allow"
+    picture: str = ""
+    """The assistant's picture, in Markdown."""
+    suggestions: tuple[str, ...] = ()
+    sends_suggestion: bool = False
+    over: str = ""
+    """What participants are told once the conversation has ended by itself."""
+    delay_s: float = 0
+    """How long a reply is held back on purpose."""
 
     @property
     def slots(self) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ class Step(StrictModel):
         """The tasks of the server here: replies, which are requested concurrently, or one other task."""
         return ()
 
-    def ends(self) -> Mapping[str, str]:
+    def outcome_codes(self) -> Mapping[str, str]:
         """The outcomes with which a session can end here, each with the step's own completion code for it."""
         return {}
 
@@ -145,6 +145,10 @@ class Step(StrictModel):
         problem = location.scope.problem
         judged = problem is not None and problem.answer is not None and "options" in self.requires()
         return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}
+
+    def receives(self, location: Location, reply: Data) -> Data:
+        """What is recorded of a reply that came."""
+        return reply
 
     def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
         """Which values of an event are ratings of replies, messages or conversations, by name. All other answers are
@@ -183,6 +187,11 @@ class Step(StrictModel):
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """Errors that only this kind of step can find, in a study with these models; a sentence each."""
         return ()
+
+    def level_faults(self, levels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+        """Errors of single keys, each with the key, in a place where these names are known; with their values, if these
+        are."""
+        yield from ()
 
     def requires(self) -> frozenset[str]:
         """The names that must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model",

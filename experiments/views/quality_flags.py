@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from experiments.events import Event
+from experiments.session.conversation import is_by_model
 from experiments.session.state import visited
 from experiments.session.timing import UNATTENDED, is_unattended, spans
 from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
@@ -187,7 +188,7 @@ def is_leak(event: Event) -> bool:
 
 def _leak(state: State) -> Flag | None:
     leaks = [event for event in state.events if is_leak(event)]
-    replies = sum(event.kind == "replied" for event in state.events)
+    replies = sum(map(is_by_model, state.events))
     words = ", ".join(dict.fromkeys(word for event in leaks for word in event.data.get("words", ())))
     why = f"{len(leaks)} of {replies} replies revealed which model wrote them: {words}."
     return Flag(LEAK, why, leaks[0].path) if leaks else None

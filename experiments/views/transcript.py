@@ -19,7 +19,7 @@ from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import ended
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED
-from experiments.session.side_by_side import rounds
+from experiments.session.side_by_side import ComparisonRound, opening_replies, rounds
 from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.fields import Field
@@ -105,7 +105,8 @@ def _chat(location: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
         match event.kind:
             case "said":
                 turns.append(([TranscriptLine("You", "You", event.data["text"], event.at_us)], []))
-            case "replied" | "failed" if turns:
+            case "opened" | "replied" | "failed":
+                turns += [([], [])] if not turns else []
                 replied += [len(turns) - 1] if event.kind == "replied" else []
                 turns[-1][0].append(_reply(event, chat.title))
             case "rated" if 0 <= event.data["turn"] < len(replied):
@@ -130,11 +131,13 @@ def _reply(event: Event, called: str) -> TranscriptLine:
 def _rounds(chat: ChatView, events: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
     """The rounds of a conversation with several models; replies are labelled by their column."""
     turns = []
-    for recorded, shown in zip(rounds(events), chat.rounds, strict=True):
-        said = TranscriptLine("You", "You", recorded.said.data["text"], recorded.said.at_us)
+    opened = [opening_replies(events)] if chat.rounds and not chat.rounds[0].message else []
+    for recorded, shown in zip((*opened, *rounds(events)), chat.rounds, strict=True):
+        said = recorded.said if isinstance(recorded, ComparisonRound) else None
+        message = [TranscriptLine("You", "You", said.data["text"], said.at_us)] if said else []
         outcomes = [(recorded.outcomes.get(reply.slot), reply.called) for reply in shown.replies]
         replies = (_reply(outcome, called) for outcome, called in outcomes if outcome is not None)
-        turns.append(TranscriptTurn((said, *replies), voted=shown.voted))
+        turns.append(TranscriptTurn((*message, *replies), voted=shown.voted))
     return tuple(turns)
 
 
@@ -149,7 +152,9 @@ WORDS: Mapping[str, str] = {
     "submitted": "answers submitted",
     "missed": "check failed",
     "declined": "consent declined",
+    "opened": "conversation opened by the assistant",
     "said": "message sent",
+    "written": "reply written, not all shown yet",
     "replied": "reply received",
     "failed": "reply failed",
     "retried": "reply requested again",

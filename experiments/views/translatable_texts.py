@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from experiments.session.conversation_design import BY_MODEL, ConversationDesign
 from experiments.session.disclosures import disclosures
 from experiments.session.progress import noun_of
 from experiments.study.base_model import StrictModel
@@ -22,19 +23,24 @@ from experiments.study.template import SLOT
 NOT_READ = frozenset(
     {"type", "chat", "code", "id", "model", "models", "name", "loop", "scale", "scales", "edition", "step", "stop_code"}
     | {"kind", "paste", "policy", "correct_answers", "on_expiry", "action", "truth", "url", "vote", "vote_when", "when"}
-    | {"advice", "continue_with", "instrument", "item", "order", "rate_each", "tolerance"}
+    | {"advice", "by", "continue_with", "instrument", "item", "mark", "order", "pattern", "rate_each", "tolerance"}
+    | {"system_additions"}
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def texts_of(study: Study) -> tuple[str, ...]:
     """Every text that participants read, once each, in the order of the study."""
-    return tuple(dict.fromkeys(text for text in _all(study) if WORD.search(SLOT.sub("", text))))
+    texts = (text for text in _all(study) if WORD.search(SLOT.sub("", text)) and text != BY_MODEL)
+    return tuple(dict.fromkeys(texts))
 
 
 def prompts_of(study: Study) -> tuple[str, ...]:
-    """The models' system prompts, which can be translated too: they are filled in the session's language."""
+    """The models' system prompts and what is added to them, which can be translated too: they are filled in the
+    session's language."""
     systems = [model.system for model in study.file.models.values()]
+    for _, step in study.steps:
+        systems += [one.text for one in step.system_additions or ()] if isinstance(step, ConversationDesign) else []
     return tuple(text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values()))
 
 

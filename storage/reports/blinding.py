@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from experiments.errors import suggestion
 from experiments.events import Event
+from experiments.session.conversation import is_by_model
 from experiments.session.guesses import UNSURE, Verdict, repliers, true_options, verdict
 from experiments.steps.guess import GuessStep
 from experiments.study.study import Study
@@ -166,7 +167,7 @@ class BlindingCounter:
                 case "assigned":
                     drawn = data["factors"]
                     self._conditions += [(name, drawn[name]) for name in self._factors if name in drawn]
-                case "replied" if data.get("model") is not None:
+                case "replied" | "opened" if is_by_model(event) and data.get("model") is not None:
                     self._replied(event, data["model"])
                 case "flagged" if event.by == "model" and data.get("what") == "leak":
                     self._flagged(self._last[event.path, data.get("slot")], data["words"])

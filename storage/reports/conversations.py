@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 
 from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, latest_annotations
-from experiments.session.conversation import messages_of
+from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.side_by_side import histories, models_by_slot, rounds
 from experiments.session.state import visited
 from experiments.study.location import Location, State
@@ -127,7 +127,7 @@ def _conversation(location: Location, slot: str, talk: Talk, stream: str) -> Con
 
 def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
     """The models that replied at a place; with a slot, in this column."""
-    replied = (event.data for event in events if event.kind == "replied" and event.data.get("slot", "") == slot)
+    replied = (event.data for event in events if is_by_model(event) and event.data.get("slot", "") == slot)
     return iter(dict.fromkeys(str(data["model"]) for data in replied if data.get("model")))
 
 
@@ -135,7 +135,8 @@ def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
     """The conversation at a place, or several side by side, by their columns."""
     slots = tuple(models_by_slot(events)) if any("slot" in event.data for event in messages_of(events)) else ()
     for slot, pairs in histories(rounds(events), slots).items() if slots else ():
-        yield slot, tuple(_message(event) for pair in pairs for event in pair if event is not None)
+        if pairs:
+            yield slot, tuple(_message(event) for pair in pairs for event in pair if event is not None)
     if not slots and (said := messages_of(events)):
         yield "", tuple(map(_message, said))
 

@@ -12,7 +12,8 @@ from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
 from experiments.instruments import dices_safety, scales
-from experiments.session.conversation import STOPPED, UNANSWERED
+from experiments.session.conversation import NO_OPENING, STOPPED, UNANSWERED
+from experiments.session.conversation_design import OVER
 from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED
 from experiments.session.outcomes import COMMON
 from experiments.session.progress import noun_of
@@ -130,6 +131,8 @@ def used() -> frozenset[str]:
         "The conversation",
         STOPPED,
         UNANSWERED,
+        NO_OPENING,
+        OVER,
         HEADING,
         *disclosed,
         *NOUNS,

@@ -62,6 +62,14 @@ class ReplyBuffer:
     """How many characters of text listeners can read."""
     hidden: bool = False
     """True if nobody reads it while it is written, as the study may not want it shown."""
+    mark: str = ""
+    """What listeners do not read, nor anything after it: by it the model ends the conversation."""
+    marked: bool = False
+    paced: bool = False
+    """Whether text is shown later than it comes, by `pacing`."""
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    whole: bool = False
+    """Whether all text of a paced reply has arrived."""
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)
     """Given when the participant stops the reply; the model call then ends at once."""
@@ -87,7 +95,7 @@ class ReplyBuffer:
 
     def _restart(self) -> None:
         self.show()
-        self.parts, self.length = [], 0
+        self.parts, self.length, self.marked = [], 0, False
         self.beginnings += 1
         self.news.set()
 
@@ -118,9 +126,37 @@ class ReplyBuffer:
             self.add(held)
 
     def add(self, text: str) -> None:
+        if self.marked:
+            return
         self.parts.append(text)
-        self.length += len(text)
+        if self.mark:
+            before, mark, _ = "".join(self.parts).partition(self.mark)
+            self.parts, self.marked = [before], bool(mark)
+        self.arrived.set()
+        if not self.paced:
+            self.show_up_to(self.ready() if self.mark else self.length + len(text))
+
+    def ready(self) -> int:
+        """How many characters may be shown by now: not those with which a mark may begin."""
+        text = "".join(self.parts)
+        open_ends = () if self.marked or self.whole else range(len(self.mark) - 1, 0, -1)
+        return len(text) - next((size for size in open_ends if text.endswith(self.mark[:size])), 0)
+
+    def show_up_to(self, length: int) -> None:
+        self.length = length
         self.news.set()
+
+    @property
+    def shown(self) -> str:
+        """The text that listeners can read."""
+        return "".join(self.parts)[: self.length]
+
+    def complete(self) -> None:
+        """All text has arrived: none of it is kept back for a mark any longer."""
+        self.whole = True
+        self.arrived.set()
+        if not self.paced and self.mark:
+            self.show_up_to(self.ready())
 
     @property
     def stopped(self) -> bool:
@@ -128,6 +164,7 @@ class ReplyBuffer:
 
     def end(self) -> None:
         self.show()
+        self.complete()
         self.over.set()
         self.news.set()
 
@@ -151,9 +188,9 @@ class ReplyBuffer:
                         served_s = 0.0
                         continue  # a new attempt may have started
                     text = "".join(self.parts)
-                    self.parts = [text]
-                    yield text[offset:], len(text)
-                    offset, served_s = len(text), now_s()
+                    self.parts, end = [text], self.length
+                    yield text[offset:end], end
+                    offset, served_s = end, now_s()
                 elif self.over.is_set():
                     return
                 else:

@@ -91,7 +91,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
         model=model.model or name,
         messages=tuple(PromptMessage(message["role"], message["text"]) for message in job["messages"]),
         temperature=model.temperature,
-        max_tokens=model.max_tokens,
+        max_tokens=min(filter(None, (model.max_tokens, job.get("max_tokens"))), default=None),
         options=model.options,
         seed=seed,
         problem=job.get("problem"),

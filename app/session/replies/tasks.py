@@ -1,9 +1,10 @@
 """Replies in progress: one task for each pending reply, which outlives the request that started it.
 
-Its outcome is an event, written by `act`: `replied` with the text, or `failed` with the reason. If that cannot be
-written, it is kept and retried, and the model is not called again. After a crash the reply is still pending, so a
-restart requests it again. Several replies at one step are several tasks, distinguished by slot. Of several processes
-only the one with the lock calls the model; the tasks of the others end when the reply is recorded.
+Its outcome is an event, written by `act`: `replied` with the text, or `failed` with the reason. Where words appear
+later than they come (`pacing.py`), what the model wrote is an event of its own, `written`, with which a restart goes
+on. If an event cannot be written, it is kept and retried, and the model is not called again. After a crash the reply is
+still pending, so a restart requests it again. Several replies at one step are several tasks, distinguished by slot. Of
+several processes only the one with the lock calls the model; the tasks of the others end when the reply is recorded.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, TypeAlias
 from app.calls.caller import Attempt, StopSignal
 from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
 from app.session.replies.judges import Act, Judges, Means
+from app.session.replies.pacing import fixed_reply, model_times, paced_outcome
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, empty_reply_error, study_asked
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused
@@ -29,12 +31,15 @@ from experiments.study.location import State
 from experiments.study.study import Study
 from storage.db.advisory_locks import AdvisoryLocks
 from storage.errors import StorageError
+from storage.registers.origins import Origin
 
 log = logging.getLogger(__name__)
 
 LOCK_AGAIN_S = 0.25
 # How often the process that fetches a reply checks whether the participant has stopped it through another one.
 LOOK_S = 1.0
+# Whose replies are neither delayed nor paced: nobody reads along.
+UNPACED = (Origin.BOT, Origin.REHEARSAL)
 # The session's stream, the step's path, and the reply's slot.
 Key: TypeAlias = tuple[str, str, str]
 
@@ -134,7 +139,9 @@ class ReplyTasks:
                 continue
             key = (stream, job.path, job.slot)
             if key not in self._running:
-                reply = ReplyBuffer(self._listeners, holds.setdefault(job.path, Hold()))
+                paced = "pacing" in job.data and state.enrolled.get("origin") not in UNPACED
+                mark, hold = job.data.get("mark", ""), holds.setdefault(job.path, Hold())
+                reply = ReplyBuffer(self._listeners, hold, mark=mark, paced=paced)
                 task = asyncio.create_task(self._answer(key, PendingReply(study, state, job), reply))
                 self._running[key], began = _ReplyTask(reply, task), True
             if job.data.get("stopped"):
@@ -170,12 +177,18 @@ class ReplyTasks:
 
     async def _ask(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> None:
         """Ask for a reply, and again for as long as one is owed because the last broke a rule of the study."""
-        buffer = ReplyBuffer(hidden=True, stopping=reply.stopping) if _may_withhold(pending) else reply
+        hidden = _may_withhold(pending)
         owed: PendingReply | None = pending
         while owed is not None:
-            owed = await self._ask_once(stream, owed, buffer)
+            hides = hidden and fixed_reply(owed.job) is None
+            buffer = ReplyBuffer(hidden=True, stopping=reply.stopping, mark=reply.mark) if hides else reply
+            owed = await self._ask_once(stream, owed, buffer, paced=reply.paced)
 
-    async def _ask_once(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> PendingReply | None:
+    async def _ask_once(
+        self, stream: str, pending: PendingReply, reply: ReplyBuffer, *, paced: bool
+    ) -> PendingReply | None:
+        """Ask for a reply, or go on with one that is written; what is owed after that. What nobody read while it was
+        written is first recorded as written, if it is paced."""
         state, job = pending.state, pending.job
         study = study_asked(pending.study, state)
         means = self._means(stream, job, state, study)
@@ -183,9 +196,23 @@ class ReplyTasks:
         beside = [
             one.data["model"] for one in pending_tasks(study, state) if (one.kind, one.path) == ("reply", job.path)
         ]
-        outcome = _outcome(job, await ask_with_retries(means, study, job.data, seed, reply, beside))
+
+        async def get() -> Action:
+            if (fixed := fixed_reply(job)) is not None:
+                reply.begin()
+                reply.add(fixed.data["text"])
+                return fixed
+            attempts = await ask_with_retries(means, study, job.data, seed, reply, beside)
+            return _outcome(job, attempts, marked=reply.marked, paced=paced)
+
+        async def record(action: Action) -> None:
+            await self._record(stream, action, means)
+
+        outcome = await (paced_outcome(job, reply, get, record, means.clock) if reply.paced else get())
         if reply.hidden and outcome.kind == "reply":
             outcome = await self._judged(stream, pending, outcome, reply.stopping)
+            if paced and outcome.kind == "reply":
+                outcome = replace(outcome, kind="write", data={**outcome.data, "shown": 0})
         session = await self._record(stream, outcome, means)
         return _owed_again(session, job) if session is not None and reply.hidden else None
 
@@ -229,13 +256,14 @@ def _owed_again(session: LoadedSession, task: PendingTask) -> PendingReply | Non
     return next((PendingReply(session.study, session.state, job) for job in same), None)
 
 
-def _outcome(task: PendingTask, attempts: Sequence[Attempt]) -> Action:
+def _outcome(task: PendingTask, attempts: Sequence[Attempt], *, marked: bool, paced: bool) -> Action:
     """The action that records the reply or its failure, not dated yet; with the known cost of all attempts."""
     attempt = attempts[-1]
     result, wanted = attempt.result, task.data["model"]
     costs = [one.cost for one in attempts if one.cost is not None]
     data: dict[str, Any] = {"model": attempt.label, **({"wanted": wanted} if attempt.label != wanted else {})}
     data |= {"slot": task.slot} if task.slot else {}
+    data |= {"additions": added} if (added := task.data.get("additions")) else {}
     data |= {"cost": sum(costs)} if costs else {}
     if result.error is not None:
         if result.error.reason != STOPPED:
@@ -252,5 +280,7 @@ def _outcome(task: PendingTask, attempts: Sequence[Attempt]) -> Action:
         "completion_tokens": result.end.completion_tokens,
         "first_token_us": result.first_token_us,
         "total_us": result.total_us,
+        **({"marked": True} if marked else {}),
+        **(model_times(result) if paced else {}),
     }
     return Action("reply", task.path, data, 0, by="model")

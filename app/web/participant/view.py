@@ -233,6 +233,8 @@ class PageUpdate(NamedTuple):
     """How many messages the participant has sent in this conversation."""
     slots: tuple[str, ...]
     """The slots of the replies in progress, each of which has a stream."""
+    delay_ms: int
+    """How long a reply is held back on purpose."""
     ended: bool
     look: StudyContext
     fresh: bool
@@ -257,6 +259,7 @@ class PageUpdate(NamedTuple):
             "layout": self.layout,
             "said": self.said,
             "slots": self.slots,
+            "delay_ms": self.delay_ms,
             "ended": self.ended,
             "timing": _timing_json(self.timing, self.now_us),
             "lang": self.look.language,
@@ -317,6 +320,7 @@ class ScreenView:
             layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
             said=_sent_messages(panel.chat) if panel.chat else 0,
             slots=panel.chat.slots if panel.chat else (),
+            delay_ms=round(1000 * panel.chat.delay_s) if panel.chat else 0,
             ended=screen.ended,
             look=study,
             fresh=shown is None,
@@ -400,7 +404,8 @@ def _side(screen: Screen) -> Fragment:
             "actions": actions,
         }
 
-    about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions)
+    design = (chat.over, chat.suggestions)
+    about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
     return Fragment("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
@@ -419,7 +424,7 @@ def _chat(screen: Screen, study: StudyContext) -> Fragment:
     if chat is None or chat.columns:
         return NOTHING
     values = {"chat": chat, "study": study}
-    return Fragment("chat.html.j2", (chat.title, chat.messages, chat.slots), lambda _: values)
+    return Fragment("chat.html.j2", (chat.title, chat.picture, chat.messages, chat.slots), lambda _: values)
 
 
 def _sent_messages(chat: ChatView) -> int:

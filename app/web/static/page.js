@@ -228,7 +228,7 @@ async function follow(slot) {
   const reply = { slot, shown, whose, text: "", blocks: "", rest: "", offset: 0, done: false };
   const paintReply = () => atEnd(() => write(reply));
   paintReply();
-  waitFor(slot);
+  waitFor(slot, true, now.delay_ms);
   for (let attempt = 0; same() && !reply.done; attempt++) {
     if (attempt) await pause(attempt - 1);
     const before = reply.offset;
@@ -305,7 +305,7 @@ function markSaved(words) {
 let kept = null;
 
 function accepted(values) {
-  for (const name of Object.keys(values)) if (kept) kept.values[name] = "";
+  for (const name of Object.keys(values)) if (kept && name in kept.values) kept.values[name] = "";
 }
 
 const isKept = (typed) => JSON.stringify(typed) === JSON.stringify(kept);
@@ -394,7 +394,19 @@ function say() {
   if (composing()) box().blur(); // a button that is touched leaves the focus there: so the input method gives its text
   const text = box().value.trim();
   if (!text) return note(WORDS.blank, null, { fades: true }), box().focus();
-  act("say", { text }, $("#send"));
+  act("say", { text, ...(suggested && { suggestion: suggested }) }, $("#send"));
+  suggested = null;
+}
+
+// The number of the suggested message of which what stands in the box was made.
+let suggested = null;
+function suggest({ dataset, textContent: text }) {
+  const number = Number(dataset.suggestion);
+  if ("sends" in dataset) return act("say", { text, suggestion: number }, $("#send"));
+  suggested = number;
+  paint({ box: { value: text } });
+  saveSoon();
+  box().focus();
 }
 
 // A click that began on the screen before, or the second half of a double one, is none on this one: it would answer what
@@ -428,6 +440,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.id === "send") say();
+  else if (button.dataset.suggestion) suggest(button);
   else if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
   else if ("close" in button.dataset) button.closest("dialog").close();
   else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);
@@ -442,6 +455,7 @@ document.addEventListener("input", (event) => {
   saveSoon();
   refresh();
   if (!note.again && $("#note p")) note("");
+  if (event.target === box() && !box().value) suggested = null;
   if (event.target === box()) { clearTimeout(preview.timer); preview.timer = setTimeout(preview, PREVIEW_MS); }
 });
 

@@ -75,10 +75,10 @@ const plain = (text) =>
 const late = new Set();
 const timers = {};
 
-export function waitFor(slot, waits = true) {
+export function waitFor(slot, waits = true, more = 0) {
   clearTimeout(timers[slot]);
   late.delete(slot);
-  if (waits) timers[slot] = setTimeout(() => tellLate(late.add(slot)), LATE_MS);
+  if (waits) timers[slot] = setTimeout(() => tellLate(late.add(slot)), LATE_MS + more);
   tellLate();
 }
 

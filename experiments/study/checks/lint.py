@@ -138,7 +138,7 @@ def _checks(steps: Sequence[_At], minutes: float | None) -> Iterator[str]:
                 f"{at.where}: Prolific requires comprehension checks at the start of a study. Move {at.step.id!r} "
                 "before the first phase and the first loop."
             )
-        once = getattr(at.step, "after_failures", 0) == 1 and "failed_attention" in at.step.ends()
+        once = getattr(at.step, "after_failures", 0) == 1 and "failed_attention" in at.step.outcome_codes()
         if kind == "attention" and once and (minutes is None or minutes >= LONG_MINUTES):
             yield (
                 f"{at.where}: {at.step.id!r} ends the session at the first failed attention check. In a study of "
@@ -177,7 +177,7 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
     """The outcomes that sessions of the study can have, each with its codes; an empty one where there may be none."""
     found: dict[str, set[str]] = {}
     for at in steps:
-        for outcome, code in at.step.ends().items():
+        for outcome, code in at.step.outcome_codes().items():
             found.setdefault(outcome, set()).add(code)
     found["withdrawn"] = {""}  # everybody can withdraw, whatever the flow
     if any(rule.then == "end" for rule in study.file.fidelity or ()):

@@ -250,6 +250,9 @@ class _FlowCheck:
         self.asked += [ModelUse(model, at, inside) for model in replying if model in models]
         self._add(at, *(unknown("model", name, models) for name in replying if name not in models))
         self._add(at, *step.faults(models), *_not_shown(step), *(_dices_options(step) if self._exports_dices else ()))
+        levels = {name: inside.possible(name) if name in inside.values else () for name in sorted(inside.known)}
+        for key, words in step.level_faults(levels):
+            self._add(f"{at}.{key}", words)
         for key in ("number", "advice") if "chatbench" in self._study.file.export_schemas else ():
             if getattr(step, key, None):
                 self._add(f"{at}.{key}", UNEXPORTED)

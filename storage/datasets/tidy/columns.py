@@ -59,6 +59,12 @@ ENDS = MappingProxyType(
         "expired": "stopped by a time limit",
     }
 )
+SOURCES = MappingProxyType(
+    {"model": "a model", "scripted": "the study, word for word", "opening": "a model or the study, before any message"}
+)
+ENDED_BY = MappingProxyType(
+    {"turns": "the number of messages", "mark": "the model's mark", "pattern": "a text found in the reply"}
+)
 MEASURES = MappingProxyType(
     {
         "paste_share": "the share of the written characters that was pasted",
@@ -138,6 +144,9 @@ def _types() -> Mapping[str, ColumnType]:
         "slot": choice(*"abcd", blank=True),
         "role": choice("user", "assistant"),
         "by": choice("participant", "model", "system"),
+        "source": ChoiceColumn(SOURCES, blank=True),
+        "suggested": choice("verbatim", "edited", blank=True),
+        "ended by": ChoiceColumn(ENDED_BY, blank=True),
         "origin": choice("person", "pilot", "rehearsal", "bot"),
         "status": ChoiceColumn(GIVEN),
         "ending": ChoiceColumn(ENDS),

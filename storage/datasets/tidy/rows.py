@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from experiments.events import Event
-from experiments.session.conversation import ended
+from experiments.session.conversation import ROLES, ended, is_by_model
 from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.state import visited
 from experiments.session.timing import shown_us
@@ -257,19 +257,33 @@ def _messages(session: TidySession, places: _Places) -> Iterator[Values]:
         turn = 0
         for event in place.facts:
             turn += event.kind == "said"
-            if event.kind in ("said", "replied"):
-                known = {**places.columns(place.path), "seq": event.seq, "time": time(event.at_us), "turn": turn}
+            if event.kind in ROLES:
+                known = {
+                    **places.columns(place.path),
+                    "seq": event.seq,
+                    "time": time(event.at_us),
+                    "turn": turn or None,
+                }
                 yield known | (_user_message(event) if event.kind == "said" else _replied(event))
 
 
 def _user_message(event: Event) -> Values:
-    return {"role": "user", "text": event.data["text"], "ending": "complete"}
+    suggested = event.data.get("suggested")
+    return {"role": "user", "text": event.data["text"], "ending": "complete", "suggested": suggested}
 
 
 def _replied(event: Event) -> Values:
     data = event.data
-    about = {"slot": data.get("slot"), "model": data.get("model"), "ending": ended(event) or "complete"}
-    return {"role": "assistant", "text": data["text"], **about}
+    model = data.get("model") if is_by_model(event) else None
+    how = {
+        "source": "opening" if event.kind == "opened" else data.get("source", "model"),
+        "system_addition": ", ".join(data.get("additions", ())) or None,
+        "t_model": time(data.get("model_last_us", event.at_us)) if model else None,
+        "t_shown": time(data.get("shown_last_us", event.at_us)),
+        "ended_by": data.get("ended_by"),
+    }
+    about = {"slot": data.get("slot"), "model": model, "ending": ended(event) or "complete"}
+    return {"role": "assistant", "text": data["text"], **about, **how}
 
 
 def _fidelity(session: TidySession, places: _Places) -> Iterator[Values]:

@@ -34,7 +34,7 @@ NO, YES = '{"calm": false}', '{"calm": true}'
 class Talk:
     """A session in a chat whose models a test steps, and the processes that serve it."""
 
-    def __init__(self, folder: Path, rule: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, *rules: dict[str, Any], **design: Any) -> None:
         model = {"backend": "stepping", "system": "", "options": {}, "price": PRICE, "max_tokens": 1000}
         raw = {
             "study": "talk",
@@ -42,8 +42,11 @@ class Talk:
             "problems": {"items": {"items": [{"question": "Well?"}]}},
             "models": {"one": model, "judge": model},
             "annotators": {"tone": {"prompt": "{{conversation}}", "answer_schema": SCHEMA, "model": "judge"}},
-            "fidelity": [rule],
-            "flow": [{"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one"}]}, {"step": "finish"}],
+            "fidelity": [*rules],
+            "flow": [
+                {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", **design}]},
+                {"step": "finish"},
+            ],
         }
         self.study = load_study(str(studies.write(folder, raw)))
         self.settings = settings_for(folder)

@@ -1,0 +1,129 @@
+"""When the words of a reply are shown, where a study delays or paces them: the only place that decides it.
+
+The schedule is fixed by times in the log, so that a reply goes on after a restart as if there had been none: no word is
+shown before `from_us`, and from then on `pace` characters a second, as far as they have come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.calls.caller import Result
+from app.clock import Clock
+from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.request import STOPPED
+from experiments.events import Action, PendingTask
+from experiments.session.conversation import SCRIPTED
+
+# How often words are added, at most: so many seconds' worth of characters.
+TICK_S = 0.1
+# A longer word is shown in parts, as are texts of scripts without blanks.
+LONGEST_WORD = 40
+_WORD = re.compile(r"\S*\s+")
+
+
+def fixed_reply(task: PendingTask) -> Action | None:
+    """A reply for which no model is called: the study's own words, or what the model wrote before a restart."""
+    data: dict[str, Any] = {"model": task.data["model"], **({"slot": task.slot} if task.slot else {})}
+    if written := task.data.get("written"):
+        data = {name: value for name, value in written.items() if name not in ("shown", "at_us")}
+    elif fixed := task.data.get("fixed"):
+        before, marked, _ = fixed.partition(task.data.get("mark") or "\0")
+        data |= {"text": before.strip(), "finish_reason": "stop", "source": SCRIPTED}
+        data |= {"marked": True} if marked else {}
+    else:
+        return None
+    return Action("reply", task.path, data, 0, by="model")
+
+
+def model_times(result: Result) -> Mapping[str, int]:
+    """When the model's first and last words came."""
+    first_us = result.first_token_us if result.first_token_us is not None else result.total_us
+    return {"model_first_us": result.started_us + first_us, "model_last_us": result.started_us + result.total_us}
+
+
+async def paced_outcome(
+    task: PendingTask,
+    reply: ReplyBuffer,
+    get: Callable[[], Awaitable[Action]],
+    record: Callable[[Action], Awaitable[None]],
+    clock: Clock,
+) -> Action:
+    """The outcome that `get` brings, once as much of it is shown as will be. What a model wrote is recorded before."""
+    shown_us: list[int] = []
+    showing = asyncio.create_task(_show(task, reply, clock, shown_us))
+    try:
+        outcome = await get()
+        reply.complete()
+        await asyncio.sleep(0)  # what may be shown by now is
+        if outcome.kind == "reply":
+            shown = len(reply.shown.lstrip())
+            new = "source" not in outcome.data and "written" not in task.data and not reply.stopped
+            if new and shown < len(outcome.data["text"]):
+                await record(replace(outcome, kind="write", data={**outcome.data, "shown": shown}))
+            await showing
+    finally:
+        showing.cancel()
+    times = {"shown_first_us": shown_us[0], "shown_last_us": shown_us[-1]} if shown_us else {}
+    return _as_shown(replace(outcome, data={**outcome.data, **times}), reply.shown.strip())
+
+
+def _as_shown(action: Action, shown: str) -> Action:
+    """The outcome of a reply of which this was shown: less than it has where the participant stopped it, or the model
+    failed."""
+    data = dict(action.data)
+    if action.kind == "fail":
+        return replace(action, data=data | {"text": shown}) if "text" in data else action
+    if shown == data["text"]:
+        return action
+    data.pop("marked", None)
+    if shown:
+        return replace(action, data={**data, "text": shown, "finish_reason": STOPPED})
+    cause = "The reply was stopped before its first word was shown."
+    return replace(action, kind="fail", data={**_without_text(data), "reason": STOPPED, "cause": cause})
+
+
+def _without_text(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in ("text", "finish_reason")}
+
+
+async def _show(task: PendingTask, reply: ReplyBuffer, clock: Clock, shown_us: list[int]) -> None:
+    """Show a reply until all of it is shown, or the participant stops it; the times at which words appeared."""
+    from_us, pace = task.data["pacing"]["from_us"], task.data["pacing"]["pace"]
+    if task.data.get("stopped"):  # before a restart
+        reply.show_up_to(min(round(_due(task, 0)), reply.ready()))
+    async with reply.stopping.heeded():
+        await clock.sleep(max(0, from_us - clock.now_us()) / 1e6)
+        due = _due(task, clock.now_us())
+        while not (reply.whole and reply.length >= reply.ready()):
+            unshown = reply.text[reply.length : reply.ready()]
+            size = _next(unshown, max(due, pace * TICK_S), whole=reply.whole) if pace else len(unshown)
+            if not size:
+                reply.arrived.clear()
+                await reply.arrived.wait()
+                continue
+            reply.show_up_to(reply.length + size)
+            shown_us.append(clock.now_us())
+            seconds, due = (size - due) / pace if pace else 0.0, 0.0
+            if not (reply.whole and reply.length >= reply.ready()):
+                await clock.sleep(max(0.0, seconds))
+
+
+def _due(task: PendingTask, now_us: int) -> float:
+    """How many characters should be on the screen already: after a restart, of a text that is known since."""
+    from_us, pace = task.data["pacing"]["from_us"], task.data["pacing"]["pace"]
+    if written := task.data.get("written"):
+        return float(written["shown"] + pace * max(0, now_us - max(from_us, written["at_us"])) / 1e6)
+    return float(pace * max(0, now_us - from_us) / 1e6) if "fixed" in task.data else 0.0
+
+
+def _next(unshown: str, least: float, *, whole: bool) -> int:
+    """How many characters come next: whole words, at least so many characters if there are."""
+    ends = [match.end() for match in _WORD.finditer(unshown)] + [len(unshown)] * whole
+    end = next((end for end in ends if end >= least), ends[-1] if ends else 0)
+    cut = max(1, round(least))
+    return cut if max(end, len(unshown) if not end else 0) > cut + LONGEST_WORD else end

@@ -1,0 +1,110 @@
+"""A paced reply and what may happen to it: a reload, a kill, Stop, and a rule that forbids to show it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.events import Event
+from tests.fakes.stepping_model import ASKED, stepping
+from tests.wiring.app.session.test_replies_withheld import ASKS, Talk
+from tests.wiring.reading import facts
+
+pytestmark = pytest.mark.anyio
+TEXT = "Why is it so? Let us see what the first step would be, and then the second."
+PACE = 60
+
+
+@pytest.fixture(autouse=True)
+def _there() -> Iterator[None]:
+    with stepping():
+        yield
+
+
+async def first_words(talk: Talk) -> str:
+    async for text, _ in talk.service.follow(talk.live, 0):
+        if text:
+            return text
+    return ""
+
+
+async def all_words(talk: Talk) -> list[str]:
+    return [text async for text, _ in talk.service.follow(talk.live, 0) if text]
+
+
+async def over(talk: Talk) -> list[Event]:
+    await talk.over()
+    return facts(talk.database, talk.live.stream)[2:]
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
+    made = Talk(tmp_path, pace=PACE, ends={"mark": "[END]"})
+    yield made
+    await made.close()
+
+
+async def test_a_kill_in_the_middle_loses_no_word_and_the_model_is_not_asked_again(talk: Talk) -> None:
+    await talk.say()
+    (await talk.asked(1)).finish(TEXT, " [END] more")
+    heard = await first_words(talk)
+    assert len(heard) < len(TEXT)
+    again = await first_words(talk)
+    assert TEXT.startswith(again), "a reload"
+    assert again.startswith(heard)
+    while facts(talk.database, talk.live.stream)[-1].kind != "written":
+        await asyncio.sleep(0)
+    await talk.service.close()  # as a kill does, it leaves the reply pending
+    talk.start()
+    talk.live = await talk.service.get(talk.live.stream) or talk.live
+    pieces = await all_words(talk)
+    assert pieces[0].startswith(again), "what was shown stays shown"
+    assert "".join(pieces) == TEXT
+    (_, written, replied) = await over(talk)
+    assert (written.kind, replied.kind, replied.data["text"]) == ("written", "replied", TEXT)
+    assert (replied.data["ended_by"], talk.live.screen.actions) == ("mark", ("submit",))
+    assert replied.data["model_last_us"] < replied.data["shown_last_us"] <= replied.at_us
+    assert len(ASKED) == 1
+
+
+async def test_what_is_stopped_is_kept_as_far_as_it_was_shown(talk: Talk) -> None:
+    await talk.say()
+    (await talk.asked(1)).finish(TEXT)
+    heard = await first_words(talk)
+    await talk.act("stop")
+    replied = (await over(talk))[-1]
+    shown = replied.data["text"]
+    assert (TEXT.startswith(shown), shown.startswith(heard.strip()), len(shown) < len(TEXT)) == (True, True, True)
+    assert replied.data["finish_reason"] == "stopped"
+    await talk.say()
+    (await talk.asked(2)).finish("Well.")
+    await over(talk)
+    assert [one.text for one in talk.live.screen.panel.chat.messages] == ["Hm", shown, "Hm", "Well."]  # type: ignore[union-attr]
+
+
+async def test_words_that_a_rule_forbids_are_not_shown_and_the_others_at_the_pace(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, ASKS, pace=PACE, opens="Hello there.", scripted={2: "As the script has it."})
+    try:
+        talk.live = await talk.service.enrol(talk.study, origin="person", seed="1")
+        assert "".join(await all_words(talk)) == "Hello there."
+        await over(talk)
+        await talk.say()
+        (await talk.asked(1)).finish("No, never.")
+        (await talk.asked(2)).finish(TEXT)
+        pieces = await all_words(talk)
+        assert "".join(pieces) == TEXT
+        assert len(pieces) > 5
+        await over(talk)
+        await talk.say()
+        kinds = [event.kind for event in await over(talk)]
+        assert kinds == [
+            *("opened", "said", "withheld", "fidelity_checked"),
+            *("written", "replied", "fidelity_checked", "said", "replied"),
+        ]
+        assert talk.live.screen.panel.chat.messages[-1].text == "As the script has it."  # type: ignore[union-attr]
+        assert len(ASKED) == 2
+    finally:
+        await talk.close()
