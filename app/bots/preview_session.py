@@ -8,7 +8,7 @@ What it did is then written as one: its clock has moved on only where it had to 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -26,7 +26,6 @@ from experiments.study.cells import Cell, cells
 from experiments.study.resolve import restore
 from experiments.study.schema import Loop, Node
 from experiments.study.sections.recruitment import Quota
-from experiments.study.step import Step
 from experiments.study.study import Study
 from storage.db.engine import open_database
 from storage.registers.origins import Origin
@@ -88,9 +87,9 @@ def _cell(study: Study, target: PreviewTarget) -> Cell:
     fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(target.factors)]
     if not fitting:
         raise StudyError(study.name, [ValidationIssue("factors", f"there is no cell with {_listed(target.factors)}")])
-    chains = [chain for path, chain in step_chains(study.flow) if path == target.step]
+    chains = [placed.chain for placed in study.placed_steps if placed.path == target.step]
     if target.step and not chains:
-        known = [path for path, _ in step_chains(study.flow)]
+        known = [path for path, _ in study.steps]
         raise StudyError(
             study.name, [ValidationIssue(target.step, f"is not a step of this study{suggestion(target.step, known)}")]
         )
@@ -101,18 +100,6 @@ def _cell(study: Study, target: PreviewTarget) -> Cell:
     raise StudyError(
         study.name, [ValidationIssue(target.step, f"is reached only with {asked}, not with {_listed(target.factors)}")]
     )
-
-
-def step_chains(
-    nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = ()
-) -> Iterator[tuple[str, list[Node]]]:
-    """Every step's folded path, with all that it stands in."""
-    for node in nodes:
-        if isinstance(node, Step):
-            yield prefix + node.id, [*above, node]
-        else:
-            turn = "[*]" if isinstance(node, Loop) else ""
-            yield from step_chains(node.flow, f"{prefix}{node.id}{turn}/", (*above, node))
 
 
 def is_open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:

@@ -22,11 +22,10 @@ from app.backends.providers import BACKEND, PROVIDERS
 from app.studies.drafts import check_text
 from app.studies.loader import read_protocols
 from experiments.session.outcomes import OUTCOMES, status_label
-from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, ProtocolFile, StudyFile, models
 from experiments.study.sections.recruitment import Bonus, Recruiter
 from experiments.study.step import Step
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
 from problems.registry import ITEMS
 from problems.registry import names as source_names
 from storage.yaml_text import yaml_text

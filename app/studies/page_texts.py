@@ -16,10 +16,9 @@ from experiments.session.disclosures import disclosures
 from experiments.steps.chat import OnFailure
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field
-from experiments.study.resolve import nodes_of
 from experiments.study.schema import Phase
 from experiments.study.step import Step
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
 from experiments.views.translatable_texts import normalize_whitespace, placed_texts_in
 from problems.problem import Problem
 

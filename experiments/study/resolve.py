@@ -28,7 +28,7 @@ from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
 from experiments.study.schema import ByFactor, Node, ProblemGroups, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
 from problems.pictures import Picture, PictureMap
 from problems.problem import Problem
 
@@ -176,13 +176,6 @@ def _read(
             found = issues_of(error, files[name], model)
             issues += [replace(issue, place=f"{kind} {name}") for issue in found]
     return read
-
-
-def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Every node of a tree, parents first."""
-    for node in nodes:
-        yield node
-        yield from nodes_of(getattr(node, "flow", ()))
 
 
 def protocol_refs(node: Node) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from experiments.study.instrument import Instrument
 from experiments.study.schema import Factor, Loop, Node, Phase, StudyFile
@@ -14,6 +15,20 @@ from experiments.study.template import names
 from problems.pictures import PictureMap
 from problems.problem import Problem
 from problems.text import texts_in
+
+
+class PlacedStep(NamedTuple):
+    """A step, its path without turn numbers (`question[*]/answer`), and the phases and loops around it, outermost
+    first."""
+
+    path: str
+    step: Step
+    above: tuple[Phase | Loop, ...]
+
+    @property
+    def chain(self) -> tuple[Node, ...]:
+        """All that leads to the step, and the step."""
+        return (*self.above, self.step)
 
 
 @dataclass(frozen=True)
@@ -51,9 +66,18 @@ class Study:
         return admitting(self.flow, self.factors)
 
     @cached_property
+    def placed_steps(self) -> tuple[PlacedStep, ...]:
+        """Every step in its place, in the order of the file."""
+        return tuple(_placed(self.flow))
+
+    @cached_property
     def steps(self) -> tuple[tuple[str, Step], ...]:
-        """Every step with its path without turn numbers (`question[*]/answer`), in the order of the file."""
-        return tuple(_steps(self.flow))
+        """Every step with its path."""
+        return tuple((placed.path, placed.step) for placed in self.placed_steps)
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        return tuple(node for node in nodes_of(self.flow) if isinstance(node, Loop))
 
     def translate(self, text: str, language: str) -> str:
         """The translation of a text of the study; the text itself if there is none."""
@@ -66,13 +90,20 @@ class Study:
         return self.file.models[name]
 
 
-def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]]:
+def _placed(nodes: Sequence[Node], prefix: str = "", above: tuple[Phase | Loop, ...] = ()) -> Iterator[PlacedStep]:
     for node in nodes:
         if isinstance(node, Step):
-            yield prefix + node.id, node
+            yield PlacedStep(prefix + node.id, node, above)
         else:
             turn = "[*]" if isinstance(node, Loop) else ""
-            yield from _steps(node.flow, f"{prefix}{node.id}{turn}/")
+            yield from _placed(node.flow, f"{prefix}{node.id}{turn}/", (*above, node))
+
+
+def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Every node of a tree, parents first."""
+    for node in nodes:
+        yield node
+        yield from nodes_of(getattr(node, "flow", ()))
 
 
 def admitting(flow: Sequence[Node], factors: Collection[str]) -> str:

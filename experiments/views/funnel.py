@@ -78,16 +78,10 @@ class Funnel:
 
 def funnel_steps(study: Study) -> tuple[FunnelStep, ...]:
     """The steps of a study in order; alternatives for different conditions may have the same path."""
-    return tuple(_stages(study.flow, "", ()))
-
-
-def _stages(nodes: Sequence[Node], prefix: str, whens: tuple[Condition, ...]) -> Iterator[FunnelStep]:
-    for node in nodes:
-        held = (*whens, node.when) if node.when else whens
-        if isinstance(node, Step):
-            yield FunnelStep(prefix + node.id, node.step, node.title, held)
-        else:
-            yield from _stages(node.flow, _inside(node, prefix), held)
+    return tuple(
+        FunnelStep(path, step.step, step.title, tuple(node.when for node in (*above, step) if node.when))
+        for path, step, above in study.placed_steps
+    )
 
 
 def _inside(node: Node, prefix: str) -> str:

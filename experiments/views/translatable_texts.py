@@ -14,10 +14,9 @@ from experiments.session.conversation_design import BY_MODEL, ConversationDesign
 from experiments.session.disclosures import disclosures
 from experiments.session.progress import noun_of
 from experiments.study.base_model import StrictModel
-from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, Phase
 from experiments.study.step import Step
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
 from experiments.study.template import SLOT
 
 NOT_READ = frozenset(

@@ -132,16 +132,10 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
 def asked_in(study: Study) -> dict[str, list[GuessStep]]:
     """The steps of a study that ask for a guess, by path; several where only one of them is ever asked."""
     found: dict[str, list[GuessStep]] = {}
-    for path, node in _paths(study.flow):
-        if isinstance(node, GuessStep):
-            found.setdefault(path, []).append(node)
+    for path, step in study.steps:
+        if isinstance(step, GuessStep):
+            found.setdefault(path.replace("[*]", ""), []).append(step)
     return found
-
-
-def _paths(nodes: Sequence[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for node in nodes:
-        yield prefix + node.id, node
-        yield from _paths(getattr(node, "flow", ()), f"{prefix}{node.id}/")
 
 
 class BlindingCounter:

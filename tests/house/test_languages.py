@@ -19,9 +19,9 @@ from experiments.session.outcomes import COMMON
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
 from experiments.study.instrument import HEADING
-from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, ProtocolFile, models
 from experiments.study.step import Step, kinds
+from experiments.study.study import nodes_of
 from experiments.study.template import SLOT
 from experiments.views.translatable_texts import WORD, texts_in
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import uvicorn
 
-from app.bots.preview_session import MOST_CLICKS, MOST_TRIES, click, dated, is_open, step_chains, without_factor
+from app.bots.preview_session import MOST_CLICKS, MOST_TRIES, click, dated, is_open, without_factor
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import SystemClock, VirtualClock
@@ -37,7 +37,7 @@ from experiments.events import Event
 from experiments.session.telemetry import without_indices
 from experiments.study.cells import cells
 from experiments.study.screen import NoticeBlock, Screen
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
 from experiments.study.template import names
 from experiments.views.translatable_texts import texts_in
 from problems.errors import install_line
@@ -100,12 +100,11 @@ async def walk_every_arm(study: Study, language: str) -> tuple[Arm, ...]:
 
 def _arms(study: Study) -> dict[str, Mapping[str, str]]:
     """The conditions that differ in what participants meet: a label, and the factors' values of one cell of each."""
-    chains = list(step_chains(study.flow))
     told = {name for _, step in study.steps for text in texts_in(step) for name in names(text)} & study.factors.keys()
-    asked = {name for _, chain in chains for node in chain for name in (node.when or {})} & study.factors.keys()
+    asked = {name for node in nodes_of(study.flow) for name in (node.when or {})} & study.factors.keys()
     found: dict[Key, Mapping[str, str]] = {}
     for cell in cells(study.factors, study.pools):
-        met = tuple(path for path, chain in chains if is_open(chain, cell.values))
+        met = tuple(placed.path for placed in study.placed_steps if is_open(placed.chain, cell.values))
         found.setdefault((met, *(cell.values.get(name) for name in sorted(told))), cell.values)
     shown = sorted(told | asked)
     labels = [", ".join(f"{name}: {values[name]}" for name in shown if name in values) for values in found.values()]
@@ -117,7 +116,7 @@ async def _walk_arm(
     values: Mapping[str, str],
 ) -> Arm:  # fmt: skip
     service.studies.register(study)
-    wanted = {path for path, chain in step_chains(study.flow) if is_open(chain, values)}
+    wanted = {placed.path for placed in study.placed_steps if is_open(placed.chain, values)}
     data = {"language": language} if len(study.file.offered) > 1 else {}
     seen: dict[Key, tuple[Screen, tuple[Event, ...]]] = {}
     for tried in range(MOST_TRIES):

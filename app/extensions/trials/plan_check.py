@@ -16,7 +16,7 @@ from experiments.study.schema import ByFactor, Loop, Node, Phase
 from experiments.study.sections.ai_alone import ATTENTION
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
-from experiments.study.study import Study
+from experiments.study.study import PlacedStep, Study
 
 # From this number of primary hypotheses in a family without a correction on, a false one is likely.
 MANY_PRIMARY = 3
@@ -111,9 +111,9 @@ def _smaller_group(study: Study, contrast: PlannedContrast) -> tuple[str, float]
 def recorded_outcomes(study: Study) -> Iterator[RecordedOutcome]:
     """The outcomes of a study, by the steps that record them; `seconds` is that of each session."""
     yield RecordedOutcome("seconds", "", numeric=True)
-    for step, pool in _steps(study.flow, ""):
-        if step.step != "check":
-            counting = (one for one in study.pools.get(pool, ()) if one.dataset != ATTENTION)
+    for placed in study.placed_steps:
+        if (step := placed.step).step != "check":
+            counting = (one for one in study.pools.get(_pool_of(placed), ()) if one.dataset != ATTENTION)
             yield from _answers(step, right=any(problem.answer is not None for problem in counting))
             yield from (RecordedOutcome(name, step.id, is_numeric(field)) for name, field in _asked(step))
             yield from (RecordedOutcome(name, step.id, numeric=True) for name in _scores(study, step))
@@ -154,32 +154,9 @@ def _scores(study: Study, step: Step) -> Iterator[str]:
             yield from (f"score.{name}.{score.name}" for score in instrument.scores)
 
 
-def _steps(nodes: Sequence[Node], pool: str) -> Iterator[tuple[Step, str]]:
-    for node in nodes:
-        if isinstance(node, Phase):
-            yield from _steps(node.flow, pool)
-        elif isinstance(node, Loop):
-            yield from _steps(node.flow, node.pool if node.over_problems else pool)
-        else:
-            yield node, pool
-
-
-def _loops(nodes: Sequence[Node]) -> Iterator[Loop]:
-    for node in nodes:
-        if isinstance(node, Loop):
-            yield node
-        if isinstance(node, Phase | Loop):
-            yield from _loops(node.flow)
-
-
-def _varied(nodes: Sequence[Node], name: str, *, inside: bool = False) -> Iterator[str]:
-    """The ids of the steps in loops that vary a name."""
-    for node in nodes:
-        if isinstance(node, Phase | Loop):
-            varies = isinstance(node, Loop) and name in node.vary
-            yield from _varied(node.flow, name, inside=inside or varies)
-        elif inside:
-            yield node.id
+def _pool_of(placed: PlacedStep) -> str:
+    """The pool of the problem that is there at a step; empty if there is none."""
+    return next((node.pool for node in reversed(placed.above) if isinstance(node, Loop) and node.over_problems), "")
 
 
 def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
@@ -187,10 +164,10 @@ def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {
         name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()
     }
-    for loop in _loops(study.flow):
+    for loop in study.loops:
         for name, values in loop.vary.items():
             found[name] = tuple(dict.fromkeys((*found.get(name, ()), *values)))
-    return found | {STEP: tuple(dict.fromkeys(step.id for step, _ in _steps(study.flow, "")))}
+    return found | {STEP: tuple(dict.fromkeys(step.id for _, step in study.steps))}
 
 
 def _contrast(study: Study, hypothesis: Hypothesis, at: str) -> Iterator[ValidationIssue]:
@@ -224,7 +201,12 @@ def _outcome(
         yield ValidationIssue(at, f"{words}{suggestion(hypothesis.outcome, usable)}")
     steps = {made.step for made in found}
     if hypothesis.contrast.factor != STEP:
-        inside = frozenset(_varied(study.flow, hypothesis.contrast.factor))
+        name = hypothesis.contrast.factor
+        inside = {
+            step.id
+            for _, step, above in study.placed_steps
+            if any(isinstance(node, Loop) and name in node.vary for node in above)
+        }
         if inside and hypothesis.contrast.factor not in study.file.factors and not steps & inside:
             usable = {made.name for made in recorded if made.numeric and made.step in inside}
             words = f"{hypothesis.outcome!r} is not recorded in the loop that varies {hypothesis.contrast.factor}"
@@ -295,8 +277,9 @@ def _missing(plan: Plan) -> Iterator[ValidationIssue]:
 
 def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
     checked = any(
-        _is_attention(step) or any(problem.dataset == ATTENTION for problem in study.pools.get(pool, ()))
-        for step, pool in _steps(study.flow, "")
+        _is_attention(placed.step)
+        or any(problem.dataset == ATTENTION for problem in study.pools.get(_pool_of(placed), ()))
+        for placed in study.placed_steps
     )
     if "failed_attention" in plan.exclude and not checked:
         yield ValidationIssue(
@@ -318,9 +301,7 @@ def _is_attention(step: Step) -> bool:
 
 def _covariates(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
     before = _asked_before(study, plan)
-    after = {
-        field.name for step, _ in _steps(study.flow, "") if step.step == "survey" for field in step.questions_asked()
-    }
+    after = {field.name for _, step in study.steps if step.step == "survey" for field in step.questions_asked()}
     usable = [name for name, numeric in before.items() if numeric]
     for number, name in enumerate(plan.covariates):
         at = f"plan.covariates[{number}]"

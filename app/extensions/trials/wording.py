@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from experiments.study.cells import cells
-from experiments.study.schema import Loop, Phase
 from experiments.study.sections.plan import (
     FEWEST_IN_A_GROUP,
     STEP,
@@ -160,14 +159,6 @@ def factor_words(study: Study) -> Iterator[str]:
         whole = sum(weights.values())
         values = ", ".join(f"{value} ({weight / whole:.0%})" for value, weight in weights.items())
         yield f"{name}, between participants: {values}"
-    for loop in loops(study.flow):
+    for loop in study.loops:
         for name, levels in loop.vary.items():
             yield f"{name}, within participants: {', '.join(levels)}"
-
-
-def loops(nodes: tuple[object, ...]) -> Iterator[Loop]:
-    for node in nodes:
-        if isinstance(node, Loop):
-            yield node
-        if isinstance(node, Loop | Phase):
-            yield from loops(tuple(node.flow))

@@ -7,9 +7,8 @@ study file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import orjson
 
@@ -157,23 +156,14 @@ def wordings(studies: Sequence[Study]) -> Mapping[str, tuple[Wording, ...]]:
     that several steps or versions share is listed once, with all its places."""
     found: dict[str, dict[Wording, dict[WordingKey, None]]] = {}
     for study in studies:
-        for path, step in _steps(study.flow):
+        for path, step in study.steps:
             for asked in step.questions_asked():
                 places = found.setdefault(asked.name, {}).setdefault(_wording(step, asked), {})
-                places[WordingKey(study.file.version, study.hash, path)] = None
+                places[WordingKey(study.file.version, study.hash, path.replace("[*]", ""))] = None
     return {
         name: tuple(replace(wording, places=tuple(places)) for wording, places in own.items())
         for name, own in found.items()
     }
-
-
-def _steps(nodes: Sequence[Any], prefix: str = "") -> Iterator[tuple[str, Step]]:
-    for node in nodes:
-        path = prefix + node.id
-        if isinstance(node, Step):
-            yield path, node
-        else:
-            yield from _steps(node.flow, f"{path}/")
 
 
 def _wording(step: Step, field: Field) -> Wording:

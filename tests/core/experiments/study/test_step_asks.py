@@ -11,9 +11,8 @@ import pytest
 from experiments.session.state import current_location
 from experiments.study.fields import Field
 from experiments.study.location import Location
-from experiments.study.resolve import nodes_of
 from experiments.study.step import Step, kinds
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
 from tests.fakes.sessions import NAMES, play, study
 
 
