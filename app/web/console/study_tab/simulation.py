@@ -53,7 +53,7 @@ class SimulationPanel:
             html_part(self._context.html("study_simulate.html.j2", most=MOST_IN_CONSOLE))
             with gr.Row():
                 self._count = gr.Number(label="Simulated participants", precision=0, elem_id="simulation-count")
-                self._seed = gr.Textbox(label="Seed", max_lines=1, elem_id="simulation-seed")
+                self._seed = gr.Textbox(label="Seed", max_lines=1, max_length=60, elem_id="simulation-seed")
                 self.go = gr.Button("Simulate", size="sm", elem_id="simulation-go")
         self._said = html_part(elem_id="simulation-said")
         self.timer = gr.Timer(ASK_S, active=False)

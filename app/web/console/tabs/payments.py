@@ -15,7 +15,7 @@ from app.use_cases.pay import PaymentFile, Payments, pay
 from app.use_cases.recruit import release_places
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import LocationValues, TabLocation, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.datasets.describe.markdown import count as how_many
@@ -39,9 +39,9 @@ class PaymentsTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        self._overview = gr.HTML(elem_id="payments", padding=False, apply_default_css=False)
+        self._overview = html_part(elem_id="payments")
         with gr.Column(visible=False, elem_classes="sheet", elem_id="payments-form") as self._form:
-            self._upload = gr.HTML(padding=False, apply_default_css=False)
+            self._upload = html_part()
             self._export = gr.Textbox(
                 label="Prolific's export of the study (csv): who returned, timed out or was rejected gets nothing",
                 placeholder="Participant id,Status",
@@ -55,12 +55,10 @@ class PaymentsTab:
             )
             self._sure = gr.Checkbox(label="Yes, record these bonuses as paid", elem_id="payments-sure")
             self._write = gr.Button("Create payment files", variant="primary", elem_id="payments-write")
-        self._link = gr.HTML(elem_id="payments-link", padding=False, apply_default_css=False)
-        self._earlier = gr.HTML(elem_id="payments-earlier", padding=False, apply_default_css=False)
+        self._link = html_part(elem_id="payments-link")
+        self._earlier = html_part(elem_id="payments-earlier")
         with gr.Row(elem_classes="actions", visible=False) as self._again:
-            self._file = gr.Dropdown(
-                label="Bonus file", choices=[], interactive=True, allow_custom_value=False, elem_id="payments-file"
-            )
+            self._file = dropdown(label="Bonus file", elem_id="payments-file")
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
         self.outputs = [*shown, self._form, self._upload, self._export, self._excluded, self._link]
@@ -105,7 +103,7 @@ class PaymentsTab:
         return self._context.html("payments.html.j2", planned=payments, owner=owner, fault=fault)
 
     def _planned(self, study: Study, export: str = "", *, excluded: bool = False) -> Payments:
-        """What would be paid now; raises BadFile or ProblemError if the export cannot be read."""
+        """The payments of a run now; raises BadFile or ProblemError if the export cannot be read."""
         return self._paid(study, replace(_request(study, export, excluded), dry=True))
 
     def _paid(self, study: Study, request: PaymentRequest) -> Payments:

@@ -27,7 +27,7 @@ async def test_a_draft_or_study_is_simulated_as_by_the_command(tmp_path: Path, d
     publish_on_start(database, load_study(str(file)), at_us=1_000_000)
     async with console(tmp_path, database) as (room, researcher):
         await researcher.open(tab="studies", study="short")
-        for count, seed in ((0, "a"), (501, "a"), (3, ""), (2.5, "a")):
+        for count, seed in ((0, "a"), (501, "a"), (2.5, "a")):
             values = {"simulation-count": count, "simulation-seed": seed}
             refused = await researcher.on("simulation-go", "click", **values)
             assert 'role="alert"' in value(refused["note"]), values
