@@ -46,8 +46,6 @@ OWNERS_ONLY = "Only owners may do this. Ask an owner to do it or to change your 
 
 
 class ConsoleContext:
-    """Shared by all tabs: the database, the clock, the accounts, and the page's note."""
-
     def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, accounts: Accounts) -> None:
         self.settings = with_saved_servers(settings, database)
         self.database = database
@@ -133,7 +131,7 @@ class ConsoleContext:
 
 
 def _is_button(trigger: Any) -> bool:
-    """Whether an event is that of a button that people press. The page presses the hidden ones: each time counts."""
+    """True for the event of a button that people press. The page presses the hidden ones: each time counts."""
     component = getattr(trigger, "__self__", None)
     return isinstance(component, gr.Button) and component.visible != "hidden"
 

@@ -19,5 +19,5 @@ class CurrentUser:
 
     @property
     def owner(self) -> bool:
-        """Whether the user may change studies, manage accounts and see recruiter IDs."""
+        """Owners may change studies, manage accounts and see recruiter IDs."""
         return self.role == "owner"

@@ -69,8 +69,7 @@ class Link:
 
 @dataclass(slots=True)
 class DownloadJob:
-    """The progress of a running export: the current file and the number of its rows so far. `said` is the error, if it
-    has failed."""
+    """A running export: the current file and its rows so far. `said` is the error, if it has failed."""
 
     export_request: ExportRequest
     about: str
@@ -84,8 +83,6 @@ class DownloadJob:
 
 
 class Downloads:
-    """Makes exports, keeps them for a while, and hands them out."""
-
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
@@ -256,7 +253,7 @@ def _sweep_killed() -> None:
 
 
 def _mine(lock: Path) -> bool:
-    """Whether a lock and its folder belong to this process's user: anyone can create files in the temporary folder."""
+    """True if a lock and its folder belong to this process's user: anyone can create files in the temporary folder."""
     try:
         found = lock.parent.lstat(), lock.lstat()
     except OSError:

@@ -77,7 +77,7 @@ def _read(body: bytes) -> PageEvent | None:
 
 
 def _is_value(component: Any, value: JsonValue) -> bool:
-    """Whether a value has a type of the component; choices of dropdowns are validated by the tabs."""
+    """The choices of dropdowns are validated by the tabs."""
     if not isinstance(component, gr.Dropdown):
         try:
             component.preprocess(value)

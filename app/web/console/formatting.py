@@ -1,4 +1,4 @@
-"""How the console formats numbers, times, statuses and origins."""
+"""The console's formats of numbers, times, statuses and origins."""
 
 from __future__ import annotations
 

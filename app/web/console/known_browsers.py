@@ -75,13 +75,11 @@ class KnownBrowsers:
         return with_expiry(self._secret, f"parley console browser of {role_label(name)}", self._clock)
 
     def _named(self, name: str) -> str:
-        """The cookie's name: one for each account, as several people may use a browser, and without the account's
-        name."""
+        """A cookie for each account, as several people may use a browser; without the account's name."""
         return f"{self._cookie}-known-{sha256(role_label(name).encode()).hexdigest()[:16]}"
 
 
 def link(secret: str, clock: Clock, name: str) -> str:
-    """The path of a link that makes a browser known for an account."""
     return f"{PATH}/{_links(secret, clock).dumps(role_label(name))}"
 
 

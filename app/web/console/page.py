@@ -101,7 +101,6 @@ def routes(context: ConsoleContext) -> list[BaseRoute]:
 
 
 def _schema(_: Request) -> Response:
-    """The JSON Schema of study files, for completion and help in the editor."""
     return JSONResponse(json_schema("study"))
 
 
@@ -178,7 +177,6 @@ def _wire(
     who: gr.HTML,
     banner: AlertBanner,
 ) -> None:
-    """Wire the page as a whole: loading, changing the study, and keeping the address."""
     named = {room.name: room for room in all_tabs}
     outputs = [location.painted, *(component for room in all_tabs for component in room.outputs)]
     inputs = [location.study, location.tab, location.session]

@@ -38,8 +38,7 @@ FOREVER = b"private, max-age=31536000, immutable"
 
 
 class ConsoleSecurity:
-    """ASGI middleware; `visitor` returns the user of a request, or None without a login. `address` is the public
-    one."""
+    """ASGI middleware; `visitor` returns the user of a request, None without a login. `address` is the public one."""
 
     def __init__(self, app: ASGIApp, visitor: Callable[[Request], CurrentUser | None], address: str) -> None:
         self._app = app
@@ -86,7 +85,6 @@ class ConsoleSecurity:
 
 
 def is_route(path: str) -> bool:
-    """Whether the console's server has this path, for some method and some users."""
     return any(allowed.fullmatch(path) for allowed in (*OPEN.values(), *KNOWN.values()))
 
 
@@ -97,7 +95,7 @@ def _listed(allowed: Mapping[str, re.Pattern[str]], scope: Scope) -> bool:
 
 
 def _from_here(scope: Scope, headers: Headers, address: str) -> bool:
-    """Whether a page of this host sent the request: by Origin, or by Sec-Fetch-Site if the browser hides the Origin."""
+    """True if a page of this host sent the request: by Origin, or by Sec-Fetch-Site if the browser hides the Origin."""
     if headers.get("origin", "null") == "null":
         return headers.get("sec-fetch-site") == "same-origin"
     return is_own_origin(scope, headers, address)

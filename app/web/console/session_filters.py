@@ -59,7 +59,7 @@ STATUS_CHOICES = [("any", ANY), *((status_label(one), one) for one in STATUSES)]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What was sent: the query, each filter that is not empty as a label and its value, and what is no date yet."""
+    """The filters that were sent: the query, each filter in use as a label and its value, and incomplete dates."""
 
     query: SessionQuery
     applied: tuple[tuple[str, str], ...]
@@ -71,7 +71,6 @@ def choices(words: Iterable[str], anything: str) -> list[tuple[str, str]]:
 
 
 def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """A choice for each value of each factor that sessions have."""
     pairs = dict.fromkeys(f"{name}={value}" for cell in cells for name, value in sorted(cell.items()))
     return [("any", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
 

@@ -108,8 +108,7 @@ def inert_page(
     now_us: int,
     picture: Callable[[str], StoredPicture | None],
 ) -> str:
-    """A participant's page as a document for a sandboxed frame, with these values in its form. `picture` gives one by
-    its SHA-256."""
+    """A participant's page for a sandboxed frame, with these values in its form. `picture` finds one by its SHA-256."""
     painting = render_page(screen, study=study_context, shown=None, draft=draft, now_us=now_us)
     inlined = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in inlined.items()}  # noqa: S704  (paint.py's templates escaped it)
@@ -148,6 +147,5 @@ def _submitted_values(screen: Screen, events: Sequence[Event]) -> Mapping[str, A
 
 
 def _harmless(screen: Screen) -> Screen:
-    """The screen without the link back to the recruiter."""
     blocks = (replace(block, url="") if isinstance(block, CodeBlock) else block for block in screen.panel.blocks)
     return replace(screen, panel=replace(screen.panel, blocks=tuple(blocks)))

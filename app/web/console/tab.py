@@ -56,8 +56,7 @@ class TabLocation:
 
 @dataclass(frozen=True, slots=True)
 class LocationValues:
-    """A position in the console as values. They come from a browser, so the study may not exist and the session may not
-    be a number."""
+    """A position in the console from a browser: the study may not exist, the session may not be a number."""
 
     study: str
     session: str

@@ -57,18 +57,16 @@ class StudyView:
 
     @property
     def written(self) -> Study | None:
-        """The study of the draft, if the draft has no errors."""
         return self.checked.study if self.checked else None
 
     @property
     def changed(self) -> bool:
-        """Whether the draft differs from the published version, or has other publication metadata."""
+        """True if the draft differs from the published version, or has other publication metadata."""
         differs = self.written is not None and (self.study is None or self.written.hash != self.study.hash)
         return differs or self.new_metadata
 
     @property
     def new_metadata(self) -> bool:
-        """Whether the draft has publication metadata that are not the study's."""
         return self.written is not None and self.written.file.dataset not in (None, self.dataset)
 
 
@@ -105,7 +103,7 @@ def new_name(typed: str, taken: Collection[str]) -> str:
 
 
 def tested(context: ConsoleContext, refs: Sequence[ModelRef], currency: str) -> str:
-    """What came of one message to each of these models."""
+    """Send one message to each of these models, and show the results."""
     return context.html(
         "study_models.html.j2",
         tests=asyncio.run(check_models(refs, context.settings, SystemClock())),
@@ -118,7 +116,6 @@ def tested(context: ConsoleContext, refs: Sequence[ModelRef], currency: str) -> 
 
 
 def load_view(context: ConsoleContext, name: str) -> StudyView:
-    """The current state of a study."""
     published, drafts = versions(context.database, name), context.drafts
     text = drafts.text(name) if name in drafts.names() else None
     worth = check(context, name, text) if text is not None else None

@@ -52,9 +52,7 @@ FORGET = "(name) => { if (!name) window.parleyConsole.keepAnswers([]); return []
 
 @dataclass(frozen=True, slots=True)
 class StudiesBeside:
-    """What the form is wired to in its tab: the button that opens it, the name typed beside that and the chosen study;
-    the title and the tabs, in whose place the form is; what shows a new draft, or the chosen study again; and the
-    outputs of both."""
+    """The parts of the tab to which the form is wired; `title` and `tabs` are hidden while it is open."""
 
     start: gr.Button
     name: gr.Textbox
@@ -116,7 +114,6 @@ class StudyBuilder:
         return [self.panel]
 
     def wire(self, beside: StudiesBeside) -> None:
-        """Wire the events; only owners build."""
         on, inputs, name = self._context.bind, list(self._fields.values()), self._fields["name"]
         depending = [*self._rows.values(), self._verdict, self._text]
         servers = [self._fields[f"models.{number}.server"] for number in range(MOST_MODELS)]
@@ -171,7 +168,7 @@ class StudyBuilder:
             on(server.input, self._describe(hint), [server], [hint], owner=True)
 
     def _answers(self, values: Sequence[Any]) -> dict[str, Any]:
-        """What the page sent, read by the form as it is now: a server may have been added or removed."""
+        """The values from the page, read by the form as it is now: a server may have been added or removed."""
         fields = form_fields(self._context.settings.server_names)
         return {field.key: field.read(value) for field, value in zip(fields, values, strict=True)}
 
@@ -219,7 +216,6 @@ class StudyBuilder:
         return name
 
     def _test_models(self, user: CurrentUser, answers: Answers) -> str:
-        """Send one message to each model, and show what came of it."""
         try:
             refs = [ModelRef(label, ModelSpec.model_validate(spec)) for _, label, spec in model_specs(answers)]
         except ValidationError:

@@ -43,8 +43,6 @@ UNSAVED = "The text in the editor is not saved, so it cannot be published."
 
 
 class EditorSection:
-    """The tab in which a draft is edited and published."""
-
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context, self._location = context, location
         self.outputs: list[Component] = []
@@ -146,7 +144,6 @@ class EditorSection:
         return f"{name} {fingerprint(text)} {self._context.clock.now_us()}"
 
     def _test_models(self, user: CurrentUser, name: str) -> Updates:
-        """Send one message to each model of the draft, and show what came of it."""
         study = check_file(self._context, name, self._context.drafts.text(name)).study
         if study is None:
             why = "This study has errors. Correct them before you test its models."

@@ -238,7 +238,7 @@ class ItemsSection:
         }
 
     def _of_other_source(self, name: str, file: str) -> Items | None:
-        """What a pool reads from the file by a source with columns of its own, if one does."""
+        """The items of a pool that reads the file by a source with columns of its own."""
         for called, pool in pools_in(self._context.drafts.text(name)).items():
             if pool.get("path") == file and pool.get("source", ITEMS) != ITEMS:
                 note = f"The pool {called} reads this file by the source {pool['source']}, with columns of its own."
@@ -251,7 +251,7 @@ class ItemsSection:
         return None
 
     def _results_of(self, user: CurrentUser, name: str, items: Items, columns: Sequence[str] = ()) -> Updates:
-        """What was understood, and the first item as a participant sees it. Without `columns` none can be chosen."""
+        """The items, and the first one as a participant sees it. Without `columns` none can be chosen."""
         pairs = list(zip(items.places, items.problems, strict=True))
         labels = [f"{place}: {' '.join(one.text.split())[:LONGEST_LABEL]}" for place, one in pairs[:MOST_CHOICES]]
         choices = [(label, str(number)) for number, label in enumerate(labels)]
@@ -289,7 +289,6 @@ class ItemsSection:
         return ItemFiles(self._context.drafts.folder(name))
 
     def _repaint(self, user: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
-        """The draft's files with what was just uploaded; what is shown stays chosen."""
         return self._painted(user, name, self._context.drafts.text(name), text(file), chosen)
 
     def _choose(self, user: CurrentUser, name: str, file: Any, sheet: Any = "") -> Updates:
@@ -362,7 +361,7 @@ def _sheet_of(chosen: Chosen) -> str:
 
 
 def _fits(table: Table, chosen: Chosen) -> bool:
-    """Whether a table has the columns that are chosen, and one is chosen for the question."""
+    """A question needs a column."""
     named = [name for value in chosen[: len(PARTS)] for name in (value if isinstance(value, list) else [value]) if name]
     return bool(chosen[0]) and {*named} <= {*table.columns}
 

@@ -84,7 +84,6 @@ class RecruitmentSection:
         self.outputs += [self._linking, self._count, self._recruiter, self._ids, self._made]
 
     def _build_limit(self, what: Limit, label: str) -> tuple[gr.Number, gr.Button, gr.Button]:
-        """The field of a limit, and the buttons that set and remove it."""
         with gr.Row(elem_classes="asks"):
             return (
                 gr.Number(label=label, elem_id=f"{what}-most"),
@@ -156,7 +155,6 @@ class RecruitmentSection:
         return [(label, link, None if "%" in link else as_svg(link, f"QR code: {label}")) for label, link in found]
 
     def _links_form(self, study: Study | None) -> Updates:
-        """The form for links of one participant each, with what the study accepts."""
         by, signing = (study.file.recruitment.channels, signers(study)) if study else ((), [])
         personal = study is not None and accepts_personal_links(study)
         return {
@@ -211,7 +209,6 @@ class RecruitmentSection:
 
 
 def pairs(study: Study) -> list[tuple[str, str]]:
-    """Every value of every factor as a choice: its label and its value."""
     found = dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items())
     by_factor = sorted(found, key=lambda pair: list(study.factors).index(pair[0]))
     return [(f"{name}: {value}", f"{name}={value}") for name, value in by_factor]

@@ -17,8 +17,6 @@ from app.web.console.tabs.studies import StudiesTab
 
 
 class TabKind(Protocol):
-    """What makes a tab for a console."""
-
     name: str
 
     def __call__(self, context: ConsoleContext, location: TabLocation, /) -> Tab: ...

@@ -23,8 +23,6 @@ EVERYBODY = ("all accounts", "")
 
 
 class AccountsTab:
-    """Accounts, the user's own password, and the audit log; none of it belongs to a study."""
-
     name = "accounts"
     label = "Accounts"
 

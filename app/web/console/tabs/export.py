@@ -176,7 +176,6 @@ class ExportTab:
         }
 
     def _show(self, user: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:
-        """What an export would contain, and the first rows of the given file, or else of its first file."""
         outlook, first = preview_export(self._context.database, request, file)
         return {
             self._outlook: self._context.html("data_outlook.html.j2", outlook=outlook, name=request.study),
@@ -215,7 +214,7 @@ def _export_request(study: Any, origin: Any, schema: Any, *more: Any) -> ExportR
 
 
 def _mode(screen: Any) -> Literal["", "mark", "mask"]:
-    """How free text is screened; not at all for anything else from the browser."""
+    """The screening of free text; none for an invalid value."""
     return screen if screen in ("mark", "mask") else ""
 
 

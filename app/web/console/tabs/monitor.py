@@ -108,7 +108,6 @@ def _valid_origin(origin: Any) -> str:
 
 
 def _outcomes(monitor: StudyMonitor) -> list[tuple[str, int]]:
-    """The number of sessions by status: in progress, ended by outcome, and abandoned."""
     counts = monitor.tally.outcomes
     return [(name, counts[name]) for name in ("live", *OUTCOMES, "left") if counts.get(name)]
 

@@ -30,8 +30,6 @@ _NAME = TypeAdapter(Slug)
 
 
 class ServersTab:
-    """The list of servers; and for owners, the forms that save and remove one."""
-
     name = "servers"
     label = "Model servers"
 
@@ -101,7 +99,7 @@ class ServersTab:
         }
 
     def _state(self, server: SavedServer) -> tuple[str, str]:
-        """Whether a server can be used: a word, and the kind of its tag."""
+        """The state of a server in a word, and the kind of its tag."""
         if server.name in self._context.settings.model_servers:
             return f"not used: {env_name('model_servers')} has a server of this name", "warn"
         if not server.sealed:
@@ -113,8 +111,7 @@ class ServersTab:
         return "key stored", "good"
 
     def _fill(self, _: CurrentUser, kind: Any, name: Any, url: Any) -> Mapping[Any, Any]:
-        """Fill in what is known of a provider, where nobody typed anything else: Gradio sends this whenever the focus
-        leaves the kinds."""
+        """Fill in a provider's values unless others were typed: Gradio sends this when the focus leaves the kinds."""
         filled = {"": "", **{known: provider.url for known, provider in PROVIDERS.items()}}
         kind = kind if kind in PROVIDERS else ""
         fills_name, fills_url = text(name) in filled, text(url) in filled.values()

@@ -194,12 +194,10 @@ class SessionsTab:
         return found.file.offered if found else ()
 
     def _list_all(self, _: CurrentUser, study: str) -> Updates:
-        """The newest sessions, with every filter as it is at first."""
         return {**self._listing(study, _first_filters()), **self._reset(DEFAULTS)}
 
     def _filter(self, _: CurrentUser, listed: str, study: str, *sent: Any) -> Updates:
-        """The newest sessions that other filters than those of the list let through; Gradio sends this as well whenever
-        the focus leaves a filter."""
+        """Skipped for the list's own filters: Gradio sends this whenever the focus leaves a filter."""
         return {} if listed == _mark(sent) else self._listing(study, sent)
 
     def _list_newest(self, _: CurrentUser, study: str, *sent: Any) -> Updates:

@@ -50,7 +50,6 @@ def _as_study(view: StudyView) -> str:
 
 
 def _as_pools(view: StudyView) -> str:
-    """A fingerprint of what a draft says of its pools."""
     return fingerprint(repr((view.text is None, pools_in(view.text or ""))))
 
 
@@ -69,8 +68,6 @@ AFTER: Mapping[str, str] = {"Items": "Edit"}
 
 @dataclass(frozen=True, slots=True)
 class StudyListItem:
-    """A study in the list: its status, and how many participants are in progress and have completed it."""
-
     name: str
     state: str
     version: int | None
@@ -80,8 +77,6 @@ class StudyListItem:
 
 
 class StudiesTab:
-    """The list of studies, and the tabs for one of them."""
-
     name = "studies"
     label = "Studies"
 
@@ -156,7 +151,6 @@ class StudiesTab:
         return tab
 
     def _wire_following(self, tabs: Mapping[str, gr.Tab]) -> None:
-        """Let the other tabs of the study show what was written in one of them."""
         on, study, marks = self._context.bind, self._location.study, list(self._marks.values())
         for label, tab in tabs.items():
             mark = self._marks_of(label)
@@ -218,7 +212,6 @@ class StudiesTab:
         }
 
     def _changed(self, label: str, user: CurrentUser, name: str) -> Updates:
-        """A study that was changed, with one of its tabs in front."""
         seen = load_view(self._context, name)
         return {
             **self._head(user, name, seen),
@@ -243,7 +236,6 @@ class StudiesTab:
         return found
 
     def _templates(self) -> list[tuple[str, str]]:
-        """The studies that come with Parley, and the drafts."""
         drafts = [(f"{name} (draft)", f"{DRAFT}{name}") for name in self._context.drafts.names()]
         return [*((name, name) for name in shipped()), *drafts]
 
