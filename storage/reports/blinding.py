@@ -58,7 +58,6 @@ class GuessCount:
     given: Counter[str] = field(default_factory=Counter)
 
     def add(self, guess: str, found: Verdict | None, chance: float) -> None:
-        """Count a guess, its verdict, and how likely a blind one was to be right."""
         self.given[guess] += 1
         match found:
             case "right" | "wrong":

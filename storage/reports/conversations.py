@@ -73,7 +73,7 @@ class Conversation:
 
 
 def origin_of(database: Database, study: str, wanted: str | None) -> str:
-    """Whose conversations are meant; raises StorageError where the study has no such sessions."""
+    """Raises StorageError if the study has no such sessions."""
     with database.connect() as connection:
         return origins(connection, study, wanted)[0]
 
@@ -187,7 +187,6 @@ def _released(row: ReleasedRow) -> Talk:
 
 
 def _questions(connection: Connection, study: str) -> dict[str, ConversationProblem]:
-    """The questions that were imported into a study, by their ids."""
     rows = (row for row in recorded_rows(connection, study_stream(study)) if row.table == "questions")
     return {str(row.values["question_id"]): _question(row.values) for row in rows}
 
@@ -223,5 +222,4 @@ def annotated_in(database: Database, study: str, annotator: str, model: str | No
 
 
 def among(conversations: Iterable[Conversation], annotated: Found) -> Iterator[tuple[Conversation, Event]]:
-    """The conversations with findings, each with its own."""
     return ((one, annotated[one.stream, one.about]) for one in conversations if (one.stream, one.about) in annotated)

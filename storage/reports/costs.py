@@ -54,7 +54,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """What a study has spent, and what those who are in the midst of it may still spend.
+    """A study's spending so far, and what sessions in progress may still spend.
 
     `each` is what one participant is expected to spend: the study's limit, or else the mean of those who have finished;
     None if it is unknown. Attempts of unknown cost count as much as the others on average.
@@ -70,8 +70,7 @@ class BudgetUse:
 
 
 def spending(database: Database, study: Study, where: Where, now_us: int) -> BudgetUse:
-    """What participants with these factors have spent and may still spend now. One who has done nothing for as long as
-    places are kept counts as gone."""
+    """The spending of participants with these factors. Abandoned sessions spend nothing more."""
     limit, name = study.file.cost_limit, study.name
     since_us = now_us - round(study.file.session_limits.hold_place_s * 1e6)
     with database.connect() as connection:
@@ -158,7 +157,6 @@ def _participants(connection: Connection, study: str) -> dict[str, str]:
 
 
 def _conditions(connection: Connection, study: str) -> dict[str, str]:
-    """Sessions by the factors drawn for them."""
     found = connection.execute(
         select(_session.stream, _fact.data)
         .outerjoin(tables.events, and_(_fact.stream == _session.stream, _fact.kind == "assigned"))

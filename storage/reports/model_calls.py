@@ -36,7 +36,6 @@ def attempts(database: Database, study: str, *, failed: bool = False) -> Iterato
 
 
 def spent_on(database: Database, study: str, slot: str) -> float:
-    """The cost of the attempts in a study's sessions that have this slot."""
     t = tables.attempts.c
     query = select(func.coalesce(func.sum(t.cost), 0.0)).where(t.study == study, t.cell.is_(None), t.slot == slot)
     with database.connect() as connection:

@@ -50,8 +50,6 @@ class PersonSessions:
 
 @dataclass(frozen=True, slots=True)
 class _SessionOwner:
-    """Whose a session is, by its study, number, recruiter and proof of identity."""
-
     stream: str
     study: str
     number: int
@@ -202,7 +200,6 @@ def _of(table: Table, stream: str) -> Select[Any]:
 
 
 def _records(connection: Connection, table: Table, stream: str) -> Iterator[dict[str, Any]]:
-    """The rows of a table about a session, with their times as text."""
     for row in connection.execute(_of(table, stream)):
         values = {name: value for name, value in row._asdict().items() if name not in ("stream", "batch")}
         yield {"time": time(values.pop("at_us")), **values}

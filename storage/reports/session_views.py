@@ -51,8 +51,7 @@ class Label:
 
 
 def labels(database: Database, study: str, origin: str | None, step: str) -> Iterator[Label]:
-    """The answers about problems given in a step of that id; people's, unless there are none. Excluded sessions are
-    left out."""
+    """The answers about problems in a step; people's, unless there are none. Excluded sessions are left out."""
     own = _own_origin(database, study, origin)
     for session in analysed_sessions(database, study, own) if own else ():
         for unit in problem_turns(session.study, session.state):

@@ -41,7 +41,7 @@ _session, _seat, _study = tables.sessions.c, tables.seats.c, tables.studies.c
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
-    """Which sessions are wanted; all that a study has where nothing is said."""
+    """Empty fields do not filter."""
 
     text: str = ""
     """A session's number, or the beginning of its stream's id."""
@@ -53,7 +53,7 @@ class SessionQuery:
     excluded: bool | None = None
     since_us: int | None = None
     until_us: int | None = None
-    """When they began: from the one, and before the other."""
+    """Started from `since_us` on, and before `until_us`."""
     language: str = ""
     streams: tuple[str, ...] | None = None
 
@@ -79,14 +79,11 @@ class SessionListItem:
 
     @property
     def imported(self) -> bool:
-        """Whether it is recorded data, with no study to tell it by."""
         return self.origin == Origin.IMPORT
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """A page of sessions, whether there are older ones, and how many match the query on all pages."""
-
     entries: tuple[SessionListItem, ...]
     more: bool
     matching: int
@@ -117,7 +114,7 @@ def sessions(
 
 
 def count_by_origin(database: Database, study: str) -> Mapping[str, int]:
-    """How many sessions of each origin a study has, imported ones included."""
+    """Imported sessions are included."""
     somebody = _session.stream.not_in(streams_of_nobody(study))
     counted = select(_session.origin, func.count()).where(_session.study == study, somebody).group_by(_session.origin)
     with database.connect() as connection:
@@ -145,7 +142,7 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
 
 
 def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mapping[tuple[str, str], Mapping[str, int]]:
-    """How sessions stand, by study and origin; who has ended is counted in an index alone."""
+    """The number of sessions by study and origin, and by status. Ended ones are counted in an index alone."""
     found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
     conditions = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
     ended, going = _seat.outcome.is_not(None), status_at(now_us)
@@ -230,7 +227,6 @@ def _standing(study: str, status: str, now_us: int) -> ColumnElement[bool]:
 
 
 def _called(text: str) -> ColumnElement[bool]:
-    """A session by its number, or by how its stream's id begins."""
     number = _NUMBER.fullmatch(text)
     if number and len(number[1]) <= MOST_DIGITS:
         return _session.ordinal == int(number[1])

@@ -56,8 +56,6 @@ FIDELITY_US = 60_000_000
 
 @dataclass(slots=True)
 class MonitorCache:
-    """What is remembered of a study from one look to the next."""
-
     spent: Spent = field(default_factory=dict)
     over_time: tuple[HourCount, ...] = ()
     median_minutes: float | None = None
@@ -69,15 +67,13 @@ class MonitorCache:
 
 @dataclass(frozen=True, slots=True)
 class StudyMonitor:
-    """The state of a study's sessions of an origin at a moment, with the use of models in them."""
-
     study: str
     origin: str
     now_us: int
     operations: StudyStatus
     tally: SessionCounts
     wanted: int | None
-    """How many are wanted who complete the study; None where no quota says so."""
+    """The number of completed sessions that is wanted; None without a quota."""
     cells: tuple[CellStatus, ...]
     funnel: Funnel
     waiting: tuple[StuckSession, ...]
@@ -105,7 +101,7 @@ class StudyMonitor:
 def load_monitor(
     database: Database, study: Study, origin: str, now_us: int, cache: MonitorCache | None = None
 ) -> StudyMonitor:
-    """How a study stands now; `cache` remembers what the next look can use."""
+    """`cache` keeps what the next call can use."""
     cache = cache or MonitorCache()
     known = query_params(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
@@ -140,8 +136,6 @@ def load_monitor(
 
 
 class StudyMonitors:
-    """What a process knows of the studies that are looked at, and for how long that serves."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = Lock()
@@ -150,7 +144,6 @@ class StudyMonitors:
         self._kept: defaultdict[tuple[str, str], MonitorCache] = defaultdict(MonitorCache)
 
     def forget(self, study: str) -> None:
-        """Ask anew when somebody looks: something was decided."""
         with self._lock:
             asked = [(key, asking) for key, asking in self._asking.items() if key[0] == study]
         for key, asking in asked:
@@ -158,7 +151,7 @@ class StudyMonitors:
                 self._known.pop(key, None)
 
     def load(self, study: Study, origin: str, now_us: int) -> StudyMonitor:
-        """How a study stands, as of two seconds ago at most; concurrent callers share one query."""
+        """A study's figures, as of two seconds ago at most; concurrent callers share one query."""
         key = (study.name, origin)
         with self._lock:
             asking = self._asking.setdefault(key, Lock())

@@ -1,4 +1,4 @@
-"""What a study's models were used for in the sessions of an origin, and how fast they have replied of late."""
+"""The use of a study's models in the sessions of an origin, and the speed of their last replies."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _USED = (
 
 
 def spent(connection: Connection, study: str) -> float:
-    """What has been spent of the study's budget, as far as costs are known."""
+    """Spent of the study's budget, as far as costs are known."""
     return float(connection.execute(_SPENT, {"study": study}).scalar_one())
 
 
@@ -85,7 +85,7 @@ _SPENT = select(func.coalesce(func.sum(_used.cost), 0.0)).where(
 
 
 def recent(connection: Connection, study: str, origin: str) -> Mapping[str, Latency]:
-    """How fast each model replied, over the last calls in the study's sessions of an origin."""
+    """The latency of each model over the last calls in the study's sessions of an origin."""
     first: dict[str, list[int]] = {}
     whole: dict[str, list[int]] = {}
     for model, first_us, total_us, reason in connection.execute(_RECENT, {"study": study, "origin": origin}):
@@ -109,8 +109,8 @@ _RECENT = (
 
 
 def calls_since(connection: Connection, since_us: int) -> dict[tuple[str, str, str], dict[str | None, int]]:
-    """How many calls there were since a time for sessions that run in real time, by study, origin and model, and by
-    the reason for which they failed; None of those that brought a reply. Models of simulated users are left out."""
+    """The number of calls since a time for sessions that run in real time, by study, origin and model, and by the
+    reason for which they failed; None of those that brought a reply. Models of simulated users are left out."""
     found: dict[tuple[str, str, str], dict[str | None, int]] = {}
     studies = connection.execute(select(tables.studies.c.name).distinct()).scalars().all()
     for study, origin, model, reason, number in connection.execute(_CALLS, {"studies": studies, "since_us": since_us}):
@@ -133,6 +133,6 @@ _CALLS = (
 
 
 def _quantiles(times_us: Sequence[int]) -> tuple[float, float]:
-    """What half and what 95 in 100 take at most, in seconds."""
+    """The median and the 95th percentile, in seconds."""
     ordered, last = sorted(times_us), len(times_us) - 1
     return ordered[last // 2] / 1e6, ordered[-(-last * 95 // 100)] / 1e6

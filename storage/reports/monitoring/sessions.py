@@ -1,5 +1,4 @@
-"""Who is where: sessions by cell and step, who waits longest, what is odd, when they came and completed, and how long
-each step takes."""
+"""Sessions by cell and step, idle sessions, flags, arrivals and completions over time, and the times of steps."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ class StuckSession:
 
 @dataclass(frozen=True, slots=True)
 class FlagCounts:
-    """How many sessions have each flag and how many any, how many were pasted in, and how many are excluded."""
+    """Numbers of sessions: with each flag, with any, with pasted text, and excluded."""
 
     flags: Mapping[str, int]
     flagged: int
@@ -59,11 +58,8 @@ class HourCount:
 
 @dataclass(frozen=True, slots=True)
 class SessionsAtStep:
-    """Some sessions that are at the same step of the same cell, and what is odd about them."""
-
     group: SessionGroup
     placed: bool
-    """Whether each of them holds a place of the study."""
     flags: tuple[str, ...]
     pasted: int
     excluded: int
@@ -79,7 +75,6 @@ def first_origin(database: Database, study: str, origins: Sequence[str]) -> str:
 
 
 def session_groups(connection: Connection, known: Mapping[str, Any]) -> tuple[SessionsAtStep, ...]:
-    """All sessions, those who are alike together."""
     found = (*connection.execute(_ENDED, known), *connection.execute(_UNENDED, known))
     return tuple(_crowd(*row) for row in found)
 
@@ -105,7 +100,6 @@ _UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).g
 
 
 def tally(sessions: Sequence[SessionsAtStep]) -> SessionCounts:
-    """How many sessions stand how, of groups that were read already."""
     outcomes: Counter[str] = Counter({LIVE: 0, LEFT: 0})
     done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
     for crowd in sessions:
@@ -118,7 +112,6 @@ def tally(sessions: Sequence[SessionsAtStep]) -> SessionCounts:
 
 
 def flag_counts(sessions: Sequence[SessionsAtStep]) -> FlagCounts:
-    """What is odd about how many sessions."""
     flags: Counter[str] = Counter()
     for crowd in sessions:
         flags.update(dict.fromkeys(crowd.flags, crowd.group.number))
@@ -144,13 +137,12 @@ _WAITING = (
 
 
 def people_started(connection: Connection, study: str) -> int:
-    """How many sessions of a study people have started, at any time."""
     ours = _seat.study == study, _seat.origin.in_(PEOPLE)
     return connection.execute(select(func.count()).select_from(tables.seats).where(*ours)).scalar_one()
 
 
 def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCount, ...]:
-    """When sessions began and completed, from the first to the last, in at most so many equal stretches."""
+    """Starts and completions, from the first to the last, in at most MOST_BUCKETS equal stretches."""
     first_us = connection.execute(_FIRST, known).scalar()
     if first_us is None:
         return ()
@@ -203,8 +195,6 @@ _fact = tables.events.c
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """The median time on a step, and how often that was measured."""
-
     seconds: float
     times: int
 
