@@ -48,7 +48,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run, nor of a rehearsal.
+    """The study to pay, and the folder of the files; nothing is written or recorded by a `dry` run, nor of a rehearsal.
     Sessions that a researcher excluded are paid only with `pay_excluded`."""
 
     study: str
@@ -75,7 +75,8 @@ class EarlierRuns:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRun:
-    """What a run found, and the files that it wrote or, if it was dry, would have written; with the payments in them.
+    """The sessions of a run, and the files that it wrote or, if it was dry, would have written; with the payments in
+    them.
 
     `moved` are files of an earlier run that was killed after it had recorded them; `swept` are hidden folders of runs
     that were killed before, which are deleted; `busy` are those of runs that are at work now.
@@ -118,8 +119,7 @@ def run_payments(database: Database, participants: Participants, request: Paymen
 
 @dataclass(frozen=True, slots=True)
 class BonusFile:
-    """A bonus file of an earlier run, made again from the log: without those whose ID is deleted, of whom it has the
-    number and the sum."""
+    """A bonus file made again from the log, without deleted IDs; `deleted` is their number, with their sum."""
 
     name: str
     text: str
@@ -271,7 +271,6 @@ def _to_disk(path: Path, text: str) -> None:
 
 
 def _move(written: Path, folder: Path) -> list[str]:
-    """Put a run's files in their places."""
     names = sorted(path.name for path in _inside(written))
     for name in names:
         (written / name).rename(folder / name)

@@ -1,4 +1,4 @@
-"""Who is to be paid in a study, and what was paid before: facts `paid {amount, file}` in each session's own stream.
+"""Participants to be paid in a study, and earlier payments: events `paid {amount, file}` in each session's own stream.
 
 A payment takes the next number of the stream as it was read when the payment was worked out. Whatever came between (a
 withdrawal, another `parley payments`) has that number already, so nobody is paid twice by two who work it out at once.
@@ -42,9 +42,8 @@ PROVEN, FIRST = "proven", "first"
 
 @dataclass(frozen=True, slots=True)
 class Payee:
-    """Somebody's session, as far as it is to be paid. `id` is empty where there is none, or none any more; `seq` is the
-    number of the last fact that was read; `paid` is by the file in which it was paid, `runs` are the keys of the runs
-    that recorded it."""
+    """A session to be paid. `id` is empty if there is none, or none any more; `seq` is the number of its last event;
+    `paid` is by the file of the payment, `runs` are the keys of the runs that recorded it."""
 
     stream: str
     number: int
@@ -58,12 +57,11 @@ class Payee:
     minutes: float | None
     seq: int
     whose: str = PROVEN
-    """Whose the id is, as far as is known: of whom a proof knows, of the browser in which it came first, or of another
-    one, each of which has a name of its own."""
+    """The owner of the id: PROVEN, FIRST for the first browser that had it, or the stream of a session in another."""
     second: bool = False
-    """Whether it is complete, and the id is paid by a session of somebody else's."""
+    """True if it is complete, and the id is paid by another person's session."""
     excluded: str | None = None
-    """Why a researcher excluded the session; None if nobody did."""
+    """A researcher's reason; None if it is not excluded."""
     over: str = ""
     """The recruiter's status of the submission when its place was freed; empty if it was not."""
 
@@ -73,14 +71,12 @@ class Payee:
 
     @property
     def due(self) -> Decimal:
-        """What is still to be paid; below zero where more was paid than is earned."""
+        """Below zero if more was paid than is earned."""
         return self.earned - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """What somebody is paid now, and in which file it is."""
-
     payee: Payee
     file: str
 
@@ -88,9 +84,8 @@ class Payment:
 def payees(
     database: Database, participants: Participants, study: str, now_us: int, origin: Origin = Origin.PERSON
 ) -> tuple[Payee, ...]:
-    """Every session of a person in a study, or of its rehearsal, in the order in which they came. Of sessions that
-    began under one id in several browsers those of one are paid by themselves; the others are `second`, for a
-    researcher to look at."""
+    """The sessions of people in a study, or of its rehearsal, in the order of arrival. Of sessions under one id in
+    several browsers, those of one are paid; the others are `second`, for a researcher to review."""
     found = tuple(_payees(database, participants, study, now_us, origin))
     ids: dict[ParticipantId, list[Payee]] = {}
     for payee in found:
@@ -106,8 +101,8 @@ def payees(
 
 
 def _paid_by(payees: Sequence[Payee], *, withdrew: bool) -> str:
-    """Whose session an id is paid by: whoever was paid for it before; or else who has a proof, or completed the study
-    and came first. Nobody's in a browser after the first where somebody withdrew, who may have been paid."""
+    """The `whose` of the session by which an id is paid: paid before, else proven, else completed first. Empty if
+    somebody withdrew, who may have been paid, and only later browsers completed."""
     done = [payee for payee in payees if payee.outcome == COMPLETE]
     best = min(done, key=lambda one: (not one.paid, one.whose != PROVEN, one.number), default=None)
     if best is None or (withdrew and not best.paid and best.whose not in (PROVEN, FIRST)):
@@ -201,7 +196,7 @@ def _event(payment: Payment, key: str, at_us: int) -> Event:
 
 
 def recorded_of(database: Database, keys: Collection[str]) -> tuple[str, ...]:
-    """Which of these are keys of runs that were recorded."""
+    """The keys among these whose runs were recorded."""
     e = tables.events.c
     wanted = select(e.key).where(e.kind == "paid", e.key.in_(keys)).distinct()
     with database.connect() as connection:

@@ -86,7 +86,7 @@ def _once(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _why_not(payee: Payee, statuses: Statuses | None) -> str:
-    """Why somebody is in no list; empty if they may be."""
+    """The reason why somebody is in no list; empty if there is none."""
     if not SIGNS.fullmatch(payee.id):
         return NO_ID
     if statuses is None or payee.over == RETURNED:

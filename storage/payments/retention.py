@@ -1,4 +1,4 @@
-"""Which recruiters' ids and which sessions a study has kept for their period, and which wait for a payment.
+"""Recruiters' ids and sessions that a study has kept for their period, and those that wait for a payment.
 
 A period counts from the last activity in a session: its last event that no researcher wrote. The rule of the newest
 version of the study applies to all of its sessions. Pilots count; rehearsals, simulated and imported sessions hold
@@ -32,15 +32,13 @@ HAS_ID = _identity.sealed != b""
 
 @dataclass(frozen=True, slots=True)
 class DueSession:
-    """A session whose period has passed, by its stream and its number in the study."""
-
     stream: str
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """What is to be deleted now for a study: `ids` alone, and the whole `data` of sessions.
+    """The data of a study to be deleted now: `ids` alone, and the whole `data` of sessions.
 
     `unpaid` are sessions of either that wait for a bonus. `next_us` is when the next period passes; None if nothing is
     kept for a period.
