@@ -143,7 +143,6 @@ class Accounts:
         self.set_password(name, new, name, keep=keep)
 
     def change_role(self, name: str, role: str, by: str) -> None:
-        """Make an owner an analyst or the other way round, from their next click."""
         name, known = role_label(name), role_for(role)
         with writer(self._database) as connection, connection.begin():
             if known != "owner":

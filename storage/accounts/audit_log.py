@@ -19,8 +19,6 @@ _deed = tables.deeds.c
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One thing that somebody did; `about` says with which study, session or account."""
-
     id: int
     at_us: int
     who: str
@@ -65,8 +63,7 @@ def verify_secret(database: Database, secret: str, clock_us: Callable[[], int]) 
 
 
 def refuse_other_secret(database: Database, secret: str) -> bool:
-    """Whether a database is used with this secret; False if it was used with none yet. Raises StorageError if it is
-    used with another."""
+    """False if the database was used with no secret yet. Raises StorageError if it is used with another."""
     wanted = select(_deed.about).where(_deed.who == WHO, _deed.what == WHAT).order_by(_deed.id.desc()).limit(1)
     with database.connect() as connection:
         known = connection.execute(wanted).scalar()
@@ -80,7 +77,6 @@ def refuse_other_secret(database: Database, secret: str) -> bool:
 
 
 def adopt_secret(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
-    """From now on a database is used with this secret."""
     AuditLog(database, clock_us).record(WHO, WHAT, _fingerprint(secret))
 
 

@@ -40,7 +40,7 @@ _LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(
 
 @dataclass(frozen=True, slots=True)
 class LoginSession:
-    """Whose a login is; `login` names it among the others and is no token."""
+    """A user's login; `login` names it among the others and is no token."""
 
     name: str
     role: Role
@@ -80,7 +80,7 @@ class LoginSessions:
         self._tries.undo(counted)
 
     def visitor(self, token: str) -> LoginSession | None:
-        """Whose token it is; None if it is nobody's, or too old, or was not used for too long."""
+        """The login of a token; None if it is unknown, too old, or was not used for too long."""
         if not token or len(token) > LONGEST_TOKEN:
             return None
         login, now_us = digest(token), self._clock_us()

@@ -60,8 +60,8 @@ class LoginThrottle:
 
 
 def limits(name: str, address: str, browser: str) -> tuple[TryLimit, ...]:
-    """What a try to log in counts for. A `browser` that was logged in to this account before counts for itself alone:
-    nobody else can use up what it has."""
+    """The limits for which an attempt counts. A `browser` that was logged in to this account before counts for itself
+    alone: nobody else can use up what it has."""
     if browser:
         own = f"browser {browser}"
         return TryLimit(own), TryLimit(own, PER_PAIR, HOUR_US)

@@ -62,8 +62,7 @@ def seal_key(secret: str, name: str, url: str, key: str) -> bytes:
 
 
 def open_key(secret: str, server: SavedServer) -> str | None:
-    """The key of a server; None without one. Raises StorageError if it was sealed under another secret, or for a
-    server of another name or address."""
+    """The key, or None. Raises StorageError if it was sealed under another secret, or for another name or address."""
     if not server.sealed:
         return None
     name, url, key = _sealing(secret).open(server.sealed) or (None, None, None)
