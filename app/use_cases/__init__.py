@@ -1,1 +1,1 @@
-"""What researchers do, once for the command line and the console: a request in, a result or an error out."""
+"""Use cases of researchers, for the command line and the console: a request in, a result or an error out."""

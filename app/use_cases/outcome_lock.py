@@ -14,7 +14,7 @@ from storage.registers.studies import Studies
 
 
 def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
-    """Why somebody is not shown outcomes now; empty if they are."""
+    """The reason why outcomes are not shown now; empty if they are."""
     return "".join(locked(database, study, origin, who, now_us) for locked in _locks("locked_for", database, study))
 
 
@@ -28,8 +28,7 @@ def peek(database: Database, study: str, who: str, through: str, why: str, now_u
 
 
 def look_now(database: Database, study: str, origin: str, who: str, through: str, why: str, clock: Clock) -> None:
-    """Record an unplanned look, for its reason; nothing where outcomes are not locked. Raises TrialError without a
-    reason where they are."""
+    """Record an unplanned look if outcomes are locked. Raises TrialError without a reason."""
     now_us = clock.now_us()
     if locked := locked_for(database, study, origin, who, now_us):
         if not why.strip():
@@ -39,14 +38,13 @@ def look_now(database: Database, study: str, origin: str, who: str, through: str
 
 
 def open_again(database: Database, study: str, origin: str, who: str, through: str, now_us: int) -> None:
-    """Record that somebody opens the outcomes again which an unplanned look of the last day shows them; nothing where
-    outcomes are not locked."""
+    """Record that somebody opens outcomes again which an unplanned look of the last day shows them."""
     for record in _locks("open_again", database, study):
         record(database, study, origin, who, through, now_us)
 
 
 def _locks(hook: str, database: Database, study: str) -> Iterator[Any]:
-    """What extensions have for a hook. Raises MissingExtension if the one that may have locked the study is gone."""
+    """Functions of extensions for a hook. Raises MissingExtension if the one that may have locked the study is gone."""
     studies = Studies(database)
     if missing_owners() and studies.has(study):
         refuse_missing(studies.newest(study))

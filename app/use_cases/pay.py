@@ -41,8 +41,6 @@ USE = {
 
 @dataclass(frozen=True, slots=True)
 class PaymentGroup:
-    """The sessions of a recruiter with one outcome: how many, their bonuses, and what a researcher does about them."""
-
     recruiter: str
     outcome: str
     sessions: int
@@ -54,8 +52,6 @@ class PaymentGroup:
 
 @dataclass(frozen=True, slots=True)
 class PaymentFile:
-    """A file of a run: the sum of its bonuses, and what it is for."""
-
     name: str
     bonus: Decimal
     use: str
@@ -63,8 +59,6 @@ class PaymentFile:
 
 @dataclass(frozen=True, slots=True)
 class Payments:
-    """A run of payments in words: its groups by recruiter and outcome, its files, and what to review."""
-
     run: PaymentRun
     groups: tuple[PaymentGroup, ...]
     files: tuple[PaymentFile, ...]
@@ -78,8 +72,7 @@ class Payments:
 
 
 def pay(database: Database, participants: Participants, study: Study, request: PaymentRequest, at_us: int) -> Payments:
-    """Write the files of new payments and record these, or only tell them if the request is dry. Raises StorageError if
-    the folder cannot be written."""
+    """Write and record new payments, unless the request is dry. Raises StorageError if the folder cannot be written."""
     run = run_payments(database, participants, request, at_us)
     strangers = sum(not participants.sessions(study.name, ParticipantId(PROLIFIC, id_)) for id_ in request.known or ())
     warnings = (*_about_earlier_runs(run), *_about_left_out(run, strangers))
@@ -88,7 +81,6 @@ def pay(database: Database, participants: Participants, study: Study, request: P
 
 
 def about_excluded(payees: Iterable[Payee]) -> str:
-    """The complete sessions that a researcher excluded, with their reasons and bonuses."""
     each = (f"session {one.number:,}: {one.excluded} ({max(one.due, Decimal(0)):,.2f})" for one in payees)
     return f"Complete, but excluded by a researcher and left out: {'; '.join(each)}."
 

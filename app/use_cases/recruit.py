@@ -34,8 +34,7 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReleasedPlaces:
-    """How many submissions are over at Prolific, of how many sessions the places are free again, and how many of the
-    IDs belong to no session."""
+    """Numbers of submissions that are over at Prolific, of places that are free again, and of IDs without a session."""
 
     submissions: int
     places: int
@@ -128,7 +127,6 @@ def signed_links(participants: Participants, study: Study, address: str, text: s
 
 
 def signers(study: Study) -> list[str]:
-    """The recruiters whose signed links a study accepts."""
     by = study.file.recruitment.channels
     return [name for name in SIGNED if not by or name in by]
 

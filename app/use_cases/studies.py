@@ -65,7 +65,7 @@ def publish_study(database: Database, study: Study, at_us: int) -> Publication:
 
 
 def is_deletable(database: Database, drafts: Drafts, name: str) -> bool:
-    """Whether a study can be deleted: a draft that was never published, or a closed study."""
+    """True for a draft that was never published, and for a closed study."""
     now = operations_of(database, name)
     return now.closed is not None if now.published is not None else name in drafts.names()
 
