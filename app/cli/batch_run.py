@@ -20,7 +20,6 @@ WHY = {
 
 
 def run_batch(database: Database, settings: Settings, plan: RunPlan, limits: RunLimits) -> RunResult:
-    """Make the calls of a plan that the database lacks, with a progress bar."""
     with progress_bar(transient=False) as bar:
         task = bar.add_task(plan.study, total=None)
 
@@ -33,7 +32,6 @@ def run_batch(database: Database, settings: Settings, plan: RunPlan, limits: Run
 
 
 def show_run(result: RunResult) -> None:
-    """Print what each model did, and why the run ended."""
     show([{name: value for name, value in asdict(one).items() if name != "stopped"} for one in result.models], False)
     there = f", {result.progress.reused:,} samples were there" if result.progress.reused else ""
     failed = (

@@ -1,4 +1,4 @@
-"""What the commands share: arguments and options that several of them have, the settings in use, and the database."""
+"""Shared by the commands: arguments and options that several of them have, the settings in use, and the database."""
 
 from __future__ import annotations
 
@@ -124,8 +124,7 @@ def name_of(study: str) -> str:
 
 
 def settings_in_use(**given: Any) -> Settings:
-    """The settings, overridden by what the command line has `given`, with a warning for each unknown variable; raises
-    SettingsError."""
+    """The settings, overridden by those `given`, with a warning for each unknown variable; raises SettingsError."""
     for warning in configuration.unknown(configuration.names_in_use()):
         err.print(warning, style="yellow", markup=False)
     settings = configuration.load(**{name: value for name, value in given.items() if value is not None})

@@ -52,8 +52,7 @@ WRITTEN_BYTES = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What a server takes: `most` connections, so many of one `address`, each request whole within `whole_s`, each
-    answer read within `unread_s`."""
+    """Connections in all and of one `address`; seconds until a request must be whole and an answer read."""
 
     most: int
     address: int | None
@@ -68,7 +67,7 @@ def limits(*, proxied: bool) -> ConnectionLimits:
 
 
 def _files() -> int:
-    """How many files this process may open, once it asks for as many as it may."""
+    """The most files that this process may open."""
     wanted = 2 * MOST + SPARE
     try:
         import resource
@@ -120,7 +119,7 @@ class Connection(asyncio.Protocol):
         self._taken = False
         self._late: asyncio.TimerHandle | None = None
         self._ahead: int | None = None
-        """How many bytes have come behind the request that is being answered; None while none is."""
+        """Bytes behind the request that is being answered; None while none is."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport

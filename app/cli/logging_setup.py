@@ -1,4 +1,4 @@
-"""How logs look: one line a record, as text or as JSON, on standard error, and none longer than some kB.
+"""The format of logs: one line a record, as text or as JSON, on standard error, and none longer than some kB.
 
 An exception is told by its kind and where it was raised. Its words are told only where it is one of ours and not a
 model server's: others quote what somebody wrote.

@@ -101,7 +101,7 @@ async def _print_reply(ref: ModelRef, reply: ReplyBuffer) -> None:
 
 
 def _row(ref: ModelRef, attempt: Attempt, currency: str | None, settings: Settings) -> Mapping[str, Any]:
-    """What is known of a test; times in seconds, and null for what is not known."""
+    """A test as a row; times in seconds, null if unknown."""
     result, end, error = attempt.result, attempt.result.end, attempt.result.error
     first_us = result.first_token_us
     return {

@@ -83,7 +83,7 @@ def payments(
 
 
 def _ask_about_excluded(run: PaymentRun) -> bool:
-    """Whether excluded sessions are to be paid, as somebody says at the terminal; not asked if there are none."""
+    """Ask at the terminal; False without excluded sessions."""
     if not run.lists.excluded:
         return False
     echo(about_excluded(run.lists.excluded))

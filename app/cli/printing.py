@@ -1,4 +1,4 @@
-"""What the commands print: sentences, data as tables or as JSON, and progress."""
+"""The output of commands: sentences, data as tables or as JSON, and progress."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _parts(title: str, value: Any) -> Iterator[Table | Text]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether it is shown in a table of its own, as there are mappings in it."""
+    """A list or mapping with mappings in it is a table of its own."""
     held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(isinstance(part, dict) for part in held)
 

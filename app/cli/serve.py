@@ -126,7 +126,6 @@ def serve_studies(
 
 
 def _print_links(studies: Sequence[Study], database: Database, settings: Settings) -> None:
-    """Print the links of the studies that are served: those for each recruiter, and those to preview and pilot it."""
     published = {name: held for name, held in status_of_all(database).items() if held.offered}
     known = {study.name: study for study in studies}
     known |= {name: Studies(database).newest(name) for name in published if name not in known}

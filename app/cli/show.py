@@ -148,7 +148,7 @@ def _cells(study: Study, counts: SessionCounts, caps: Any) -> dict[str, Any]:
 
 
 def _retention(study: Study, now_us: int) -> RetentionPlan:
-    """What a study keeps for a period; the secret, which payments need, is read only if there is a period."""
+    """The secret, which payments need, is read only if the study keeps something for a period."""
     if not study.file.keep_ids_for and not study.file.keep_for:
         return RetentionPlan(study.name, None, None)
     return retention_plan(*participants(), study, now_us)
@@ -191,7 +191,6 @@ def costs_(
 
 
 def budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict[str, Any]:
-    """The budget, the part spent, the part reserved for running sessions, and why the study is paused, if it is."""
     now = operations_of(database, study.name)
     known = spending(database, study, cell, SystemClock().now_us())
     return {"budget": now.budgets.get(cell), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}

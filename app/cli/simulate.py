@@ -103,7 +103,6 @@ async def _play(database: Database, settings: Settings, run: SimulationRun, prog
 
 
 def _left(database: Database, run: SimulationRun) -> int:
-    """The number of its sessions that have not ended yet."""
     known = outcomes(database, run.study.name, Origin.BOT)
     labels = (label for label, _ in arrivals(run.study, run.count, run.seed, run.cast))
     return sum(known.get(stream_of(label)) is None for label in labels)

@@ -118,8 +118,7 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
 
 
 def serve_console(settings: Settings, database: Database, announce: Callable[[], None] = lambda: None) -> None:
-    """Serve the console until it is stopped; `announce` is called before it listens. What keeps drafts from being saved
-    is logged before anybody writes one."""
+    """Serve the console until it is stopped; `announce` is called right before it listens."""
     from app.web.console.server import build_console
 
     for finding in unwritable_drafts(settings):
