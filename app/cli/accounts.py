@@ -14,12 +14,11 @@ from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
-from app.web.console.known_browsers import link
+from app.web.console.known_browsers import unlock as login_link
 from storage.accounts.accounts import Accounts
 from storage.accounts.passwords import LEAST_CHARS
-from storage.accounts.roles import ROLES, TERMINAL, role_label
+from storage.accounts.roles import ROLES, TERMINAL
 from storage.db.engine import Database, open_database
-from storage.errors import AccountError
 
 commands = group("accounts")
 Name = Annotated[str, argument("NAME", "The account's name, such as an e-mail address.")]
@@ -72,12 +71,7 @@ def unlock(name: Name) -> None:
     settings = settings_in_use()
     database = existing_database(settings)
     clock = SystemClock()
-    accounts = Accounts(database, clock.now_us)
-    found = next((account.name for account in accounts.everybody() if account.name == role_label(name)), None)
-    if found is None:
-        raise AccountError(f"There is no account {role_label(name)!r}. `parley accounts list` lists all accounts.")
-    path = link(secret_for(settings, database), clock, found)
-    accounts.audit_log.record(TERMINAL, "created a login link", found)
+    path = login_link(Accounts(database, clock.now_us), secret_for(settings, database), clock, name, TERMINAL)
     echo(f"{settings.console_address}{path}")
 
 

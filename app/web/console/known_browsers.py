@@ -15,7 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.clock import Clock
+from experiments.errors import suggestion
+from storage.accounts.accounts import Accounts
 from storage.accounts.roles import NAME, role_label
+from storage.errors import AccountError
 
 SECOND_US = 1_000_000
 
@@ -81,6 +84,15 @@ class KnownBrowsers:
 
 def link(secret: str, clock: Clock, name: str) -> str:
     return f"{PATH}/{_links(secret, clock).dumps(role_label(name))}"
+
+
+def unlock(accounts: Accounts, secret: str, clock: Clock, name: str, by: str) -> str:
+    """The path of a login link for an account, once that is in the audit log; raises AccountError if there is none."""
+    known = [account.name for account in accounts.everybody()]
+    if role_label(name) not in known:
+        raise AccountError(f"There is no account {role_label(name)!r}{suggestion(role_label(name), known)}")
+    accounts.audit_log.record(by, "created a login link", role_label(name))
+    return link(secret, clock, name)
 
 
 def signed_link(secret: str, clock: Clock, token: str) -> str | None:
