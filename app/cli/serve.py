@@ -76,8 +76,7 @@ def serve(
 
 
 def load_all(settings: Settings, references: Sequence[str]) -> list[tuple[str, Study]]:
-    """These references to files and to studies that come with Parley, each with the study; raises StudyError. The names
-    of studies that are published in the database are left out, as all of these are served."""
+    """Each reference with its study, without names of published studies: all are served. Raises StudyError."""
     _, database = with_saved(settings)
     published = {name for name, now in status_of_all(database).items() if now.published} if database else set()
     if database:

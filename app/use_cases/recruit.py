@@ -157,8 +157,8 @@ def listed_ids(text: str) -> list[str]:
 def release_places(
     database: Database, participants: Participants, study: str, statuses: Mapping[str, str], who: str, clock: Clock
 ) -> ReleasedPlaces:
-    """Free the places of submissions that are over by their status at Prolific, so that others can start; no payment
-    file has them afterwards. Raises NotPossible without any status."""
+    """Free the places of submissions that are over; no payment file has them then. Raises NotPossible without a
+    status."""
     if not statuses:
         raise NotPossible("Upload or paste Prolific's export of the study first: it says which submissions are over.")
     over = {id_: status for id_, status in statuses.items() if status in OVER}

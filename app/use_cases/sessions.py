@@ -1,7 +1,4 @@
-"""Act on sessions and on the people behind them: notes, exclusions, withdrawal, a person's data and recruiter ID.
-
-Each act is in the audit log.
-"""
+"""Act on sessions and on the people behind them; each act is in the audit log."""
 
 from __future__ import annotations
 
@@ -31,8 +28,7 @@ DONE: Mapping[Kind, str] = {
 async def add_remark(
     sessions: Sessions, database: Database, stream: str, kind: Kind, text: str, who: str, on: str = ""
 ) -> None:
-    """Add a note to a session, or exclude or include it with a reason; `on` says in the audit log on what ground.
-    Raises NotPossible, or Refused if it is withdrawn."""
+    """`on` says in the audit log on what ground. Raises NotPossible, or Refused if the session is withdrawn."""
     await sessions.remark(stream, kind, text, who)
     _audit(database, sessions, who, DONE[kind] + on, [stream])
 
@@ -68,8 +64,7 @@ def require_paid(database: Database, participants: Participants, person: PersonS
 def delete_recruiter_id(
     database: Database, participants: Participants, person: PersonSessions, who: str, clock: Clock
 ) -> int:
-    """Delete a person's recruiter ID, and the link from it to the data, which stay; the number of sessions that had
-    one. Raises NotPossible while a bonus is not paid."""
+    """Keep the data; returns the number of sessions that had an ID. Raises NotPossible while a bonus is not paid."""
     require_paid(database, participants, person)
     _audit(database, clock, who, "deleted a recruiter ID", person.streams)
     return unlink_identities(database, person.streams)

@@ -37,8 +37,8 @@ class Publication:
 
 
 def add_draft(drafts: Drafts, text: str) -> str:
-    """A new draft with the text of a study file, and its name, which is the study's. Errors in the rest of the text are
-    shown where it is edited. Raises SettingsError if it has no name, and StudyError if the name is none or taken."""
+    """A new draft with the text of a study file, which may have errors; returns its name. Raises SettingsError if it
+    has no name, and StudyError if the name is none or taken."""
     try:
         raw = parse_yaml(text).value
     except NotYaml as error:

@@ -60,8 +60,7 @@ class LoginThrottle:
 
 
 def limits(name: str, address: str, browser: str) -> tuple[TryLimit, ...]:
-    """The limits for which an attempt counts. A `browser` that was logged in to this account before counts for itself
-    alone: nobody else can use up what it has."""
+    """The limits for which an attempt counts; a `browser` that was logged in to the account has one of its own."""
     if browser:
         own = f"browser {browser}"
         return TryLimit(own), TryLimit(own, PER_PAIR, HOUR_US)

@@ -48,8 +48,8 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """The study to pay, and the folder of the files; nothing is written or recorded by a `dry` run, nor of a rehearsal.
-    Sessions that a researcher excluded are paid only with `pay_excluded`."""
+    """A `dry` run, and one of a rehearsal, writes and records nothing. `known` are the statuses of Prolific's
+    export."""
 
     study: str
     folder: Path
@@ -75,8 +75,7 @@ class EarlierRuns:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRun:
-    """The sessions of a run, and the files that it wrote or, if it was dry, would have written; with the payments in
-    them.
+    """The sessions of a run, and the files that it wrote or, if it was dry, would have written.
 
     `moved` are files of an earlier run that was killed after it had recorded them; `swept` are hidden folders of runs
     that were killed before, which are deleted; `busy` are those of runs that are at work now.

@@ -101,8 +101,8 @@ def payees(
 
 
 def _paid_by(payees: Sequence[Payee], *, withdrew: bool) -> str:
-    """The `whose` of the session by which an id is paid: paid before, else proven, else completed first. Empty if
-    somebody withdrew, who may have been paid, and only later browsers completed."""
+    """The `whose` of the session by which an id is paid: paid before, else proven, else completed first. Empty after a
+    withdrawal, which may have been paid, if only later browsers completed."""
     done = [payee for payee in payees if payee.outcome == COMPLETE]
     best = min(done, key=lambda one: (not one.paid, one.whose != PROVEN, one.number), default=None)
     if best is None or (withdrew and not best.paid and best.whose not in (PROVEN, FIRST)):

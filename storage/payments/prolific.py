@@ -51,10 +51,8 @@ def statuses(rows: Iterable[tuple[str, str]]) -> Statuses:
 
 
 def lists(payees: Sequence[Payee], statuses: Statuses | None, *, pay_excluded: bool = False) -> ProlificLists:
-    """Sort Prolific's participants; `statuses` are the statuses of its export, if there is one.
-
-    Who is complete but excluded is in the lists only with `pay_excluded`.
-    """
+    """Sort Prolific's participants; `statuses` are those of its export, if there is one. Excluded sessions are in the
+    lists only with `pay_excluded`."""
     on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
     reasons = {payee.stream: _why_not(payee, statuses) for payee in on_prolific}
     complete = [payee for payee in on_prolific if payee.outcome == "complete"]

@@ -38,11 +38,8 @@ class DueSession:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """The data of a study to be deleted now: `ids` alone, and the whole `data` of sessions.
-
-    `unpaid` are sessions of either that wait for a bonus. `next_us` is when the next period passes; None if nothing is
-    kept for a period.
-    """
+    """The data to be deleted now: `ids` alone, and the whole `data` of sessions; `unpaid` wait for a bonus. `next_us`
+    is the end of the next period, if any."""
 
     study: str
     keep_ids_for: str | None

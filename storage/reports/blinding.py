@@ -44,8 +44,7 @@ class LeakCount:
 
 @dataclass
 class GuessCount:
-    """The guesses at a step under a condition. `nobody` are those where no model had replied; `expected` is how many
-    of the right and the wrong ones would be right by chance."""
+    """The guesses at a step; `nobody`: no model had replied; `expected`: as many would be right by chance."""
 
     step: str
     by: str

@@ -1,9 +1,8 @@
 """The cost of a study's replies: all of them, and by model, condition, participant or place.
 
-Costs are those of the sessions' attempts (`attempt`), whatever became of them and whoever took part: simulated sessions
-with a real model cost as much. What models cost that are asked alone is told with their answers. Where a server counted
-no tokens the cost is unknown, and told as a number of attempts. What the models cost that speak for simulated users is
-told apart everywhere, and is no part of what a budget bounds; nor are simulated sessions (`parley simulate`).
+They are those of all attempts in sessions, whatever became of them and whoever took part. A cost is unknown if the
+server counted no tokens; such attempts are counted. Models that speak for simulated users, and simulated sessions, are
+listed apart and are no part of a budget. Models that are asked alone are not here.
 """
 
 from __future__ import annotations
@@ -54,11 +53,9 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """A study's spending so far, and what sessions in progress may still spend.
-
-    `each` is what one participant is expected to spend: the study's limit, or else the mean of those who have finished;
-    None if it is unknown. Attempts of unknown cost count as much as the others on average.
-    """
+    """A study's spending so far, and what sessions in progress may still spend; `each` is the expected spending of one
+    participant (the study's limit, or the mean of those who have finished), None if unknown. Attempts of unknown cost
+    count as the average."""
 
     spent: float
     under_way: float

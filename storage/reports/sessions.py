@@ -1,7 +1,7 @@
-"""The sessions of a study, found and read: a page of them by what is wanted, newest first, or one with all its facts.
+"""The sessions of a study: a page of those that a query finds, newest first, or one with all its events.
 
-What is listed comes from the register and the seats, never from facts, so it costs the same however long sessions are;
-a page goes on from a session's number. Imported sessions have no seat: of them there is a number and an origin.
+Lists come from the register and the seats, so they cost the same however long sessions are. Imported sessions have no
+seat, only a number and an origin.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Renders texts of participants and models for researchers, within a budget for each page.
-
-A message can be written so that rendering it takes seconds or blocks a browser tab. A text with too much markup is
-shown as typed, as code; and so are all further texts once a page's budget is used up.
-"""
+"""Renders texts of participants and models for researchers, within a budget for each page: a message can be written so
+that rendering it takes seconds or blocks a browser tab. Beyond it, texts are shown as typed, as code."""
 
 from __future__ import annotations
 
@@ -23,8 +20,7 @@ CUT = "… shortened here: the data have {more:,} more characters."
 
 
 class BudgetedRenderer:
-    """Renders the texts of one page; `dollars` makes a single $ delimit maths. The study's `pictures` are shown in its
-    own texts (`written`, `line`), not in messages."""
+    """With `dollars` a single $ delimits maths. `pictures` are shown in the study's own texts (`written`, `line`)."""
 
     def __init__(self, *, dollars: bool = False, pictures: PictureMap | None = None) -> None:
         self._dollars = dollars

@@ -215,5 +215,7 @@ def pairs(study: Study) -> list[tuple[str, str]]:
 
 
 def cell_of(study: Study, chosen: Any) -> dict[str, str]:
-    """The chosen factors with their values; raises NoSuchCell."""
-    return parse_cell(map(str, chosen if isinstance(chosen, list) else ()), study.factors, study.pools)
+    """The chosen factors with their values, which may be typed as they are shown; raises NoSuchCell."""
+    shown = dict(pairs(study))
+    words = map(str, chosen if isinstance(chosen, list) else ())
+    return parse_cell((shown.get(word, word) for word in words), study.factors, study.pools)

@@ -72,8 +72,7 @@ class SimulationPanel:
 
     def start(self, user: CurrentUser, study: Study, number: Any, seed: Any) -> Updates:
         run = free_run(study, number if isinstance(number, int) else 0, text(seed).strip())
-        before = self._jobs.get(study.name)
-        if before is not None and before.running:
+        if (before := self._jobs.get(study.name)) and before.running:
             raise NotAllowed("A simulation of this study is running. Wait until it has ended.")
         progress = SimulationProgress(run.count)
         task = self._pool.submit(self._play, run, progress)

@@ -1,7 +1,4 @@
-"""Accounts: the console's accounts and their roles, the user's own password, and the audit log.
-
-Owners invite and remove accounts and read the whole audit log. An analyst sees only their own account and entries.
-"""
+"""Accounts, the user's own password, and the audit log; an analyst sees only their own account and entries."""
 
 from __future__ import annotations
 
