@@ -112,6 +112,11 @@ class Researcher:
     def sent(self, event: Wired) -> list[str]:
         return [self._name(number) for number in event.inputs]
 
+    def free(self) -> set[str]:
+        """The lists that send a typed text which is none of their choices, by elem_id; others drop it."""
+        props = [one["props"] for one in self._components.values() if one["type"] == "dropdown"]
+        return {one["elem_id"] for one in props if one["allow_custom_value"]}
+
     def typed(self) -> set[str]:
         """The fields in which one can type and whose value an event sends, by elem_id."""
         sent = {number for event in self.events for number in event.inputs}

@@ -16,6 +16,7 @@ from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.drafts import LARGEST_BYTES
 from app.studies.loader import load_study, read_yaml
+from app.web.console.study_tab.recruitment import cell_of
 from experiments.errors import NotPossible
 from experiments.session.engine import fold
 from storage.db.engine import Database
@@ -26,6 +27,7 @@ from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher, draft, value, visible
 from tests.fakes.served import SECRET, serving, settings_for
+from tests.fakes.sessions import study
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -210,10 +212,12 @@ async def test_limits_are_set_and_links_created(at: Console, database: Database)
     await researcher.on("quota-most", "submit", **{"quota-most": 3})
     await researcher.on("set-budget", "click", **{"budget-most": 2.5})
     await researcher.on("remove-quota", "click")
-    for nothing in ({}, {"quota-most": 2.5}):
+    assert {"cap-where", "walk-where", "data-where"} <= researcher.free()
+    for nothing in ({}, {"quota-most": 2.5}, {"quota-most": 7, "cap-where": ["alone"]}):
         assert 'role="alert"' in value((await researcher.on("set-quota", "click", **nothing))["note"])
     now = operations_of(database, "short")
     assert (now.budget, now.quotas_of(())) == (2.5, ())
+    assert cell_of(study("chatbench"), ["condition: answer-first"]) == {"condition": "answer-first"}
     for ids, rows in (("", 4), ("4711\n4712", 2)):
         values = {"links-count": 4, "links-recruiter": "sona", "links-ids": ids}
         made = await researcher.on("links-make", "click", **values)
