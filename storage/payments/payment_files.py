@@ -48,8 +48,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """A `dry` run, and one of a rehearsal, writes and records nothing. `known` are the statuses of Prolific's
-    export."""
+    """A `dry` run, and one of a rehearsal, writes and records nothing. `known` are those of Prolific's export."""
 
     study: str
     folder: Path
@@ -60,13 +59,12 @@ class PaymentRequest:
 
     @property
     def writes(self) -> bool:
-        """True if files are written and payments recorded."""
         return not self.dry and self.origin == Origin.PERSON
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """The files of earlier runs: `moved`, `swept` and `busy` as in `Run`."""
+    """The files of earlier runs: `moved`, `swept` and `busy` as in `PaymentRun`."""
 
     moved: tuple[str, ...] = ()
     swept: tuple[Path, ...] = ()

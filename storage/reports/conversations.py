@@ -44,8 +44,8 @@ _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class ConversationProblem:
-    """What a conversation was about: the problem as it was shown (of its pictures the alternative texts), its options,
-    the right one, and the one chosen, each by the letter under which it was shown."""
+    """The problem of a conversation as it was shown (of its pictures the alternative texts), its options, the right
+    one, and the one chosen, each by the letter under which it was shown."""
 
     text: str = ""
     options: Mapping[str, str] = field(default_factory=dict)

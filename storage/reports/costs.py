@@ -111,13 +111,11 @@ def _people(study: str) -> Any:
 
 
 def _unknown() -> Any:
-    """The number of attempts that brought a reply at an unknown cost."""
     return func.coalesce(func.sum(cast((_try.cost.is_(None)) & _try.reason.is_(None), Integer)), 0)
 
 
 def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
-    """The costs of a study's attempts, dearest first: by model, by the factors drawn for a participant, or by
-    session."""
+    """The cost of a study's attempts, dearest first: by model, by a participant's factors, or by session."""
     numbers = (
         func.count(),
         func.count(_try.reason),

@@ -32,8 +32,6 @@ from storage.registers.studies import Studies
 
 @dataclass(frozen=True, slots=True)
 class DrawCheck:
-    """The derived draws, and those that differ from the log."""
-
     sessions: int
     assignments: int
     draws: int
