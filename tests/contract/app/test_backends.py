@@ -21,23 +21,10 @@ from tests.fakes.asking import (
     collect,
     create,
     said,
-    settings_at,
     whole_reply,
 )  # fmt: skip
-from tests.fakes.model_server import serve
 
 ALL = {**LOCAL, **WAYS}
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture
-def settings(server):
-    return settings_at(server.base_url)
 
 
 @pytest.fixture(params=ALL)

@@ -129,17 +129,6 @@ SOUND = {
 IN_TIME = ("drip", "flood", "hang", "hang-midway", "hang-open", "keep-alive")
 
 
-@pytest.fixture(scope="module")
-def server():
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture
-def settings(server):
-    return settings_at(server.base_url)
-
-
 @pytest.fixture(params=WAYS)
 def way(request):
     return WAYS[request.param]

@@ -10,23 +10,11 @@ from app.backends import registry
 from app.backends.base import PromptMessage, StreamEnd
 from app.config.model_servers import Server
 from app.config.settings import Settings
-from tests.fakes.asking import ASKED, KEY, WAYS, Way, ask, asking, collect, create, settings_at
-from tests.fakes.model_server import serve
+from tests.fakes.asking import ASKED, KEY, WAYS, Way, ask, asking, collect, create
 
 MESSAGES = [{"role": message.role, "content": message.text} for message in ASKED]
 QUESTION = MESSAGES[1:]
 ENDED = StreamEnd("stop", "tutor-1-2026", 12, 7)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture
-def settings(server):
-    return settings_at(server.base_url)
 
 
 @pytest.fixture

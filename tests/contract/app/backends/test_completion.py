@@ -8,8 +8,7 @@ import pytest
 from app.backends.completion import complete
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 from tests.contract.app.test_backends_faults import SOUND, TABLE
-from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply
-from tests.fakes.model_server import serve
+from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, whole_reply
 
 ALL = {**LOCAL, **WAYS}
 # Those that do not stream for it.
@@ -27,17 +26,6 @@ FAULTS = {
 IN_TIME = ("hang", "hang-midway")
 # The sound forms that an answer in one piece can have; how a stream is cut and framed is none of them.
 WHOLE = ("gzip", "halves", "length", "no-usage", "nul", "thoughts", "thoughts-harmony", "thoughts-unopened")
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture
-def settings(server):
-    return settings_at(server.base_url)
 
 
 @pytest.fixture(params=ALL)
