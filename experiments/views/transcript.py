@@ -187,6 +187,8 @@ class TranscriptRemark:
     kind: str
     text: str
     who: str = ""
+    calm: bool = False
+    """True for a verdict of `fidelity` that a rule was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,8 +336,9 @@ def remark(event: Event) -> TranscriptRemark:
         return TranscriptRemark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
     if event.kind == CHECKED:
         kept = {True: "kept", False: "broken", None: "not known"}[data["kept"]]
-        said = f"{data['rule']}, turn {data['turn']}: {kept} ({data.get('missing', data['value'])})"
-        return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]))
+        found = data.get("missing") or ("" if isinstance(data["value"], bool) else data["value"])
+        said = f"{data['rule']}: {kept}, turn {data['turn']}" + (f" ({found})" if found not in ("", None) else "")
+        return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]), data["kept"] is True)
     words = data.get("words") or ()
     parts = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
     about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])

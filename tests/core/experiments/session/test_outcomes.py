@@ -1,0 +1,21 @@
+"""Every outcome is known where something follows from it."""
+
+from __future__ import annotations
+
+from app.use_cases.pay import TO_DO
+from experiments.session.outcomes import COMMON, OUTCOMES
+from experiments.study.checks.lint import ASKS, advice
+from tests.fakes.driven import small
+
+
+def test_each_outcome_has_a_page_a_payment_and_a_code() -> None:
+    assert set(COMMON) == set(ASKS) == set(OUTCOMES)
+    assert set(OUTCOMES) - {"withdrawn"} <= set(TO_DO)
+
+
+def test_a_rule_that_ends_sessions_needs_a_code_of_its_own() -> None:
+    chat = {"each": "turn", "take": 1, "flow": [{"step": "compare"}]}
+    rule = {"name": "asks", "must": "question", "then": "end"}
+    found = small(chat, models=["one", "two"], recruitment={"channels": ["prolific"]}, fidelity=[rule])
+    assert any(text.startswith("outcomes.off_protocol") for text in advice(found, None))
+    assert any(text.startswith("fidelity[0]") for text in advice(found, None))
