@@ -161,6 +161,17 @@ def beyond(t: float, freedom: float) -> float:
     return 1 - 2 * front * _fraction(0.5, a, rest)
 
 
+def beyond_f(f: float, above: int, below: int) -> float:
+    """The probability that F with `above` and `below` degrees of freedom is larger: I_x(below/2, above/2) at
+    x = below / (below + above f) (Abramowitz and Stegun 26.6.2)."""
+    a, b, x = below / 2, above / 2, below / (below + above * f)
+    rest = above * f / (below + above * f)
+    if rest <= 0:
+        return 1.0
+    front = exp(a * log(x) + b * log(rest) + lgamma(a + b) - lgamma(a) - lgamma(b))
+    return front * _fraction(a, b, x) / a if x <= (a + 1) / (a + b + 2) else 1 - front * _fraction(b, a, rest) / b
+
+
 def _density(t: float, freedom: float) -> float:
     return exp(-(freedom + 1) / 2 * log1p(t * t / freedom) - _log_beta(freedom / 2)) / sqrt(freedom)
 

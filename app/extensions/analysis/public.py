@@ -62,6 +62,7 @@ from app.extensions.analysis.mathconverse.ratings import (
     ratings_overall,
     turns,
 )
+from app.extensions.analysis.option_positions import chosen_positions, position_tests, right_by_position
 from app.extensions.analysis.results import Results, results
 from app.extensions.analysis.simulator_quality import SimulatorQuality, quality
 from app.extensions.analysis.survey import survey_results

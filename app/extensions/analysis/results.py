@@ -1,5 +1,5 @@
 """All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, its
-surveys, and the fidelity of its arms.
+surveys, the fidelity of its arms, and choices by the places of options.
 
 Each name belongs to exactly one figure. If two schemas have figures with the same name (a study that records both
 editions of DICES), the names begin with the schema's name instead: `dices-990.alpha_nominal.Q_overall`. Names that are
@@ -20,7 +20,17 @@ from pathlib import Path
 import pandas as pd
 
 from app.extension import hooked
-from app.extensions.analysis import advice, arena, chatbench, dices, fidelity, instruments, mathconverse, survey
+from app.extensions.analysis import (
+    advice,
+    arena,
+    chatbench,
+    dices,
+    fidelity,
+    instruments,
+    mathconverse,
+    option_positions,
+    survey,
+)
 from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.data_frames import (
     CONVERSATIONS,
@@ -39,7 +49,7 @@ from app.extensions.analysis.reads.session_answers import survey_questions
 from app.extensions.analysis.reads.study_data import recorded, require_origin
 from app.extensions.analysis.tidy_frames import load
 from experiments.study.cells import cells
-from experiments.study.problem_answer import AnsweringStep
+from experiments.study.problem_answer import AnsweringStep, OptionsStep
 from experiments.study.study import Study
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database
@@ -147,8 +157,9 @@ INSTRUMENT = "instrument"
 ADVICE = "advice"
 SURVEY = "survey"
 FIDELITY = "fidelity"
-# The analysis steps of each schema, and those of instruments, of advice and confidence, of surveys and of fidelity,
-# which need no schema.
+POSITION = "position"
+# The analysis steps of each schema, and those of instruments, of advice and confidence, of surveys, of fidelity and of
+# the places of options, which need no schema.
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     "chatbench": chatbench.PARTS,
     "mathconverse": mathconverse.PARTS,
@@ -160,6 +171,7 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     ADVICE: advice.PARTS,
     SURVEY: survey.PARTS,
     FIDELITY: fidelity.PARTS,
+    POSITION: option_positions.PARTS,
 }
 # Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`.
 NAMES: Mapping[str, str] = json.loads((_DATA / "figure_names.json").read_text(encoding="utf-8"))
@@ -216,7 +228,8 @@ def results(
     judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
     surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
     conversed = [FIDELITY] if any(one.asks_models([*v.file.models]) for v in versions for _, one in v.steps) else []
-    fills = (*schemas, *scored, *judged, *surveyed, *conversed)
+    shuffled = [POSITION] if any(map(_shuffles, versions)) else []
+    fills = (*schemas, *scored, *judged, *surveyed, *conversed, *shuffled)
     owners, parts = _parts(fills, whole=whole)
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
     read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}
@@ -232,6 +245,13 @@ def results(
     figures = tuple(replace(one, code=source.code(one.code)) for one in ordered)
     people = analysed.difference(streams_of_nobody(study))
     return Results(study, origin, schemas, len(people), figures)
+
+
+def _shuffles(study: Study) -> bool:
+    """True if options of problems may be shown in random order."""
+    keys = (source.options for source in study.file.problems.values())
+    own = (step.options for _, step in study.steps if isinstance(step, OptionsStep))
+    return not {*keys, *own} <= {None, "listed"}
 
 
 def _asks_for_judgements(study: Study) -> bool:

@@ -133,6 +133,7 @@ def _types() -> Mapping[str, ColumnType]:
         "time": TIME,
         "count": IntegerColumn(low=0, blank=True),
         "turn": IntegerColumn(low=1, blank=True),
+        "place": IntegerColumn(low=1, blank=True),
         "integer from 0": IntegerColumn(low=0),
         "integer from 1": IntegerColumn(low=1),
         "number": NUMBER,

@@ -23,6 +23,7 @@ from experiments.session.state import visited
 from experiments.session.timing import shown_us
 from experiments.study.fields import ANSWER
 from experiments.study.location import Location, State
+from experiments.study.option_order import recorded
 from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -132,7 +133,21 @@ def _answers(session: TidySession, places: _Places) -> Iterator[Values]:
             asked = {"question": view.name, "wording": view.question or None}
             correct = None if view.correct is None else int(view.correct)
             advice = _advice(place, event) if view.name == ANSWER.name else {}
-            yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct, **advice}
+            known = {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct}
+            yield {**known, **_option_order(place, view), **advice}
+
+
+def _option_order(location: Location, view: AnswerView) -> Values:
+    """The order of a question's options, if it was drawn, and the places of the chosen and the right one."""
+    drawn, problem = recorded(location.facts), location.scope.problem
+    of_problem = view.name == ANSWER.name and "options" in drawn
+    keys = list(drawn["options"] if of_problem else drawn.get("choices", {}).get(view.name, ()))
+    places = {key: place for place, key in enumerate(keys, 1)}
+    return {
+        "option_order": orjson.dumps(keys).decode() if keys else None,
+        "chosen_position": places.get(view.value) if isinstance(view.value, str) else None,
+        "right_position": places.get(problem.answer or "") if of_problem and problem else None,
+    }
 
 
 def _advice(location: Location, event: Event) -> Values:

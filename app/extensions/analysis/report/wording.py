@@ -43,6 +43,7 @@ FAMILIES: Mapping[str, str] = {
     "advice": "Advice and confidence",
     "survey": "Survey questions",
     "fidelity": "Fidelity of the arms",
+    "position": "Order of options",
 }
 CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
 EXPLORED = (
