@@ -59,7 +59,7 @@ LIST = re.compile(r"(?:incorrect|wrong)_answers|distractors")
 RIGHT = ("1", "true")
 ORDERED = (
     "the right option always stands at the same place in this table, so each item's options have an order of their "
-    "own, which follows from its id"
+    "own, which follows from its id; write `options: shuffled` in the study if each participant shall see another one"
 )
 
 

@@ -19,7 +19,7 @@ from experiments.study.answer_key import Wanted, example, impossible, is_correct
 from experiments.study.fields import ANSWER, AnyField, Field, choice
 from experiments.study.i18n import lazy
 from experiments.study.location import Location
-from experiments.study.option_order import Draw, drawn_choices, in_order
+from experiments.study.option_order import Draw, choice_faults, drawn_choices, in_order
 from experiments.study.problem_answer import OptionsStep
 from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock
 from experiments.study.step import read_or_refuse, step
@@ -223,6 +223,7 @@ class CheckStep(OptionsStep):
             name: impossible(asked[name], self.correct_answers[name]) for name in self.correct_answers if name in asked
         }
         return [
+            *([] if self.ask_problem else choice_faults(self.options, self.questions)),
             *(f"`correct_answers`: no question is called {name!r}{suggestion(name, asked)}" for name in strays),
             *(f"`correct_answers.{name}`: {fault}" for name, found in never.items() for fault in found),
             *(

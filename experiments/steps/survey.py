@@ -13,7 +13,7 @@ from experiments.events import Action, Data, Fact
 from experiments.study.fields import AnyField, Field, MatrixField
 from experiments.study.instrument import Instrument, InstrumentUse, ItemOnLine
 from experiments.study.location import Location
-from experiments.study.option_order import Draw, Order, drawn_choices, in_order
+from experiments.study.option_order import Draw, Order, choice_faults, drawn_choices, in_order
 from experiments.study.screen import Block, Panel, ProblemBlock, dialogue
 from experiments.study.step import Step, read_or_refuse, step
 
@@ -98,7 +98,10 @@ class SurveyStep(Step):
         return self.model_copy(update={"questions": tuple(questions)})
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        return [twice] if (twice := self._twice()) else []
+        asked = self.questions_asked()
+        alone = self.order == "shuffled" and len({_part(one) for one in asked}) < 2
+        idle = [f"`order: {self.order}`: there is only one question or table"] if alone else []
+        return [*([twice] if (twice := self._twice()) else []), *choice_faults(self.options, asked), *idle]
 
     def questions_asked(self) -> tuple[Field, ...]:
         return tuple(question for question in self.questions if isinstance(question, Field))

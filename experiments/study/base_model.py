@@ -72,3 +72,9 @@ def as_words(wanted: object) -> frozenset[str]:
     name."""
     each = wanted if isinstance(wanted, tuple | list) else (wanted,)
     return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
+
+
+def exclusive(one: Condition | None, other: Condition | None) -> bool:
+    """True if two conditions can never both hold: they need different values of the same name."""
+    a, b = one or {}, other or {}
+    return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)

@@ -45,6 +45,14 @@ def drawn_choices(order: Order, fields: Sequence[Field], draw: Draw) -> dict[str
     }
 
 
+def choice_faults(order: Order | None, fields: Sequence[Field]) -> list[str]:
+    """An error if the options of these questions are to be shuffled, and none has any."""
+    chosen = drawn_choices(order or "listed", fields, lambda items, label: items)
+    return (
+        [] if chosen or order in (None, "listed") else [f"`options: {order}`: no question has options to choose from"]
+    )
+
+
 def recorded(events: Iterable[Event]) -> Data:
     """The drawn orders of a step with these events."""
     return next((event.data for event in events if event.kind == ORDERED), {})

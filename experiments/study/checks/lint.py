@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from experiments.study.checks.embed_check import embed_advice
 from experiments.study.checks.fidelity_check import fidelity_advice
+from experiments.study.checks.option_order_check import order_advice
 from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -55,6 +56,7 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_quoted(study),
         *embed_advice(study),
         *fidelity_advice(study),
+        *order_advice(study),
         *_consent(study),
         *_unbounded(steps),
     ]

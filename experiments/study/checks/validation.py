@@ -19,10 +19,11 @@ from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES
 from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
-from experiments.study.base_model import Condition, StrictModel, as_words
+from experiments.study.base_model import Condition, StrictModel, as_words, exclusive
 from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
 from experiments.study.checks.embed_check import embed_faults
 from experiments.study.checks.fidelity_check import fidelity_faults
+from experiments.study.checks.option_order_check import order_issues
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
@@ -98,6 +99,7 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
         *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
         *fidelity_faults(study, _levels(flow.asked)),
+        *order_issues(study),
         *(*_blank(study), *_end(study)),
     ]
 
@@ -223,7 +225,7 @@ class _FlowCheck:
         ids: dict[str, Node] = {}
         for number, node in enumerate(nodes):
             at = f"{where}[{number}]"
-            if node.id in ids and not _exclusive(ids[node.id], node):
+            if node.id in ids and not exclusive(ids[node.id].when, node.when):
                 self._add(at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`")
             ids[node.id] = node
             self._condition(node.when, scope.known, f"{at}.when")
@@ -288,12 +290,6 @@ class _FlowCheck:
         after = self.nodes(loop.flow, inner, f"{at}.flow")
         self._condition(loop.until, after.known, f"{at}.until")
         return replace(scope, steps=scope.steps | {loop.id}, have=scope.have | (after.have & REPLY))
-
-
-def _exclusive(one: Node, other: Node) -> bool:
-    """True if two nodes can never both run: their conditions need different values of the same name."""
-    a, b = one.when or {}, other.when or {}
-    return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
 
 
 def _exports_dices(study: Study) -> bool:

@@ -1,0 +1,91 @@
+"""Orders of options that cannot be, and those that bias what is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.errors import StudyError
+from experiments.study.checks.option_order_check import order_advice
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
+from problems.problem import Option, Problem
+
+TEXTS = ("one", "two", "three", "four")
+
+
+def problem(number: int, right: int = 0, texts: tuple[str, ...] = TEXTS) -> Problem:
+    options = tuple(Option(str(key), text, text) for key, text in enumerate(texts))
+    return Problem(f"p{number}", "What?", "What?", "d", options, str(right) if options else None)
+
+
+FIRST = [problem(number) for number in range(4)]
+MIXED = [problem(number, number) for number in range(4)]
+OPEN = [problem(number, texts=()) for number in range(4)]
+ASK, AGAIN = {"step": "answer"}, {"step": "answer", "id": "again"}
+SHUFFLED = {"options": "shuffled"}
+PLAIN = {"type": "number", "name": "age", "text": "Age?"}
+
+
+def study(problems: list[Problem], *flow: Any, pool: Any = None, **keys: Any) -> Study:
+    loop = {"each": "q", "of": "pool", "flow": flow or [ASK]}
+    raw = {"study": "s", "title": "S", "problems": {"pool": {"source": "jsonl", **(pool or {})}}, **keys}
+    return resolve({**raw, "flow": [loop, {"step": "finish"}]}, {}, {"pool": problems})
+
+
+@pytest.mark.parametrize(
+    ("found", "advised"),
+    [
+        (lambda: study(FIRST), ["problems.pool"]),
+        (lambda: study(FIRST[:3]), []),
+        (lambda: study(MIXED), []),
+        (lambda: study(FIRST, pool=SHUFFLED), []),
+        (lambda: study(FIRST, {**ASK, **SHUFFLED}), []),
+        (lambda: study(FIRST, {"step": "info", "text": "Read."}), []),
+        (lambda: study(MIXED, {**ASK, **SHUFFLED}, AGAIN), ["each q"]),
+        (lambda: study(MIXED, ASK, AGAIN, pool=SHUFFLED), []),
+        (
+            lambda: study(
+                MIXED,
+                {**ASK, "when": {"arm": "a"}},
+                {**AGAIN, **SHUFFLED, "when": {"arm": "b"}},
+                factors={"arm": ["a", "b"]},
+            ),
+            [],
+        ),
+    ],
+)
+def test_an_unshuffled_pool_with_one_place_and_two_orders_in_a_turn_are_advised_against(
+    found: Any, advised: list[str]
+) -> None:
+    assert [words.partition(":")[0] for words in order_advice(found())] == advised
+
+
+@pytest.mark.parametrize("text", ["All of the above", "None of the above.", "Both A and C", "A, B and D", "(b) or (c)"])
+@pytest.mark.parametrize("pool", [SHUFFLED, {}])
+def test_an_option_that_names_others_by_their_places_is_advised_against_where_they_move(text: str, pool: Any) -> None:
+    problems = [*MIXED, problem(9, 2, (*TEXTS[:3], text))]
+    assert len([*order_advice(study(problems, pool=pool))]) == bool(pool)
+    assert not [*order_advice(study([*MIXED, problem(9, 2, (*TEXTS[:3], "above sea level"))], pool=SHUFFLED))]
+
+
+@pytest.mark.parametrize(
+    ("flow", "pool", "where"),
+    [
+        ([{"step": "info", "text": "Read."}], SHUFFLED, "problems.pool.options"),
+        ([{"step": "chat", "model": "m", **SHUFFLED}], {}, "flow[0].flow[0]"),
+        ([{"step": "survey", "questions": [PLAIN], **SHUFFLED}], {}, "flow[0].flow[0]"),
+        ([{"step": "survey", "questions": [PLAIN], "order": "shuffled"}], {}, "flow[0].flow[0]"),
+        (
+            [{"step": "check", "kind": "attention", "questions": [PLAIN], "correct_answers": {"age": 3}, **SHUFFLED}],
+            {},
+            "flow[0].flow[0]",
+        ),
+    ],
+)
+def test_an_order_without_anything_to_order_is_an_error(flow: Any, pool: Any, where: str) -> None:
+    models = {"m": {"backend": "scripted", "system": ""}}
+    with pytest.raises(StudyError) as refused:
+        study(OPEN, *flow, pool=pool, models=models)
+    assert {issue.where for issue in refused.value.found} == {where}
