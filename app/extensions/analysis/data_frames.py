@@ -24,6 +24,7 @@ from app.extensions.analysis.reads.study_data import (
     rows,
 )
 from experiments.errors import suggestion
+from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.fidelity import Reply
 from experiments.session.state import visited
 from experiments.session.telemetry import without_indices
@@ -164,9 +165,10 @@ def conversation_frame(database: Database, study: str, origin: str, *, complete:
 
 
 def _conversed(location: Location) -> tuple[Any, ...]:
-    said, read = ([event for event in location.facts if event.kind == kind] for kind in ("said", "replied"))
+    messages = messages_of(location.facts)
+    said, read = ([one for one in messages if (one.kind == "said") is own] for own in (True, False))
     sizes = [sum(len(words(event.data["text"])) for event in some) for some in (said, read)]
     seconds = seconds_shown(location)
-    replies = tuple((one.data["model"], one.data.get("version") or "", one.at_us) for one in read)
+    replies = tuple((one.data["model"], one.data.get("version") or "", one.at_us) for one in read if is_by_model(one))
     about = without_indices(location.path), Reply(location, "", 0, "").condition
     return *about, len(said), *sizes, seconds and seconds / 60, replies, tuple(verdicts(location.facts))

@@ -21,6 +21,7 @@ import pandas as pd
 from app.extensions.analysis.data_frames import SESSION, conversation_frame
 from app.extensions.analysis.fidelity import verdict_rows
 from app.extensions.analysis.intervals import Values, codes, holm, share_of
+from experiments.session.conversation import ROLES, is_by_model
 from experiments.session.fidelity import Reply, recomputed
 from experiments.session.state import visited
 from experiments.study.reply_checks import words
@@ -83,7 +84,7 @@ def _measured(study: Study, sessions: Sequence[FoldedSession]) -> Iterator[tuple
                 yield arm_of(found["condition"]), found["rule"], float(found["kept"]), session.stream
         for place in visited(study, session.state):
             arm = arm_of(Reply(place, "", 0, "").condition)
-            for data in (event.data for event in place.facts if event.kind == "replied"):
+            for data in (event.data for event in place.facts if is_by_model(event)):
                 yield arm, LENGTH, float(len(words(data["text"]))), session.stream
                 if data.get("first_token_us") is not None:
                     yield arm, LATENCY, data["first_token_us"] / 1e6, session.stream
@@ -141,7 +142,7 @@ def _conversation(session: FoldedSession) -> dict[str, Any]:
             "broke": [one.rule for one in known if (one.path, one.of) == (event.path, event.seq) and not one.kept],
         }
         for event in session.state.events
-        if event.kind in ("said", "replied")
+        if event.kind in ROLES
     ]
     kept = sum(bool(one.kept) for one in known) / len(known) if known else 1.0
     return {"session": session.number, "arm": cell_key(session.arms), "kept": kept, "messages": messages}

@@ -20,6 +20,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, select
 
 from experiments.events import Data, Event
+from experiments.session.conversation import is_by_model
 from experiments.session.fidelity import CHECKED
 from experiments.views.fidelity import AdherenceCount, verdicts
 from storage import tables
@@ -111,13 +112,13 @@ _NEWEST = (
 )
 _EVENTS = (
     select(_fact.stream, *tables.EVENT)
-    .where(_fact.stream.in_(bindparam("streams", expanding=True)), _fact.kind.in_(("replied", CHECKED)))
+    .where(_fact.stream.in_(bindparam("streams", expanding=True)), _fact.kind.in_(("replied", "opened", CHECKED)))
     .order_by(_fact.stream, _fact.seq)
 )
 
 
 def _read(last_us: int, cell: str, events: Sequence[Event]) -> _Session:
-    replied = {event.seq: event for event in events if event.kind == "replied"}
+    replied = {event.seq: event for event in events if is_by_model(event)}
     replies = tuple(_reply(event.at_us, event.data) for event in replied.values())
     days = {seq: f"{datetime.fromtimestamp(event.at_us / 1e6, UTC):%Y-%m-%d}" for seq, event in replied.items()}
     known = tuple(
