@@ -94,12 +94,11 @@ class RandomBot:
         return "submit", self.fill(screen, screen.panel.fields)
 
     def _talks(self, chat: ChatView) -> bool:
-        begun = any(message.role == "You" for message in chat.messages)
-        return not begun or self._random.random() < TALKS_ON
+        return not _has_spoken(chat) or self._random.random() < TALKS_ON
 
     def _say(self, screen: Screen) -> str:
         chat = screen.panel.chat
-        if chat and chat.messages:
+        if chat and _has_spoken(chat):
             return self._random.choice(FOLLOW_UPS)
         problem = next((block.text for block in screen.panel.blocks if isinstance(block, ProblemBlock)), "")
         if not problem:
@@ -160,6 +159,10 @@ class RandomBot:
 
     def _chance(self) -> float:
         return self._random.gauss(0, 1)
+
+
+def _has_spoken(chat: ChatView) -> bool:
+    return any(message.role == "You" for message in chat.messages)
 
 
 def _vote(options: Sequence[str], opinions: Sequence[float]) -> str:
