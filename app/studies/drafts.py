@@ -279,7 +279,7 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _renamed(text: str, template: str, name: str) -> str:
-    return re.sub(rf"(/s/|parley export\s+){template}\b", rf"\g<1>{name}", text)
+    return re.sub(rf"(/s/){template}\b", rf"\g<1>{name}", text)
 
 
 def _as_new_study(text: str, name: str, path: Path) -> str:

@@ -30,9 +30,14 @@ STOPPED = "You stopped the reply. You can change your message and send it again.
 NO_OPENING = "The first message could not be generated."
 # Shown in place of the reply to a message that was refused.
 UNANSWERED = "Your message could not be answered. You can change it and send it again."
+TOO_LONG = (
+    "Your message and the conversation before it are too long for the chatbot. You can shorten your message and send "
+    "it again."
+)
+LENGTHS = frozenset({"context_length_exceeded", "status_413"})
 # The reasons of failed replies that lie in the message or the length of the conversation: the same request would fail
 # again. All others lie in the model's server.
-REFUSED = frozenset({"content_filter", "refusal", "context_length_exceeded", "status_413"})
+REFUSED = frozenset({"content_filter", "refusal", *LENGTHS})
 # The default for the number of further failures in a row after which participants can go on without a reply.
 RETRIES = 1
 MESSAGE_BOX = "message"
@@ -41,7 +46,7 @@ MESSAGE_CHARS = 4_000
 # A limit on the characters of a message; at most what fits into a request, in any script.
 MessageChars = Annotated[int, About(ge=1, le=20_000)]
 # Shown below what a participant could read of a reply that failed.
-BROKEN_OFF = "This reply was cut off."
+BROKEN_OFF = "The connection to the chatbot broke before this reply was complete."
 ENDED: Mapping[str, Ended] = {
     **dict.fromkeys(("length", "too_long", "timeout_reply"), "cut_off"),
     **{"stopped": "stopped", "expired": "expired"},
@@ -102,6 +107,11 @@ def cut(event: Event) -> bool:
 def is_refusal(event: Event) -> bool:
     """True if a reply failed because of the message."""
     return event.kind == "failed" and event.data.get("reason") in REFUSED
+
+
+def why_unanswered(event: Event) -> str:
+    """What participants read in place of the reply to a message that was refused."""
+    return TOO_LONG if event.data.get("reason") in LENGTHS else UNANSWERED
 
 
 def gives_back(event: Event) -> bool:

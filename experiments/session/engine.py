@@ -46,7 +46,7 @@ from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step
 from experiments.study.study import Study
 
-STALE = "This page has already been answered, perhaps in another tab. Here is the current page."
+STALE = "Something was sent from this page before, perhaps in another tab. Here is the current page."
 TOO_LATE = "Time was up before this arrived, so it was not sent. Here is the current page."
 UNSENT = "What you entered on the last page is saved, but it was not sent."
 NOT_OFFERED = "This action is not available at the moment."

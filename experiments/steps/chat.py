@@ -25,7 +25,6 @@ from experiments.session.conversation import (
     NO_OPENING,
     RETRIES,
     STOPPED,
-    UNANSWERED,
     MessageChars,
     broken_off,
     chosen_text,
@@ -40,6 +39,7 @@ from experiments.session.conversation import (
     returned_messages,
     sent_messages,
     stopped_by_user,
+    why_unanswered,
 )
 from experiments.session.conversation_design import ConversationDesign
 from experiments.study.base_model import StrictModel
@@ -190,11 +190,12 @@ class ChatStep(ConversationDesign, AnsweringStep):
     def _no_reply(self, location: Location) -> str:
         if not count(location.facts, "said"):
             return NO_OPENING
-        if stopped_by_user(_last_failed(location.facts)):
+        failed = _last_failed(location.facts)
+        if stopped_by_user(failed):
             return STOPPED
-        if broken_off(_last_failed(location.facts)):
+        if broken_off(failed):
             return BROKEN_OFF
-        return UNANSWERED if self._refused(location) else location.fill(self.on_failure.text)
+        return why_unanswered(failed) if self._refused(location) else location.fill(self.on_failure.text)
 
     def _left(self, location: Location) -> int:
         return (

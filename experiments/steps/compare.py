@@ -24,7 +24,6 @@ from experiments.session.conversation import (
     NO_OPENING,
     RETRIES,
     STOPPED,
-    UNANSWERED,
     MessageChars,
     broken_off,
     chosen_text,
@@ -39,6 +38,7 @@ from experiments.session.conversation import (
     rated_reply,
     stopped_by_user,
     turn_of,
+    why_unanswered,
 )
 from experiments.session.conversation_design import ConversationDesign
 from experiments.session.side_by_side import (
@@ -219,7 +219,7 @@ class CompareStep(ConversationDesign, OptionsStep):
             failed = "" if missing is None else self._no_reply(location, missing)
             reply = comparison.reply(slot)
             text = reply.data["text"] if reply else broken_off(missing) if missing else ""
-            how = ended(reply) if reply else "cut_off" if text else ""
+            how = ended(reply) if reply else "broken_off" if text else ""
             replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how, picture))
         return tuple(replies)
 
@@ -227,7 +227,7 @@ class CompareStep(ConversationDesign, OptionsStep):
         if not count(location.facts, "said"):
             return NO_OPENING
         if is_refusal(event):
-            return UNANSWERED
+            return why_unanswered(event)
         return STOPPED if stopped_by_user(event) else location.fill(self.no_reply_text)
 
     def _voted(self, location: Location, comparison: ComparisonRound) -> str:

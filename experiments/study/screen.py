@@ -38,9 +38,10 @@ class ProblemBlock:
     plain_options: tuple[tuple[str, str], ...] = ()
 
 
-# How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant, `expired` by a time limit;
-# empty if complete. A message of "You" is `unanswered` if it was given back.
-Ended = Literal["", "cut_off", "stopped", "expired", "unanswered"]
+# How an incomplete reply ended: `cut_off` at a limit of its length or time, `broken_off` by a failure, `stopped` by the
+# participant, `expired` by a time limit of the study; empty if complete. A message of "You" is `unanswered` if it was
+# given back.
+Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ position in the session and all names in scope, so that a schema needs no paths 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
@@ -15,10 +15,11 @@ from experiments.events import NOTES, Event
 from experiments.session.conversation import turns
 from experiments.session.state import LASTING, TRAIL, VisitedNode, visited, visited_path
 from experiments.study.fields import ANSWER
-from experiments.study.location import NO_EVENTS, State
+from experiments.study.location import NO_EVENTS, Scope, State
 from experiments.study.schema import Phase
 from experiments.study.step import Step
-from experiments.study.study import Study
+from experiments.study.study import Study, nodes_of
+from experiments.study.template import fill
 from problems.problem import Problem
 
 T = TypeVar("T")
@@ -81,9 +82,13 @@ class ProblemTurn:
     position: int
     turn: int
     loop: str
-    values: Mapping[str, str]
+    scope: Scope
     groups: tuple[str, ...]
     steps: tuple[StepRecord, ...]
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        return self.scope.values
 
     def answered(self, name: str) -> Any:
         """The answer of that name in any step of the turn; None if there is none."""
@@ -103,6 +108,19 @@ class ProblemTurn:
 
     def events(self) -> list[Event]:
         return sorted((event for step in self.steps for event in step.events), key=lambda event: event.seq)
+
+
+def model_at(step: Step, scope: Scope) -> str | None:
+    """The model that replies in a step, or around one without a conversation: the one in scope, or the only one of the
+    conversations of its loop; None if there is none, or several."""
+    around = nodes_of(scope.turns[-1].node.flow) if scope.turns else ()
+    steps = (node for node in around if isinstance(node, Step))
+    return _only_model((step,), scope) or scope.values.get("model") or _only_model(steps, scope)
+
+
+def _only_model(steps: Iterable[Step], scope: Scope) -> str | None:
+    asked = {fill(text, lambda name: scope.values.get(name, "")) for step in steps for text in step.asks_models(())}
+    return asked.pop() if len(asked) == 1 else None
 
 
 def _ratings(turn: int, at_once: Mapping[str, Any], at_end: Mapping[str, Any]) -> dict[str, int]:
@@ -170,7 +188,7 @@ def _unit(state: State, prefix: str, nodes: Sequence[VisitedNode], position: int
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
     groups = tuple(scope.values[outer.node.each] for outer in scope.turns if not outer.node.over_problems)
     loop = prefix.rpartition("[")[0]
-    return ProblemTurn(prefix, scope.pool, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
+    return ProblemTurn(prefix, scope.pool, scope.problem, phase, position, turn.index, loop, scope, groups, done)
 
 
 def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...]], ...]:

@@ -32,9 +32,10 @@ from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
 from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
-from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
+from storage.schemas.base import UNMARKED, Column, ReleasedRow, ReleasedTable, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "random assignment for each conversation", "the clock", "the study"
+TALKED = "the participant and the model"
 WINNERS = MappingProxyType(
     {
         "model_a": "the model on the left is better",
@@ -87,8 +88,20 @@ PAIR_COLUMNS = (
     Column("model_b", TextColumn(), "The model on the right.", DRAWN),
     Column("winner", ChoiceColumn(WINNERS), "The vote.", CHOSEN, ("winner", "score")),
     Column("judge", TextColumn(), "The participant, as in arena_votes.csv.", "chance"),
-    Column("conversation_a", TALK, "The conversation of model_a.", "the participant and the model", free_text=True),
-    Column("conversation_b", TALK, "The conversation of model_b.", "the participant and the model", free_text=True),
+    Column(
+        "conversation_a",
+        TALK,
+        f"The conversation of model_a. {UNMARKED}",
+        "the participant and the model",
+        free_text=True,
+    ),
+    Column(
+        "conversation_b",
+        TALK,
+        f"The conversation of model_b. {UNMARKED}",
+        "the participant and the model",
+        free_text=True,
+    ),
     Column("turn", IntegerColumn(low=1), "How many messages the conversation had when the vote was given.", STUDY),
     Column("anony", TRUTH, "Whether the models' names were hidden; always true in Parley's data.", STUDY),
     Column(

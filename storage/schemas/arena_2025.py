@@ -24,7 +24,7 @@ from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
 from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, Shape, TextColumn
-from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
+from storage.schemas.base import UNMARKED, Column, ReleasedRow, ReleasedTable, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "random assignment for each conversation", "the clock", "the study"
 TALKED = "the participant and the model"
@@ -100,7 +100,7 @@ COLUMNS = (
         JsonColumn(
             _is_whole, "a list of objects with user, model_side_a and model_side_b (a message; null if none)", (ROUND,)
         ),
-        "All messages up to the vote, with the replies of both models to each.",
+        f"All messages up to the vote, with the replies of both models to each. {UNMARKED}",
         TALKED,
         free_text=True,
     ),

@@ -26,6 +26,8 @@ from storage.column_types import ColumnType, Kind
 from storage.tables import metadata
 
 SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}
+# In the meaning of a column with replies: the releases have no column for it.
+UNMARKED = "A reply that was cut off is not marked; the column `ending` of the tidy table `messages` has that."
 
 
 @dataclass(frozen=True, slots=True)

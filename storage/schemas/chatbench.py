@@ -23,10 +23,10 @@ from experiments.session.seeded_random import public_id
 from experiments.study.ai_alone_questions import questions
 from experiments.study.location import State
 from experiments.study.study import Study
-from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn
+from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn, model_at
 from problems.problem import Problem
 from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
-from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Rule, Schema
+from storage.schemas.base import UNMARKED, AiAloneTally, Column, ReleasedRow, ReleasedTable, Rule, Schema
 
 # The released `answer_type` by kind of step; a chat counts if the problem is answered in it.
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
@@ -101,7 +101,7 @@ CONVERSATION_COLUMNS = (
     Column(
         "chat_history",
         JsonColumn(_is_history, "a list of objects with the texts role and content", MESSAGES),
-        "The messages in order; You is the participant, Bot the model.",
+        f"The messages in order; You is the participant, Bot the model. {UNMARKED}",
         "the participant and the model",
         free_text=True,
     ),
@@ -329,7 +329,7 @@ def _unit_rows(state: State, unit: ProblemTurn) -> list[ReleasedRow]:
         ended = step.ended if step.kind in ANSWER_TYPES and step.asks_answer else None
         if ended is None:
             continue
-        values = _answer(state, unit, step.kind, ended.data.get("answer"))
+        values = _answer(state, unit, step, ended.data.get("answer"))
         answered = values["selected_answer"] is not None
         if answered:
             found.append(ReleasedRow(ANSWERS.name, ended.seq, values, FULL_STUDY))
@@ -340,18 +340,18 @@ def _unit_rows(state: State, unit: ProblemTurn) -> list[ReleasedRow]:
     return found
 
 
-def _answer(state: State, turn: ProblemTurn, kind: str, chosen: Any) -> dict[str, Any]:
+def _answer(state: State, turn: ProblemTurn, step: StepRecord, chosen: Any) -> dict[str, Any]:
     tags = turn.problem.tags
     batch = turn.values.get("batch", tags.get("batch"))
     return {
         "worker_id": participant(state.seed),
-        "model": turn.values.get("model"),
+        "model": model_at(step.node, turn.scope),
         "condition": turn.values.get("condition"),
         "subject": turn.values.get("subject", tags.get("subject")),
         "batch": int(batch) if batch is not None and batch.isdigit() else None,
         "phase": turn.phase,
         "position": turn.position,
-        "answer_type": ANSWER_TYPES[kind],
+        "answer_type": ANSWER_TYPES[step.kind],
         "dataset": turn.problem.dataset,
         "question_id": turn.problem.id,
         "confidence": turn.answered("confidence"),

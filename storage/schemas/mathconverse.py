@@ -18,7 +18,7 @@ from experiments.session.conversation import messages
 from experiments.session.seeded_random import public_uuid
 from experiments.study.location import State
 from experiments.study.study import Study
-from experiments.views.problem_history import ProblemTurn, answers, problem_turns, ranks
+from experiments.views.problem_history import ProblemTurn, answers, model_at, problem_turns, ranks
 from storage.column_types import (
     ChoiceColumn,
     IntegerColumn,
@@ -29,7 +29,7 @@ from storage.column_types import (
     choice,
     literal,
 )
-from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
+from storage.schemas.base import UNMARKED, Column, ReleasedRow, ReleasedTable, Schema
 
 MISSING = "MISSING"
 UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -83,7 +83,7 @@ COLUMNS = (
     Column(
         "model_responses",
         PythonLiteral(all_texts, "a list of texts, in Python syntax"),
-        "The replies in order, each after `AI: `.",
+        f"The replies in order, each after `AI: `. {UNMARKED}",
         "the model",
         free_text=True,
     ),
@@ -201,7 +201,7 @@ def _row(study: Study, state: State, turn: ProblemTurn, event: Event, known: dic
     given = ranks(state, turn.loop)
     preference = _by_model(study, state, turn.loop, given) if given else None
     values = {
-        "model": turn.values.get("model"),
+        "model": model_at(turn.steps[0].node, turn.scope),
         "human_interactions": repr([f"User: {turn.message.data['text']}" for turn in turns]),
         "model_responses": repr([f"AI: {turn.reply.data['text']}" for turn in turns]),
         "time_taken": (event.at_us - _shown_us(state, turn)) / 1e6,

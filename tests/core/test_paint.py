@@ -8,7 +8,7 @@ import pytest
 
 from app.rendering import markdown
 from app.rendering.maths import mathml
-from app.web.participant.view import PageUpdate, StudyContext, render_page
+from app.web.participant.view import NOT_WHOLE, PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
 from experiments.study.screen import ChatMessage, ChatView, Panel, ProgressView, Screen, TranscriptBlock
 from tests.fakes.hostile.plain import plain
@@ -200,7 +200,7 @@ def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> No
 
 
 def test_a_reply_that_is_not_whole_says_so() -> None:
-    for ended, mark in (("cut_off", "This reply was cut off."), ("stopped", "You stopped this reply.")):
+    for ended, mark in NOT_WHOLE.items():
         cut = ChatMessage("Bot", "hi", ended)  # type: ignore[arg-type]
         painting = painted(screen_of(Panel(chat=replace(CHAT, messages=(cut,)))))
         assert mark in painting.updates["chat"]["value"]

@@ -12,7 +12,7 @@ from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
 from experiments.instruments import dices_safety, scales
-from experiments.session.conversation import NO_OPENING, STOPPED, UNANSWERED
+from experiments.session.conversation import NO_OPENING, STOPPED, TOO_LONG, UNANSWERED
 from experiments.session.conversation_design import OVER
 from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED
 from experiments.session.outcomes import COMMON
@@ -130,6 +130,7 @@ def used() -> frozenset[str]:
     shown = (
         "The conversation",
         STOPPED,
+        TOO_LONG,
         UNANSWERED,
         NO_OPENING,
         OVER,

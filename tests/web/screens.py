@@ -314,6 +314,9 @@ SCREENS: dict[str, Screen] = {
     "compare-waiting": _compared(rounds=_second(ReplyView("a", "A", waiting=True), ReplyView("b", "B", waiting=True))),
     "compare-vote": _compared("vote", rounds=_second(LEFT, ReplyView("b", "B", TALK[1].text)), rating=(VOTE,)),
     "compare-failed": _compared("retry", "submit", rounds=_second(LEFT, ReplyView("b", "B", failed=SORRY))),
+    "compare-broken": _compared(
+        "retry", "submit", rounds=_second(LEFT, ReplyView("b", "B", TALK[1].text, SORRY, ended="broken_off"))
+    ),
     "compare-scores": _compared(
         "vote", rounds=(RoundView("And is it the only one?", THREE),), columns=3, rating=SCORES
     ),

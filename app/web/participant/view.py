@@ -25,6 +25,7 @@ from app.i18n.catalogues import Catalogue, catalogue
 from app.rendering import markdown
 from app.session.transitions import LoadedSession
 from app.web.participant.forms import FieldView, groups, view_of
+from experiments.session.conversation import BROKEN_OFF
 from experiments.session.disclosures import has_honeypot, hidden_instruction
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
@@ -35,7 +36,8 @@ from storage.registers.origins import Origin
 
 # The note below an incomplete reply, or below a message that got none.
 NOT_WHOLE = {
-    "cut_off": "This reply was cut off.",
+    "cut_off": "This reply reached the limit for replies and was cut off there.",
+    "broken_off": BROKEN_OFF,
     "stopped": "You stopped this reply.",
     "expired": "Time was up before this reply was complete.",
     "unanswered": "This message was not answered.",

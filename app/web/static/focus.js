@@ -4,15 +4,15 @@
 import { $$ } from "./forms.js";
 
 const SPILL_MS = 1000;
+// What a key would press or choose; nothing for somebody who is typing, nor while a reply is awaited.
+const CONTROLS = ["#side form input:not([type=hidden])", "#side button", "#left [type=submit]"];
 const PLACES = [
-  "#side form input:not([type=hidden])",
-  "#side button",
-  "#left [type=submit]",
+  "#side .failed, #talk .round:last-child article:has([data-act=retry])",
   "#chat [role=log], #talk .round:last-child article",
   "#left h1",
   "#sheet-bar button",
 ];
-const TOUCH = matchMedia("(pointer: coarse)"); // the focus would bring up a keyboard
+export const TOUCH = matchMedia("(pointer: coarse)"); // the focus would bring up a keyboard
 let last = null;
 let ignoredUntil = 0;
 
@@ -37,6 +37,7 @@ const isThere = (place) => place.isConnected && !place.disabled && place.checkVi
 export function catchFocus({ actions, slots }) {
   if (document.activeElement !== document.body || !last || isThere(last)) return;
   const box = actions.includes("say") && !TOUCH.matches ? ["#box textarea"] : [];
-  const places = slots.length ? PLACES.slice(3) : [...box, ...PLACES];
+  const types = last.matches("textarea, input[type=text]");
+  const places = slots.length || types ? [...box, ...PLACES] : [...box, ...CONTROLS, ...PLACES];
   places.flatMap((place) => $$(place)).find(isThere)?.focus({ preventScroll: true });
 }

@@ -6,7 +6,7 @@ import { keepTime, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
 import { tellHost } from "./embed.js";
-import { catchFocus, ignoreKeys } from "./focus.js";
+import { TOUCH, catchFocus, ignoreKeys } from "./focus.js";
 import { $, $$, addFaults, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
@@ -19,6 +19,7 @@ const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const PREVIEW_MS = 300;
 const DRAFT_MS = 2000; // after the last key; most screens are answered before, which spares the server their drafts
 const LAST_MS = 600;
+const NEAR = 0.1; // of the characters that a message may have: from then on those left are counted
 const MOST_UNSAVED_MS = 10_000; // after the first key that is not saved
 // The server's last response.
 let now = { path: null, seen: null, whose: history.state?.whose ?? null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
@@ -73,7 +74,7 @@ async function show(painting, asked = false) {
   const inBox = document.activeElement === box();
   const spills = moved && !asked && before.path !== null && before.path === ranOut; // what is being typed is of the screen before
   if (spills) { ignoreKeys(); document.activeElement.blur(); }
-  if (moved) { forgetDraft(); tried = null; unsent = ""; }
+  if (moved) { forgetDraft(); tried = null; unsent = { text: "", told: 0 }; }
   speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
@@ -120,7 +121,7 @@ function ready() {
 // While a reply has failed there is no message box: if it had the focus, the focus moves to the retry button. A message
 // that was given back is in the box again, to be changed; after Stop the focus was at the reply.
 function showFailed(inBox) {
-  const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
+  const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply, [data-act=retry])");
   card?.scrollIntoView({ block: "nearest" });
   const given = card && now.actions.includes("say");
   if (inBox || (given && document.activeElement.matches(REPLIES))) (given ? box() : card)?.focus({ preventScroll: true });
@@ -186,7 +187,10 @@ async function act(kind, values, from) {
     if (painting.refused && kind === "stop") painting.note = ""; // the reply has ended by itself
     await show(painting, !painting.refused);
     if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
-    if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
+    if (["retry", "stop"].includes(kind)) { // the button is gone
+      const place = kind === "stop" && box().checkVisibility() && !TOUCH.matches ? box() : placeOf(values.slot);
+      place?.focus({ preventScroll: true });
+    }
     if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
   } catch (error) {
     failed(error, () => (from.isConnected ? from.click() : act(kind, values, from))); // what is on the screen by then
@@ -208,6 +212,7 @@ function emptied(sent) {
   const rest = box().value.trimStart();
   paint({ box: { value: rest.startsWith(sent) ? rest.slice(sent.length) : rest }, preview: { value: "" } });
   saveSoon();
+  markSaved("");
   box().focus();
 }
 
@@ -276,6 +281,9 @@ function refresh() {
     if (hint) setText(hint, text);
     showMissing(form, lacking);
   }
+  const [room, written] = [$("[data-room]"), [...(box()?.value.trim() ?? "")].length];
+  const left = room ? room.dataset.room - written : 0;
+  if (room) setText(room, left < NEAR * room.dataset.room ? WORDS.room.replace("{count}", left) : "");
   const open = now.actions.includes("say") && !busy;
   if (open !== refresh.open) paint({ send: { interactive: open } });
   refresh.open = open;
@@ -377,11 +385,14 @@ async function check(kind, values) {
 }
 
 // Whether a message would be left behind that was typed and not sent; told once. One that got no reply is in the box again.
-let unsent = "";
+// The second click of a double one confirms nothing.
+const CONFIRM_MS = 1000;
+let unsent = { text: "", told: 0 };
 function leavesMessage() {
   const text = now.layout !== "page" && now.actions.includes("say") ? box().value.trim() : "";
-  if (!text || text === unsent || $("#side .failed, #talk .round:last-child .no-reply")) return false;
-  unsent = text;
+  if (!text || $("#side .failed, #talk .round:last-child .no-reply")) return false;
+  if (text === unsent.text) return performance.now() - unsent.told < CONFIRM_MS;
+  unsent = { text, told: performance.now() };
   note(WORDS.unsent);
   return true;
 }
@@ -462,11 +473,14 @@ document.addEventListener("input", (event) => {
 // Enter sends and Shift+Enter inserts a line break; on touch screens Enter inserts a line break.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target !== box()) return;
-  const sends = event.ctrlKey || event.metaKey || !(event.shiftKey || matchMedia("(pointer: coarse)").matches);
+  const sends = event.ctrlKey || event.metaKey || !(event.shiftKey || TOUCH.matches);
   event.stopPropagation();
   if (!sends || composes(event)) return;
   event.preventDefault();
   say();
+}, true);
+document.addEventListener("keypress", (event) => { // at which Gradio's box would take the line break back
+  if (event.key === "Enter" && event.target === box()) event.stopPropagation();
 }, true);
 
 for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {

@@ -2,7 +2,7 @@
 // file as well: one word a line, in double quotes.
 
 export const WORDS = {
-  connecting: "The connection is slow. We are trying again. Nothing is lost.",
+  connecting: "There is no answer from the study yet. We are trying again. Nothing is lost.",
   offline: "There is no connection at the moment. We keep trying. Your text is still here.",
   broken: "Something went wrong on our side. Your answers are saved. Please reload this page.",
   long: "Your text is too long to send. Please shorten it. Nothing is lost.",
@@ -20,6 +20,7 @@ export const WORDS = {
   slider: "Please choose a position on the scale.",
   busy: "Saving…",
   saved: "Draft saved",
+  room: "Characters left: {count}",
   copied: "Copied",
   wait: "You can continue in {seconds} s.",
   left: "Time left: {time}",

@@ -29,7 +29,7 @@ from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered, given_by
 from experiments.views.instrument_scores import instrument_answers, scores
-from experiments.views.problem_history import problem_turns
+from experiments.views.problem_history import model_at, problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
 from storage.datasets.integrity import SessionEvidence
 from storage.datasets.tidy.columns import GIVEN, Layout, session_id
@@ -105,7 +105,7 @@ class _Places:
 
 
 def _model(location: Location) -> Values:
-    return {"model": location.scope.values.get("model")}
+    return {"model": model_at(location.node, location.scope) if isinstance(location.node, Step) else None}
 
 
 def _sessions(session: TidySession, layout: Layout) -> Iterator[Values]:

@@ -146,6 +146,43 @@ def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Sc
     box.fill("")
 
 
+@pytest.mark.parametrize("name", ["compare-failed", "compare-broken"])
+def test_a_reply_that_fails_leads_whoever_types_to_nothing_that_a_key_presses(screens: Screens, name: str) -> None:
+    page = screens("compare-waiting")
+    page.locator("#box textarea").click()
+    page.keyboard.type("My next")
+    page = screens(name)
+    expect(page.locator("#talk .round:last-child article:has([data-act=retry])")).to_be_focused()
+    page.evaluate("parley.paint({ box: { value: '' } })")
+
+
+def test_the_characters_that_are_left_are_counted_near_the_limit(screens: Screens) -> None:
+    page = screens("chat")
+    room, box = page.locator("[data-room]"), page.locator("#box textarea")
+    box.fill("x" * (int(room.get_attribute("data-room") or 0) - 7))
+    expect(room).to_contain_text("7")
+    box.fill("")
+    expect(room).to_be_empty()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("chat-rate", ("#side .option", "#side [type=submit]", "#chat .bot:last-of-type .text > :last-child")),
+        ("compare-vote", ("#side .votes button",)),
+    ],
+)
+def test_after_a_reply_what_is_asked_is_in_sight_beside_its_end(
+    screens: Screens, name: str, asked: tuple[str, ...]
+) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": 1366, "height": 650})
+    page = screens(name)
+    for place in asked:
+        for number in range(page.locator(place).count()):
+            expect(page.locator(place).nth(number)).to_be_in_viewport(ratio=0.9)
+
+
 SIZES = [(1366, 650), (1280, 800), (1440, 900), (1024, 768), (390, 660), (320, 568)]
 # By screen with a rating, what is rated.
 JUDGED = {

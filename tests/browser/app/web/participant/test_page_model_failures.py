@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from app.web.participant.view import NOT_WHOLE
 from experiments.events import Event
 from experiments.session.conversation import STOPPED
 from tests.browser.visitor import Visitor
@@ -248,7 +249,7 @@ def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visit
     for reloaded in (False, True):
         if reloaded:
             visitor.reload()
-        expect(page.locator("#chat .message.bot .not-whole")).to_have_text("This reply was cut off.")
+        expect(page.locator("#chat .message.bot .not-whole")).to_have_text(NOT_WHOLE["cut_off"])
         assert bubbles(page)[1] == "bot: Hel", "the mark is no part of what the model wrote"
 
 
