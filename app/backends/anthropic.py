@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from app.backends.base import (
     JSON,
+    Backend,
     BackendOptions,
     Delta,
     ReasoningDelta,
@@ -65,7 +66,7 @@ class AnthropicOptions(BackendOptions):
 
 
 @backend("anthropic", server="optional")
-class Anthropic:
+class Anthropic(Backend):
     """A client of one server with Anthropic's API; all its sessions share its connections."""
 
     Options = AnthropicOptions

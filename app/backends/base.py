@@ -1,18 +1,22 @@
 """The interface of a backend: it takes a request and yields pieces of a reply.
 
-A backend is an async generator of `TextDelta`s that ends with exactly one `StreamEnd`; whatever else happens is a
-BackendError. A model that reasons may have `ReasoningDelta`s between them. It keeps no time (`guard` does), retries
-nothing and remembers nothing (the runtime does). Read it inside `contextlib.aclosing`, so that leaving early closes the
-connection at once.
+A reply is an async generator of `TextDelta`s that ends with exactly one `StreamEnd`; whatever else happens is a
+BackendError. A model that reasons may have `ReasoningDelta`s between them. A backend keeps no time (`guard` does) and
+retries nothing (the runtime does). Read it inside `contextlib.aclosing`, so that leaving early closes the connection at
+once.
 """
+
+from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import BackendRejected
 from experiments.errors import plain_message
 from problems.errors import did_you_mean
@@ -115,30 +119,38 @@ class BackendOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Backend(Protocol):
-    """A way to reach models; made once a process for each server and shared by all sessions.
+class Backend:
+    """A way to reach models; made once a process for each server and shared by all sessions."""
 
-    Its class has `Options`.
-    """
+    Options: ClassVar[type[BackendOptions]] = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Sleep, server: Server | None = None) -> None:
+        """Raise SettingsError if a setting is missing."""
+        self.sleep = sleep
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply piece by piece, then one `StreamEnd`; raise a BackendError if there is none."""
-        ...
+        raise NotImplementedError
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of connections and processes."""
 
+    def prepare(self, model: str) -> None:
+        """Get what a model needs on this machine before anybody calls it, which may take long; raise a BackendError if
+        that fails."""
 
-def holds(backend: Backend, request: Request) -> bool:
-    """Whether the beginning of a reply may turn out to be reasoning, so that it is not shown at once: the method
-    `holds` of a backend says so, and without it none may."""
-    asked: Callable[[Request], bool] | None = getattr(backend, "holds", None)
-    return asked is not None and asked(request)
+    def holds(self, request: Request) -> bool:
+        """Whether the beginning of a reply may turn out to be reasoning, so that it is not shown at once."""
+        return False
 
+    def save(self, request: Request) -> None:
+        """Keep for other processes how replies to such a request turned out to begin."""
 
-def save_reasoning(backend: Backend, request: Request) -> None:
-    """Keep what a backend has learned of how a model reasons, where it has a method `save`."""
-    if (save := getattr(backend, "save", None)) is not None:
-        save(request)
+    @staticmethod
+    def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
+        """Why participants read nothing of a model's replies for a while; empty if nothing is known of such a
+        reason."""
+        return ""
 
 
 Parsed = TypeVar("Parsed", bound=BackendOptions)

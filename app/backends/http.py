@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from app.backends.base import (
     JSON,
+    Backend,
     BackendOptions,
     Delta,
     Request,
@@ -89,7 +90,7 @@ class HttpOptions(BackendOptions):
 
 
 @backend("http", server="required")
-class Http:
+class Http(Backend):
     Options = HttpOptions
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, parse_options
+from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, parse_options
 from app.backends.llama_server import LlamaServer
 from app.backends.openai import OpenAI
 from app.backends.registry import backend
@@ -43,7 +43,7 @@ class LlamaOptions(BackendOptions):
 
 
 @backend("llama", server="own")
-class Llama:
+class Llama(Backend):
     Options = LlamaOptions
 
     def __init__(self, settings: Settings, sleep: Sleep) -> None:
@@ -53,8 +53,6 @@ class Llama:
         self._clients: dict[str, tuple[Server, OpenAI]] = {}
 
     def prepare(self, model: str) -> None:
-        """Download the model's file if it is one of the Hub; raises BackendDenied if there is none, or
-        BackendUnavailable if the Hub is not reached."""
         find_file(model, self._settings, download=True)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:

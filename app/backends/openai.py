@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, parse_options
+from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialect, Dialects, SystemRole, not_streamed
 from app.backends.wire.framing import SseFraming, WholeFraming
@@ -71,7 +71,7 @@ class OpenAIOptions(BackendOptions):
 
 
 @backend("openai", server="optional")
-class OpenAI:
+class OpenAI(Backend):
     """A client of one OpenAI-compatible server; all its sessions share its connections."""
 
     Options = OpenAIOptions

@@ -1,9 +1,9 @@
 """The registry of backends: those in this folder, and those of other packages (entry points in "parley.backends").
 
-A backend is a class that is made with (settings, sleep), has a class `Options`, and is named by a decorator:
+A backend is a class that is made with (settings, sleep) and named by a decorator:
 
     @backend("echo")
-    class Echo: ...
+    class Echo(Backend): ...
 
 One that asks a model server says so: with `server="optional"` or `server="required"` its class is made with (settings,
 sleep, server), once for each server that studies name. One that starts its server itself says `server="own"`.
@@ -12,36 +12,25 @@ Modules of this folder that name none are helpers.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
-from app.backends.base import JSON, Backend, BackendOptions, Sleep, option_faults
+from app.backends.base import JSON, Backend, BackendOptions, Request, Sleep, option_faults
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
 from experiments.study.sections.model_spec import ModelSpec
 from problems.plugins import Registry
 
-
-class BackendClass(Protocol):
-    """The class of a backend: makes it, and knows its options."""
-
-    @property
-    def Options(self) -> type[BackendOptions]: ...
-
-    def __call__(self, *given: Any) -> Backend:
-        """Make the backend from (settings, sleep) or (settings, sleep, server); raise a SettingsError if it cannot."""
-        ...
-
-
-C = TypeVar("C", bound=BackendClass)
+C = TypeVar("C", bound=type[Backend])
 Use = Literal["none", "own", "optional", "required"]
 WITHOUT = ("none", "own")
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    cls: BackendClass
+    cls: type[Backend]
     server: Use
 
 
@@ -63,14 +52,8 @@ def backend(name: str, *, server: Use = "none") -> Callable[[C], C]:
 
 def _refuse_unfit(name: str, cls: object) -> None:
     """Raise TypeError for a class that could never reply."""
-    options = getattr(cls, "Options", None)
-    if not (isinstance(options, type) and issubclass(options, BackendOptions)):
-        raise TypeError(
-            f"the backend {name!r} needs `Options`, a class of BackendOptions, or `Options = BackendOptions`"
-        )
-    for part in ("stream", "close"):
-        if not callable(getattr(cls, part, None)):
-            raise TypeError(f"the backend {name!r} needs a method `{part}`")
+    if not (isinstance(cls, type) and issubclass(cls, Backend) and cls.stream is not Backend.stream):
+        raise TypeError(f"the backend {name!r} must be a class of Backend with a method `stream`")
 
 
 def names() -> tuple[str, ...]:
@@ -122,12 +105,23 @@ def options_of(name: str) -> type[BackendOptions]:
 
 
 def streaming_advice(models: Mapping[str, ModelSpec]) -> list[str]:
-    """Of each model whose replies are not shown while they are written, why: its class has `not_streamed`."""
+    """Of each model whose replies are not shown while they are written, why."""
     found = []
     for label, model in models.items():
-        why = getattr(BACKENDS.find(model.backend).cls, "not_streamed", None)
-        if why is not None and (what := why(model.model or label, model.options)):
+        if what := BACKENDS.find(model.backend).cls.not_streamed(model.model or label, model.options):
             found.append(f"models.{label}: {what}")
+    return found
+
+
+async def untested(models: Mapping[str, ModelSpec], settings: Settings) -> list[str]:
+    """The models of which it is not known how their replies begin; without those that lack a setting."""
+    found = []
+    for label, model in models.items():
+        with suppress(SettingsError, BackendRejected):
+            asked = create(model.backend, settings, asyncio.sleep, model.server)
+            if asked.holds(Request(model.model or label, (), options=model.options)):
+                found.append(label)
+            await asked.close()
     return found
 
 

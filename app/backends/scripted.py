@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.backends.base import BackendOptions, Delta, Request, Sleep, StreamEnd, TextDelta, parse_options
+from app.backends.base import Backend, BackendOptions, Delta, Request, Sleep, StreamEnd, TextDelta, parse_options
 from app.backends.registry import backend
-from app.config.settings import Settings
 from problems.problem import Problem
 
 ANSWERS = (
@@ -87,20 +86,14 @@ class ScriptedOptions(PacedOptions):
 
 
 @backend("scripted")
-class Scripted:
+class Scripted(Backend):
     Options = ScriptedOptions
-
-    def __init__(self, settings: Settings, sleep: Sleep) -> None:
-        self._sleep = sleep
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(ScriptedOptions, request.options)
-        async with aclosing(type_reply(reply(request, options), request, options, self._sleep)) as deltas:
+        async with aclosing(type_reply(reply(request, options), request, options, self.sleep)) as deltas:
             async for delta in deltas:
                 yield delta
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def reply(request: Request, options: ScriptedOptions) -> str:

@@ -13,10 +13,9 @@ from contextlib import aclosing
 
 from pydantic import Field
 
-from app.backends.base import Delta, Request, Sleep, parse_options
+from app.backends.base import Backend, Delta, Request, parse_options
 from app.backends.registry import backend
 from app.backends.scripted import PacedOptions, type_reply
-from app.config.settings import Settings
 from experiments.instruments.chatbench_prompts import FIRST, FIRST_WITH_PROBLEM, IQA_EVAL_LAST, LAST, NEXT, RULE, TALK
 from experiments.session.seeded_random import uniform
 from experiments.study.sections.two_step_simulator import SimulatorQuestion
@@ -55,22 +54,16 @@ class UserOptions(PacedOptions):
 
 
 @backend("scripted-user")
-class ScriptedUser:
+class ScriptedUser(Backend):
     Options = UserOptions
-
-    def __init__(self, settings: Settings, sleep: Sleep) -> None:
-        self._sleep = sleep
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(UserOptions, request.options)
         mute = uniform(request.seed, "mute") < options.mute
         said = "Answer: none of them" if mute else reply(request)
-        async with aclosing(type_reply(said, request, options, self._sleep)) as deltas:
+        async with aclosing(type_reply(said, request, options, self.sleep)) as deltas:
             async for delta in deltas:
                 yield delta
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def reply(request: Request) -> str:

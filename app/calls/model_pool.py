@@ -67,11 +67,8 @@ class ModelPool:
         return self._backends[key][1]
 
     def prepare(self, model: ModelSpec, label: str) -> None:
-        """Make the backend of a model, and let it get what it needs on this machine before anybody calls the model,
-        which may take long; raises SettingsError or a BackendError."""
-        backend = self.backend(model)
-        if (prepare := getattr(backend, "prepare", None)) is not None:
-            prepare(model.model or label)
+        """Make and prepare the backend of a model; raises SettingsError or a BackendError."""
+        self.backend(model).prepare(model.model or label)
 
     def _limiter(self, model: ModelSpec) -> RateLimiter:
         """The limits that were asked for, or else those that are set for the model's server."""

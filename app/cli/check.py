@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from shlex import quote
 from statistics import fmean
 from typing import Annotated, Any, Literal
@@ -12,7 +13,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from app.backends.registry import streaming_advice
+from app.backends.registry import asks_servers, streaming_advice, untested
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import (
@@ -26,6 +27,7 @@ from app.cli.common import (
 from app.cli.printing import echo, out, show
 from app.errors import ArgumentInvalid
 from app.extension import study_advice
+from app.session.replies.buffer import HOLD_CHARS, HOLD_S
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
@@ -74,7 +76,7 @@ def check(
         "hash": found.hash,
         "median_minutes": minutes,
         "errors": [],
-        "advice": [*advice(found, minutes), *streaming_advice(found.file.models), *study_advice(found)],
+        "advice": [*advice(found, minutes), *_streaming(found), *study_advice(found)],
         "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
         "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
         **(estimate_costs(found, trial, participants) if trial and cost else {}),
@@ -103,6 +105,21 @@ def _load_checked(reference: str) -> Study:
         if faults := list(server_faults(study, known)):
             raise StudyError(reference, faults)
     return study
+
+
+def _streaming(study: Study) -> Iterator[str]:
+    """What participants will not read while it is written, as far as that is known before anybody does."""
+    models = study.file.models
+    yield from streaming_advice(models)
+    asked = {label: model for label, model in models.items() if asks_servers(model.backend)}
+    settings, database = with_saved(settings_in_use()) if asked else (None, None)
+    if settings is not None and (labels := asyncio.run(untested(asked, settings))):
+        yield (
+            f"models {', '.join(labels)}: how replies begin is not known, so each is held for {HOLD_S} s or "
+            f"{HOLD_CHARS} characters, and unmarked reasoning would be shown after that. `parley models` finds out."
+        )
+    if database is not None:
+        database.dispose()
 
 
 def estimate_costs(study: Study, dry_run: DryRunResult, participants: int) -> dict[str, Any]:

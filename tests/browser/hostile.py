@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import BrowserContext, Error, Page
 from starlette.responses import Response
 
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
+from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.session.service import Sessions, SessionService
@@ -44,15 +44,11 @@ LONGEST = """from => new Promise((done) => {
 })"""
 
 
-class Echo:
+class Echo(Backend):
     """A model that says what it was told, or the whole of a text of which it was told the beginning; the model `slow`
     says it in pieces, which the page paints one after another."""
 
-    Options = BackendOptions
     WHOLE = {one.text[:MESSAGE].strip(): one.text for one in ALL}
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """The last message."""
@@ -64,9 +60,6 @@ class Echo:
             yield TextDelta(said[start : start + size])
             await asyncio.sleep(PAUSE_S if slow else 0)
         yield StreamEnd("stop", request.model, 1, 1)
-
-    async def close(self) -> None:
-        """Nothing."""
 
 
 def study(folder: Path, name: str, model: str) -> Path:

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.backends import registry
-from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
-from app.config.settings import Settings
+from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta
 
 Play = Exception | str | tuple[str, Exception]
 # By the model's name at its server: what it does, one after another; then it replies. A pair is words and how they
@@ -16,19 +15,7 @@ Play = Exception | str | tuple[str, Exception]
 PLAYS: dict[str, list[Play]] = {}
 
 
-class FakeBackend:
-    """What a backend has besides its `stream`."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
-class Played(FakeBackend):
+class Played(Backend):
     """A backend whose models fail as PLAYS says."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from app.backends.base import Delta, Request, StreamEnd, TextDelta
-from tests.fakes.backends import FakeBackend, registered
+from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta
+from tests.fakes.backends import registered
 
 # Every time that a model was asked, in order.
 ASKED: list[Asking] = []
@@ -40,7 +40,7 @@ class Asking:
         self.pieces.put_nowait(error)
 
 
-class Stepping(FakeBackend):
+class Stepping(Backend):
     """The backend."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.backends.base import Delta, Request, StreamEnd, TextDelta
+from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.config.settings import Settings
@@ -27,7 +27,7 @@ from storage.log.writer import Append
 from storage.registers.studies import Studies
 from storage.yaml_text import yaml_text
 from tests.fakes import studies
-from tests.fakes.backends import FakeBackend, registered
+from tests.fakes.backends import registered
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
 
@@ -38,7 +38,7 @@ BY_MODEL: dict[str, Any] = {}
 LABELS = ("tried", "known", "low effort")
 
 
-class Judge(FakeBackend):
+class Judge(Backend):
     """A backend that replies as BY_MODEL says."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:

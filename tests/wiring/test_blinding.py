@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.backends.base import Delta, Request, StreamEnd, TextDelta, system_of
+from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta, system_of
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import BackendRejected
@@ -20,7 +20,7 @@ from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, GuessCount, blinding
 from tests.fakes import studies
-from tests.fakes.backends import FakeBackend, registered
+from tests.fakes.backends import registered
 from tests.fakes.clicks import click
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ TRUTH = {"alpha": "gpt", "beta": "claude", "gone": "open"}
 ASK = {"step": "guess", "options": LABELS, "truth": TRUTH}
 
 
-class Leaky(FakeBackend):
+class Leaky(Backend):
     """A backend whose models tell who they are when they are told to; the model `gone` never replies."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:

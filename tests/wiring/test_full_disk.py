@@ -13,11 +13,11 @@ import httpx2
 import pytest
 from sqlalchemy import Connection
 
-from app.backends.base import Delta, Request, StreamEnd, TextDelta
+from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta
 from app.errors import BackendUnavailable
 from tests.fakes import studies
 from tests.fakes.alone import Talk, ask, asking, database_in, rows, seeds
-from tests.fakes.backends import FakeBackend, registered
+from tests.fakes.backends import registered
 from tests.fakes.crowd import PATIENCE_S
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
@@ -32,7 +32,7 @@ ASKED: list[asyncio.Event] = []
 BUSY = "Be busy once."
 
 
-class Held(FakeBackend):
+class Held(Backend):
     """A backend that answers when it is let; the first time that it is told BUSY it has no answer."""
 
     was_busy = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from app.backends.base import Backend, PromptMessage, Request, save_reasoning
+from app.backends.base import Backend, PromptMessage, Request
 from app.backends.model_ref import ModelRef
 from app.calls.caller import Attempt, Budget, Call, Caller, Result
 from app.calls.model_pool import ModelPool
@@ -35,7 +35,7 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
     try:
         await Caller(once, clock, Budget()).call(access, request, call)
         if made[-1].result.error is None:
-            save_reasoning(access.backend(), request)
+            access.backend().save(request)
     finally:
         reply.end()
     return made[-1]

@@ -13,7 +13,6 @@ from app.backends.base import (
     ReasoningEnd,
     Request,
     StreamEnd,
-    holds,
 )
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.backends.registry import asks_servers
@@ -181,7 +180,7 @@ async def ask_with_retries(
 
 def _holds(context: ReplyContext, study: Study, request: Request, name: str) -> bool:
     try:
-        return holds(context.access(study, name).backend(), request)
+        return context.access(study, name).backend().holds(request)
     except (BackendError, SettingsError):
         return False  # the call reports it
 

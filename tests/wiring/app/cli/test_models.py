@@ -47,20 +47,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_(folder: Path, *words: str, server: Server | None, **settings: str) -> Done:
+def ran(folder: Path, *words: str, server: Server | None, command: str = "models", **settings: str) -> Done:
     if server is not None:
         lab = json.dumps({"lab": {"url": server.base_url, "key": KEY}})
         settings = {"PARLEY_OPENAI_BASE_URL": server.base_url, "PARLEY_MODEL_SERVERS": lab, **settings}
-    done = parley("models", *words, folder=folder, **{"PARLEY_OPENAI_API_KEY": KEY, **settings})
+    done = parley(command, *words, folder=folder, **{"PARLEY_OPENAI_API_KEY": KEY, **settings})
     assert KEY not in done.stdout + done.stderr
     return done
 
 
-test_.__test__ = False  # type: ignore[attr-defined]
-
-
 def result(folder: Path, *words: str, server: Server | None, code: int, **settings: str) -> list[dict[str, Any]]:
-    done = test_(folder, *words, "--json", server=server, **settings)
+    done = ran(folder, *words, "--json", server=server, **settings)
     assert done.returncode == code, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
@@ -95,7 +92,7 @@ def test_all_models_are_tried_and_one_that_fails_is_the_exit_code(folder: Path, 
         ("priced", None), ("unpriced", None), ("broken", "status_401"),
     ]  # fmt: skip
     assert len(server.requests) == 3, "one attempt each, and no fallback"
-    done = test_(folder, "mine.yaml", server=server)
+    done = ran(folder, "mine.yaml", server=server)
     assert (done.returncode, rows[2]["error"] in done.stdout) == (2, True)
 
 
@@ -110,6 +107,17 @@ def test_models_without_a_study_and_of_two_servers(folder: Path, server: Server)
     rows = result(folder, "openai:gpt-fake", "openai:other:3b@lab", server=server, code=0)
     assert [(row["model"], row["server"]) for row in rows] == [("gpt-fake", None), ("other:3b", "lab")]
     assert [received.body["model"] for received in server.requests] == ["gpt-fake", "other:3b"]
+
+
+def test_a_check_names_the_models_that_nobody_tested(folder: Path, server: Server) -> None:
+    def unknown() -> list[str]:
+        done = ran(folder, "mine.yaml", "--bots", "0", "--json", server=server, command="check")
+        (line,) = [line for line in json.loads(done.stdout)["advice"] if "parley models" in line] or [""]
+        return [name for name in ("priced", "unpriced", "broken") if f" {name}" in line]
+
+    assert (unknown(), server.requests) == (["priced", "unpriced", "broken"], [])
+    result(folder, "mine.yaml", "unpriced", server=server, code=0)
+    assert unknown() == ["broken"], "the same model on the same server, by another name, is known too"
 
 
 @pytest.mark.parametrize(("fault", "unopened"), [("thoughts-unopened", True), ("thoughts", False), ("length", None)])
