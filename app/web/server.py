@@ -95,6 +95,7 @@ def build_app(
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
+        await offered.names()  # whatever is published and lacks something here is logged now, not when people come
         tasks = [asyncio.create_task(work) for work in (_sweep(service), watch.run(), retention.run())]
         for task in tasks:
             task.add_done_callback(_log_end)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.backends import registry
-from app.backends.base import BackendOptions, Delta, PromptMessage, Request, StreamEnd, TextDelta
+from app.backends.base import Backend, Delta, PromptMessage, Request, StreamEnd, TextDelta
 from app.backends.model_ref import ModelRef
 from app.batch.plan import RunLimits, RunPlan, RunProgress, RunResult
 from app.batch.runner import run
@@ -60,10 +60,8 @@ class Talk:
         return Prompt(asked, Request(model, (PromptMessage("user", said),), self.temperature, 1_000))
 
 
-class Asking:
+class Asking(Backend):
     """What the model was asked, in order, and what it does: `told` hears the seed and says with what it fails."""
-
-    Options = BackendOptions
 
     def __init__(self, told: Told = lambda seed: None) -> None:
         self.told = told
@@ -90,9 +88,6 @@ class Asking:
         _, sample, step = request.seed.split(":")
         yield TextDelta(f"reply {sample}.{step}")
         yield StreamEnd("stop", "v1", 10, 100, sent=request.messages[-1].text, raw="{}")
-
-    async def close(self) -> None:
-        """Nothing."""
 
 
 @contextmanager

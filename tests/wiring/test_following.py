@@ -114,6 +114,17 @@ async def test_without_names_all_that_is_published_is_served(tmp_path: Path) -> 
             await bot.finish()
 
 
+async def test_what_a_published_study_lacks_is_logged_before_anybody_comes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = studies.chat(tmp_path)
+    async with serving(settings_for(tmp_path), file) as one:
+        release(one.database, changed(tmp_path, file, models={"only": {"backend": "openai", "model": "x"}}))
+    with caplog.at_level(logging.ERROR):
+        async with serving(settings_for(tmp_path)):
+            assert "nobody can begin talk, version 2" in caplog.text
+
+
 async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_study(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
