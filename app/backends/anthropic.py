@@ -153,13 +153,9 @@ class Messages:
                 self._model = string(message, "model")
                 self._usage = part(message, "usage")
             case "content_block_start":
-                block = part(event, "content_block")
-                yield from _reasoning(block, "thinking")
-                yield from _text(block, "text")
+                yield from _deltas(part(event, "content_block"))
             case "content_block_delta":
-                delta = part(event, "delta")
-                yield from _reasoning(delta, "thinking_delta")
-                yield from _text(delta, "text_delta")
+                yield from _deltas(part(event, "delta"))
             case "message_delta":
                 self._change(event)
             case "message_stop":
@@ -176,8 +172,7 @@ class Messages:
     def _whole(self, message: dict[str, Any]) -> Iterator[Delta]:
         self._model, self._usage = string(message, "model"), part(message, "usage")
         for block in listed(message, "content"):
-            yield from _reasoning(block, "thinking")
-            yield from _text(block, "text")
+            yield from _deltas(block)
         self._change({"delta": message})
         yield self._end()
 
@@ -197,13 +192,10 @@ class Messages:
         return StreamEnd(finish_reason(self._stop_reason), self._model, *tokens)
 
 
-def _text(values: dict[str, Any], kind: str) -> Iterator[TextDelta]:
-    text = string(values, "text") if string(values, "type") == kind else None
-    if text:
+def _deltas(block: dict[str, Any]) -> Iterator[Delta]:
+    """What a block of content brings, or a change of one."""
+    kind = (string(block, "type") or "").removesuffix("_delta")
+    if kind == "thinking" and (thought := string(block, kind)):
+        yield ReasoningDelta(thought)
+    elif kind == "text" and (text := string(block, kind)):
         yield TextDelta(text)
-
-
-def _reasoning(values: dict[str, Any], kind: str) -> Iterator[ReasoningDelta]:
-    text = string(values, "thinking") if string(values, "type") == kind else None
-    if text:
-        yield ReasoningDelta(text)

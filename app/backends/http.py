@@ -104,13 +104,11 @@ class Http(Backend):
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(HttpOptions, request.options)
         path = NAME.sub(quote(request.model, safe=""), options.path)
-        given = {"text", "finish", "finishes", "version", "prompt_tokens", "completion_tokens"}
-        decoder = HttpDecoder(ValuePaths(**options.model_dump(include=given)), whole=options.stream == "none")
         sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
         opening = self._client.stream(options.method, path, content=sent)
         dialect = self._dialects.of(request)
         splitter = dialect.splitter(options.reasoning_until)
-        return streamed(self._server, opening, framing, decoder, dialect, splitter)
+        return streamed(self._server, opening, framing, HttpDecoder(options), dialect, splitter)
 
     @staticmethod
     def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
@@ -190,25 +188,12 @@ def _fill(template: JSON, values: Mapping[str, JSON]) -> JSON:
             return template
 
 
-@dataclass(frozen=True, slots=True)
-class ValuePaths:
-    """Where in a value what is found, as paths: `choices.0.message.content`."""
-
-    text: str
-    finish: str | None = None
-    finishes: dict[str, str] = field(default_factory=dict)
-    version: str | None = None
-    prompt_tokens: str | None = None
-    completion_tokens: str | None = None
-
-
 @dataclass
 class HttpDecoder:
     """A stream has to say that it is over, by its finish reason or by `[DONE]`: bytes that just stop are a reply that
     was cut off. An object with an `error` in it is one."""
 
-    places: ValuePaths
-    whole: bool = False
+    places: HttpOptions
     _finish: str | None = None
     _found: bool = False
     _last: Any = None
@@ -229,7 +214,7 @@ class HttpDecoder:
 
     def end(self, *, done: bool) -> Iterator[StreamEnd]:
         """Give the `StreamEnd`; raise BackendBroken if the reply was cut off or is none."""
-        if self.places.finish is None and (done or self.whole):
+        if self.places.finish is None and (done or self.places.stream == "none"):
             self._finish = "stop"
         yield self._end()
 

@@ -32,44 +32,21 @@ class Provider:
         return f"{env_name('model_servers')}='{json.dumps({name: server})}'"
 
 
+LISTED, GIVEN = "as in its list of models", "as given to `vllm serve`"
+ANY, DEPLOYED = "any name: the server has one model", "the deployment's name"
 # By the name under which examples put each into PARLEY_MODEL_SERVERS.
 PROVIDERS: Mapping[str, Provider] = {
     "ollama": Provider("Ollama", "http://127.0.0.1:11434/v1", False, "llama3.2", "as in `ollama list`"),
-    "vllm": Provider(
-        "vLLM", "http://HOST:8000/v1", False, "meta-llama/Llama-3.1-8B-Instruct", "as given to `vllm serve`"
-    ),
-    "llamacpp": Provider(
-        "llama.cpp (llama-server)",
-        "http://127.0.0.1:8080/v1",
-        False,
-        "llama-3.1-8b",
-        "any name: the server has one model",
-    ),
+    "vllm": Provider("vLLM", "http://HOST:8000/v1", False, "meta-llama/Llama-3.1-8B-Instruct", GIVEN),
+    "llamacpp": Provider("llama.cpp (llama-server)", "http://127.0.0.1:8080/v1", False, "llama-3.1-8b", ANY),
     "openrouter": Provider(
-        "OpenRouter",
-        "https://openrouter.ai/api/v1",
-        True,
-        "meta-llama/llama-3.1-8b-instruct",
-        "as in its list of models",
+        "OpenRouter", "https://openrouter.ai/api/v1", True, "meta-llama/llama-3.1-8b-instruct", LISTED
     ),
-    "azure": Provider(
-        "Azure OpenAI", "https://RESOURCE.openai.azure.com/openai/v1", True, "my-deployment", "the deployment's name"
-    ),
-    "mistral": Provider(
-        "Mistral",
-        "https://api.mistral.ai/v1",
-        True,
-        "mistral-small-latest",
-        "as in its list of models",
-        {"usage": False},
-    ),
-    "deepseek": Provider("DeepSeek", "https://api.deepseek.com", True, "deepseek-v4-flash", "as in its list of models"),
+    "azure": Provider("Azure OpenAI", "https://RESOURCE.openai.azure.com/openai/v1", True, "my-deployment", DEPLOYED),
+    "mistral": Provider("Mistral", "https://api.mistral.ai/v1", True, "mistral-small-latest", LISTED, {"usage": False}),
+    "deepseek": Provider("DeepSeek", "https://api.deepseek.com", True, "deepseek-v4-flash", LISTED),
     "gemini": Provider(
-        "Gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        True,
-        "gemini-2.5-flash",
-        "as in its list of models",
+        "Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", True, "gemini-2.5-flash", LISTED
     ),
 }
 

@@ -86,28 +86,6 @@ def check_event(event: dict[str, Any]) -> None:
         raise error_in_stream(event.get("error") or event)
 
 
-def timeout(server: Server, reason: str) -> BackendUnavailable:
-    return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
-
-
-def connect_failed(server: Server, why: str) -> BackendUnavailable:
-    return BackendUnavailable(
-        f"No connection to {server.url} ({why}). Check the address, and that the server runs.", reason="connection"
-    )
-
-
-def connection_lost(server: Server, why: str) -> BackendUnavailable:
-    return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
-
-
-def unpackable(server: Server, why: str) -> BackendBroken:
-    return BackendBroken(f"The answer of {server.url} cannot be unpacked ({why}).", reason="malformed")
-
-
-def too_long() -> BackendBroken:
-    return BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
-
-
 def refusal(text: str, tokens: tuple[int | None, int | None] = (None, None)) -> BackendBroken:
     """The error for a model's refusal to reply; `text` is what it said instead, `tokens` what it took."""
     said = f": {text[:EXCERPT]}" if text else ""

@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from app.backends.wire.error_mapping import too_long
 from app.backends.wire.values import EXCERPT, malformed, not_a_stream, read_object, read_value
+from app.errors import BackendBroken
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
@@ -170,7 +170,7 @@ class WholeFraming:
         self._length += len(chunk)
         if self._length > MAX_BODY_BYTES:
             self._parts.clear()
-            raise too_long()
+            raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
         self._parts.append(chunk)
         return iter(())
 

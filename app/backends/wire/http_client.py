@@ -20,11 +20,11 @@ from urllib.request import getproxies, proxy_bypass
 import certifi
 import httpx2
 
-from app.backends.wire.error_mapping import connect_failed, connection_lost, refused, timeout, unpackable
+from app.backends.wire.error_mapping import refused
 from app.backends.wire.values import text_from
 from app.config.model_servers import Server, plain_values
 from app.config.settings import Settings
-from app.errors import BackendError, SettingsError
+from app.errors import BackendBroken, BackendError, BackendUnavailable, SettingsError
 
 MAX_REFUSAL_BYTES = 20_000
 MULTIPLE_CHOICES = 300
@@ -120,13 +120,14 @@ def http_error(server: Server, error: Exception, login: str = "") -> BackendErro
     why = why.replace(login, "***") if login else why
     match error:
         case httpx2.ConnectTimeout():
-            return timeout(server, "timeout_connect")
+            return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason="timeout_connect")
         case httpx2.ConnectError() | httpx2.ProxyError() | ssl.SSLError():
-            return connect_failed(server, why)
+            what = f"No connection to {server.url} ({why}). Check the address, and that the server runs."
+            return BackendUnavailable(what, reason="connection")
         case httpx2.DecodingError():
-            return unpackable(server, why)
+            return BackendBroken(f"The answer of {server.url} cannot be unpacked ({why}).", reason="malformed")
         case _:
-            return connection_lost(server, why)
+            return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
 
 
 def trusted() -> ssl.SSLContext:

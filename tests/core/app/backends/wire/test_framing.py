@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.backends.anthropic import Messages
 from app.backends.base import ReasoningDelta, StreamEnd, TextDelta
-from app.backends.http import HttpDecoder, ValuePaths
+from app.backends.http import HttpDecoder, HttpOptions
 from app.backends.wire.framing import LineFraming, SseFraming, SseParser, WholeFraming
 from app.backends.wire.openai_decoders import ChatCompletions, Responses
 from app.backends.wire.streaming import decoded, ending
@@ -48,7 +48,9 @@ MESSAGES = (
     'data: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}\n\n'
     'data: {"type": "message_stop"}\n\n'
 )
-PLACES = ValuePaths("o.0.t", "why", {}, "by", "in", "out")
+ASKED = {"path": "/", "body": {"p": "{{prompt}}"}, "text": "o.0.t", "finish": "why"}
+PLACES = HttpOptions(**ASKED, version="by", prompt_tokens="in", completion_tokens="out", stream="lines")
+IN_WHOLE = PLACES.model_copy(update={"stream": "none"})
 LINES = (
     '{"o": [{"t": "héllo 你好 "}]}\n\n{"thought": 1}\r\n{"o": [{"t": "∑ 🎲"}], "why": false}\n'
     '{"o": [{"t": ""}], "why": true, "by": "m-1", "in": 3, "out": 2}'
@@ -62,7 +64,12 @@ DECODERS = {
     "responses": (SseFraming, Responses, RESPONSES, [THOUGHT, *PARSED]),
     "messages": (SseFraming, Messages, MESSAGES, [THOUGHT, *PARSED]),
     "lines": (LineFraming, lambda: HttpDecoder(PLACES), LINES, PARSED),
-    "whole": (WholeFraming, lambda: HttpDecoder(PLACES, whole=True), WHOLE, [TextDelta("héllo 你好 ∑ 🎲"), END]),
+    "whole": (
+        WholeFraming,
+        lambda: HttpDecoder(IN_WHOLE),
+        WHOLE,
+        [TextDelta("héllo 你好 ∑ 🎲"), END],
+    ),
     "sse": (
         SseFraming,
         lambda: HttpDecoder(PLACES),
