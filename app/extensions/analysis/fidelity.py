@@ -12,7 +12,16 @@ from math import inf
 
 import pandas as pd
 
-from app.extensions.analysis.base import MOST_VALUES, AnalysisStep, analysis, by_arm, call, compared_factors, table
+from app.extensions.analysis.base import (
+    MOST_VALUES,
+    AnalysisStep,
+    ComparedArm,
+    analysis,
+    by_arm,
+    call,
+    compared_factors,
+    table,
+)
 from app.extensions.analysis.data_frames import CONVERSATIONS, SESSION
 from app.extensions.analysis.estimates import (
     COUNT,
@@ -52,7 +61,7 @@ def dose(conversations: pd.DataFrame) -> Iterator[Finding]:
         rows, name = conversations[conversations[measure].notna()], f"fidelity.dose.{measure}"
         estimates = tuple(
             mean_estimate(
-                ".".join([name, *map(slug, arm.value)]), arm.label, arm.groups, f"{words} ({arm.label})",
+                ".".join([name, *map(slug, arm.value)]), arm.label, arm.groups, words + _in(arm),
                 own[measure], own[SESSION], counts="conversations", scale=(0, inf),
             )
             for arm, own in by_arm(rows) if len(own)
@@ -60,6 +69,10 @@ def dose(conversations: pd.DataFrame) -> Iterator[Finding]:
         axis, columns = (0, max([one.high or one.value for one in estimates], default=1)), tuple(compared_factors(rows))
         heading = f"Dose: {title} in a conversation"
         yield Finding(name, heading, "conversations", NUMBER, axis, estimates, DOSE, columns=columns)
+
+
+def _in(arm: ComparedArm) -> str:
+    return f" ({arm.label})" if arm.value else ""
 
 
 def verdict_rows(conversations: pd.DataFrame) -> pd.DataFrame:
@@ -78,20 +91,20 @@ def verdict_rows(conversations: pd.DataFrame) -> pd.DataFrame:
 @analysis
 def adherence(conversations: pd.DataFrame) -> Iterator[Finding]:
     """The share of replies that kept each rule, overall and by arm."""
-    for rule, every in verdict_rows(conversations).groupby("rule", sort=False):
-        rows, name = every[every["kept"].notna()], f"fidelity.adherence.{slug(rule)}"
-        estimates = tuple(
-            share_estimate(
-                ".".join([name, *map(slug, arm.value)]), arm.label, arm.groups,
-                f"{{}} of the replies kept the rule {rule} ({arm.label})", own["kept"], own[SESSION], counts="replies",
-            )
-            for arm, own in by_arm(rows) if len(own)
-        )  # fmt: skip
-        note = (
-            f"The verdict on {len(every) - len(rows):,} replies could not be known." if len(every) > len(rows) else ""
+    every = verdict_rows(conversations)
+    rows, name = every[every["kept"].notna()], "fidelity.adherence"
+    estimates = tuple(
+        share_estimate(
+            ".".join([name, slug(rule), *map(slug, arm.value)]), f"{rule}{_in(arm)}",
+            {"rule": str(rule), **arm.groups}, f"{{}} of the replies kept the rule {rule}{_in(arm)}", kept["kept"],
+            kept[SESSION], counts="replies",
         )
-        columns = tuple(compared_factors(rows))
-        yield shares(name, f"Adherence: {rule}", "replies", estimates, ADHERENCE, note=note, columns=columns)
+        for arm, own in by_arm(rows)
+        for rule, kept in own.groupby("rule", sort=False)
+    )  # fmt: skip
+    unknown, columns = len(every) - len(rows), tuple(compared_factors(rows))
+    note = f"The verdict on {unknown:,} replies could not be known." if unknown else ""
+    yield shares(name, "Adherence to the rules", "replies", estimates, ADHERENCE, note=note, columns=columns)
 
 
 @analysis
@@ -109,7 +122,7 @@ def model_versions(conversations: pd.DataFrame) -> Iterator[Finding]:
     for key, own in rows.groupby(["model", "version", "arm", "values"], sort=True):
         (model, version, arm, values), (first, last) = map(str, key), own["day"].agg(["min", "max"])
         groups = {"model": model, "version": version, "arm": arm, "first": first, "last": last}
-        label, name = f"{model}, {version} ({arm}), {first} to {last}", ".".join(map(slug, (model, version, values)))
+        label, name = f"{model} {version}, {values}: {first} to {last}", ".".join(map(slug, (model, version, values)))
         said = f"{model} replied as version {version} {len(own):,} times from {first} to {last} ({arm})."
         people = own[SESSION].nunique()
         estimates.append(count_estimate(f"fidelity.replies.{name}", label, groups, len(own), people, said))
