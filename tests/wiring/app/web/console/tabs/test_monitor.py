@@ -17,6 +17,7 @@ from storage.registers.studies import Studies
 from storage.reports.monitoring import load_monitor
 from tests.fakes.console import Room, room
 from tests.fakes.databases import busy
+from tests.fakes.model_replies import OneReply, write_sessions
 from tests.fakes.researcher import Researcher, text
 from tests.fakes.sessions import study
 
@@ -83,3 +84,15 @@ async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
     assert re.search(rf'href="\?study={NAME}&amp;tab=sessions&amp;session=\d+"', body)
     assert "answer-first" in text(body)
     assert "withdrawn" in text(body)
+
+
+async def test_adherence_by_arm_and_day_and_a_new_version_are_shown(console: Room, tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    replies = [OneReply(kept=n > 0, version="m-1" if n < 3 else "<m>") for n in range(4)]
+    write_sessions(database, NAME, replies, begin_us=400_000_000)
+    database.dispose()
+    async with Researcher(app=console) as olga:
+        await olga.open(study=NAME, tab="monitoring")
+        body = (await olga.enter("monitoring", study=NAME))["live-body"]
+    assert re.findall(r'data-shift="(\w+)">.*m: m-1 before, &lt;m&gt; since', body) == ["version"]
+    assert re.search(r"role: tutor</td>\s*<td[^>]*>75 %<br><span[^>]*>of 4<", body)
