@@ -58,12 +58,12 @@ class Judges:
         self._budgets: dict[tuple[str, str], Budget] = {}
         self._running: dict[tuple[str, str, int], asyncio.Task[None]] = {}
 
-    async def awaited(self, stream: str, location: Location, data: Data, stop: StopSignal) -> dict[str, Data]:
+    async def awaited(self, stream: str, location: Location, data: Data) -> dict[str, Data]:
         """What those judges find in the next reply at a location for whom it waits, by rule."""
         event = Event(location.state.seq + 1, 0, "model", location.path, "replied", data)
         reply = reply_of(location, data)
         rules = [rule for rule in rules_for(reply) if rule.wait]
-        found = await asyncio.gather(*(self._finding(stream, rule, reply, event, stop) for rule in rules))
+        found = await asyncio.gather(*(self._finding(stream, rule, reply, event) for rule in rules))
         return {rule.name: finding for rule, finding in zip(rules, found, strict=True)}
 
     def ensure_running(self, session: LoadedSession, now_us: int, *, lost: bool = False) -> None:
@@ -75,7 +75,7 @@ class Judges:
                 self._running[key] = task = asyncio.create_task(self._judge(session.stream, rule, reply, event))
                 task.add_done_callback(lambda _, key=key: self._running.pop(key, None))  # type: ignore[misc]
 
-    async def settled(self, stream: str = "") -> None:
+    async def settled(self, stream: str) -> None:
         await asyncio.gather(*(task for (owner, *_), task in self._running.items() if owner == stream))
 
     async def close(self) -> None:
@@ -84,53 +84,50 @@ class Judges:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _judge(self, stream: str, rule: FidelityRule, reply: Reply, event: Event) -> None:
-        data = {"rule": rule.name, "of": event.seq, **await self._finding(stream, rule, reply, event, StopSignal())}
+        data = {"rule": rule.name, "of": event.seq, **await self._finding(stream, rule, reply, event)}
         try:
             await self._act(stream, Action("judge", event.path, data, event.at_us, by="model"))
         except (Refused, StorageError) as error:
             log.warning("session %s: a verdict was not written: %s", stream, error)
 
-    async def _finding(
-        self, stream: str, rule: FidelityRule, reply: Reply, event: Event, stop: StopSignal
-    ) -> dict[str, Any]:
+    async def _finding(self, stream: str, rule: FidelityRule, reply: Reply, event: Event) -> dict[str, Any]:
         """The `value` that a judge finds in a conversation up to a reply, or why it is `missing`."""
-        place = reply.location
+        place, state = reply.location, reply.location.state
+        if self._questions is None:
+            return {"missing": "no_judges"}
         facts = (*(fact for fact in place.facts if fact.seq < event.seq), event)
-        so_far = replace(place, state=replace(place.state, facts={**place.state.facts, place.path: facts}))
-        study = study_asked(place.study, place.state)
+        so_far = replace(place, state=replace(state, facts={**state.facts, place.path: facts}))
+        study, name = study_asked(place.study, state), rule.annotator or ""
+        question = self._questions(study, name, conversation_at(so_far, reply.slot, stream))
+        slot = f"{JUDGE_SLOT}{crc32(rule.name.encode()):08x}"
+        means = self._means(stream, PendingTask("reply", place.path, {}, slot), state, study)
+        request = replace(question.request, seed=f"{state.seed}:{place.path}:{event.seq}:{rule.name}")
+        over = StopSignal()
+
+        async def ask(backend: Backend, request: Request, _: bool) -> Result:
+            return await stream_reply(backend, request, means.limits, ReplyBuffer(stopping=over), means.clock)
+
+        timer = asyncio.get_running_loop().call_later(rule.time_limit_s, over.give)
         try:
-            if self._questions is None:
-                return {"missing": "no_judges"}
-            question = self._questions(study, rule.annotator or "", conversation_at(so_far, reply.slot, stream))
-            async with asyncio.timeout(rule.time_limit_s):
-                return await self._asked(stream, rule, question, so_far, stop)
-        except TimeoutError:
-            return {"missing": "time_limit"}
+            caller = replace(means.caller, budget=await self._budget(study.name, rule, slot))
+            call = Call(stream, over, ask, means.record)
+            attempt = await caller.call(means.access(study, question.label), request, call)
         except StorageError as error:
             log.error("session %s: failed to ask a judge: %s", stream, error)
             return {"missing": "storage"}
-
-    async def _asked(
-        self, stream: str, rule: FidelityRule, question: JudgeQuestion, location: Location, stop: StopSignal
-    ) -> dict[str, Any]:
-        study, state = study_asked(location.study, location.state), location.state
-        task = PendingTask("reply", location.path, {}, slot=f"{JUDGE_SLOT}{crc32(rule.name.encode()):08x}")
-        means = self._means(stream, task, state, study)
-
-        async def ask(backend: Backend, request: Request, _: bool) -> Result:
-            return await stream_reply(backend, request, means.limits, ReplyBuffer(stopping=stop), means.clock)
-
-        key = (study.name, rule.name)
-        if key not in self._budgets:
-            spent = await asyncio.to_thread(spent_on, self._database, study.name, task.slot) if rule.budget else 0.0
-            self._budgets.setdefault(key, Budget(rule.budget, spent))
-        caller = replace(means.caller, budget=self._budgets[key])
-        request = replace(question.request, seed=f"{state.seed}:{location.path}:{location.facts[-1].seq}:{rule.name}")
-        attempt = await caller.call(means.access(study, question.label), request, Call(stream, stop, ask, means.record))
-        if attempt is None:
-            return {"judge": question.label, "missing": "budget" if caller.budget.exhausted else "stopped"}
+        finally:
+            timer.cancel()
+        if attempt is None or over.given:
+            return {"judge": question.label, "missing": "time_limit" if over.given else "budget"}
         judge = {"judge": question.label, "judge_version": attempt.result.end.model, "cost": attempt.cost}
         if attempt.result.error is not None:
             return {**judge, "missing": attempt.result.error.reason}
         found = (question.read(attempt.result.text) or {}).get(rule.value)
         return {**judge, "missing": "unparsable"} if found is None else {**judge, "value": found}
+
+    async def _budget(self, study: str, rule: FidelityRule, slot: str) -> Budget:
+        key = (study, rule.name)
+        if key not in self._budgets:
+            spent = await asyncio.to_thread(spent_on, self._database, study, slot) if rule.budget else 0.0
+            self._budgets.setdefault(key, Budget(rule.budget, spent))
+        return self._budgets[key]

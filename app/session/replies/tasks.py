@@ -220,7 +220,7 @@ class ReplyTasks:
         """A reply with what the judges found for whom it waits; its failure if the participant stops it meanwhile."""
         place = current_location(pending.study, pending.state)
         assert place is not None  # noqa: S101  (a reply is owed at a place)
-        judged = await self._judges.awaited(stream, place, outcome.data, stop)
+        judged = await self._judges.awaited(stream, place, outcome.data)
         if not judged or not stop.given:
             return replace(outcome, data={**outcome.data, **({"judged": judged} if judged else {})})
         kept = {name: outcome.data[name] for name in ("model", "wanted", "slot", "cost") if name in outcome.data}

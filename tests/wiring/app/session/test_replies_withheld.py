@@ -191,6 +191,19 @@ async def test_a_judge_over_its_budget_is_not_asked(talks: Any) -> None:
     assert len(ASKED) == 3
 
 
+async def test_a_judge_that_is_too_slow_is_recorded_and_gives_its_budget_back(talks: Any) -> None:
+    # a call may cost 0.001: two at once do not fit
+    talk = await talks(JUDGE | {"budget": 0.0015, "time_limit_s": 1}).say()
+    (await talk.asked(1)).finish("Well.")
+    await talk.asked(2)
+    assert await talk.over() == [("Well.", True, None)]
+    assert query(talk.database, "SELECT reason FROM attempt WHERE model = 'judge'") == [("stopped",)]
+    await talk.say()
+    (await talk.asked(3)).finish("Hm.")
+    (await talk.asked(4)).finish(YES)
+    assert (await talk.over())[-1] == ("Hm.", True, True)
+
+
 async def test_a_verdict_that_a_kill_took_is_asked_for_by_the_next_process(talks: Any) -> None:
     talk = await talks(JUDGE | {"time_limit_s": 1}).say()
     (await talk.asked(1)).finish("Well.")
