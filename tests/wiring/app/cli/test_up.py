@@ -56,8 +56,12 @@ def test_participants_and_the_console_are_served_until_the_command_ends(how: int
     words = ("up", str(study), "--no-browser", "--port", str(port), "--console-port", str(console_port))
     running = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt")
     try:
+        end_s = time.monotonic() + START_S
         until(port, f"/s/{study.stem}", 200)
-        until(console_port, "/login", 200)
+        while f"http://127.0.0.1:{console_port}/welcome/" not in (tmp_path / "said.txt").read_text():
+            assert time.monotonic() < end_s
+            time.sleep(0.05)
+        assert status(console_port, "/login") == 200, "the link is printed when it works"
         assert status(port, "/s/arena") == 404
         parley("publish", "arena", folder=tmp_path)
         parley("recruit", "open", "arena", folder=tmp_path)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from app.web.console.event_validation import EVENTS
+from app.web.console.security import MOST_BODY
 from tests.browser.app.web.console.tabs.test_sessions import wait_for
 from tests.browser.filled import DRAFT, STUDY
 from tests.browser.researcher import AtConsole
@@ -113,3 +114,34 @@ def test_the_preview_is_of_what_was_just_written(ada: AtConsole) -> None:
         expect(page.get_by_role("option", name=step)).to_have_count(1)
         page.keyboard.press("Escape")
         page.keyboard.press("Tab")
+
+
+GOOD = [("good", "study: brought\ntitle: Brought\nflow:\n- step: finish\n", "status")]
+PASTE = """(text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text", text);
+  document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_file_that_is_too_large_or_none_is_refused_aloud_and_a_good_one_said_to_be_there(ada: AtConsole) -> None:
+    page, large = ada.page, b"Participant id,Status\n" + b"x" * MOST_BODY
+    go(ada, "payments")
+    chosen = {"name": "export.csv", "mimeType": "text/csv", "buffer": large}
+    page.set_input_files("[data-into='#payments-export textarea']", chosen)  # type: ignore[arg-type]
+    refused = page.locator("#refused[role=alert]")
+    expect(refused).to_contain_text(f"{len(large):,}")
+    box = ada.at("payments-export").get_by_role("textbox")
+    expect(box).to_have_value("")
+    box.click()
+    expect(refused).to_have_count(0)
+    page.evaluate(PASTE, large.decode())
+    expect(refused).to_be_visible()
+    expect(box).to_have_value("")
+    go(ada, "studies")
+    for name, text, role in (("empty", "", "alert"), ("README", "# No\n\nstudy: file: at all", "alert"), *GOOD):
+        file = {"name": f"{name}.yaml", "mimeType": "text/yaml", "buffer": text.encode()}
+        page.set_input_files("[data-into='#new-file textarea']", file)  # type: ignore[arg-type]
+        expect(ada.at("note").get_by_role(role)).to_be_visible()  # type: ignore[arg-type]
+        ada.quiet()
+        expect(ada.at("note").get_by_role(role)).to_be_visible()  # type: ignore[arg-type]
