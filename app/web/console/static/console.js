@@ -245,7 +245,7 @@ function mend() {
     asked.focus();
   }
   // What scrolls sideways can be reached by the keyboard.
-  for (const wide of document.querySelectorAll("math, .code-block pre")) {
+  for (const wide of document.querySelectorAll("math, .formula, .code-block pre")) {
     if (wide.clientWidth && wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
     else wide.removeAttribute("tabindex");
   }

@@ -38,7 +38,7 @@ def test_filters_act_at_once_and_say_what_they_did(ada: AtConsole) -> None:
     listed(ada, 0)
     ada.press("sessions-clear")
     expect(ada.at("sessions-text").locator("input")).to_have_value("")
-    expect(ada.at("sessions-origin").locator("input")).to_have_value("people")
+    expect(ada.at("sessions-origin").locator("input")).to_have_value("people, with pilots")
     listed(ada, 0)
 
 
