@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from experiments.events import Event
 from tests.fakes.stepping_model import ASKED, stepping
 from tests.wiring.app.session.test_replies_withheld import ASKS, Talk
-from tests.wiring.reading import facts
+from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 TEXT = "Why is it so? Let us see what the first step would be, and then the second."
@@ -106,5 +107,19 @@ async def test_words_that_a_rule_forbids_are_not_shown_and_the_others_at_the_pac
         ]
         assert talk.live.screen.panel.chat.messages[-1].text == "As the script has it."  # type: ignore[union-attr]
         assert len(ASKED) == 2
+    finally:
+        await talk.close()
+
+
+async def test_a_reply_is_cut_at_the_length_of_the_step(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, max_reply_chars=20, max_reply_tokens=50)
+    try:
+        await talk.say()
+        (await talk.asked(1)).release(TEXT)
+        (_, replied) = await over(talk)
+        assert (replied.data["text"], replied.data["finish_reason"]) == (TEXT[:20].strip(), "too_long")
+        assert [one.ended for one in talk.live.screen.panel.chat.messages] == ["", "cut_off"]  # type: ignore[union-attr]
+        ((request,),) = query(talk.database, "SELECT request FROM attempt")
+        assert json.loads(request)["max_tokens"] == 50
     finally:
         await talk.close()
