@@ -95,15 +95,6 @@ class SystemAddition(StrictModel):
     text: Texts
     """The text. Nothing is added where it is empty."""
 
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.to_turn is not None and self.to_turn < self.from_turn:
-            raise ValueError(f"to_turn {self.to_turn} is before from_turn {self.from_turn}")
-        return self
-
-    def holds(self, turn: int) -> bool:
-        return self.from_turn <= turn and (self.to_turn is None or turn <= self.to_turn)
-
     @property
     def turns(self) -> str:
         return f"{self.from_turn}-{'' if self.to_turn is None else self.to_turn}"
@@ -143,10 +134,6 @@ class ConversationDesign(Step):
     max_reply_chars: CountByFactor | None = None
     """The number of characters at which a reply is cut, with a note; no limit at 0."""
 
-    def pictures(self) -> Mapping[str, Texts]:
-        """The assistants' pictures, by their keys."""
-        return {}
-
     def opening(self, location: Location) -> str:
         """The assistant's first words, or `model`; empty where the participant begins."""
         return "" if self.opens is None else chosen_text(location, self.opens)
@@ -154,32 +141,29 @@ class ConversationDesign(Step):
     def is_over(self, location: Location) -> bool:
         return any("ended_by" in event.data for event in location.facts)
 
-    def over(self, location: Location) -> str:
-        """What participants are told once the conversation has ended by itself; empty until then."""
-        return location.fill(self.ends.text) if self.ends and self.is_over(location) else ""
-
     def shown(self, location: Location) -> dict[str, Any]:
         """What a conversation's view has of its design."""
         sends = bool(self.suggestions and self.suggestions.send)
-        design = {"suggestions": self.suggested(location), "sends_suggestion": sends, "over": self.over(location)}
+        over = location.fill(self.ends.text) if self.ends and self.is_over(location) else ""
+        design = {"suggestions": self.suggested(location), "sends_suggestion": sends, "over": over}
         return {**design, "delay_s": _number(location, self.delay_s)}
 
     def suggested(self, location: Location) -> tuple[str, ...]:
         return tuple(map(location.fill, self.suggestions.texts)) if self.suggestions else ()
 
-    def added_texts(self, location: Location) -> tuple[str, ...]:
-        return tuple(text for _, text in self._additions(location))
-
-    def _additions(self, location: Location) -> tuple[tuple[str, str], ...]:
+    def added_texts(self, location: Location) -> dict[str, str]:
+        """What is added to the system prompt now, by the turns of each text."""
         turn = sent_messages(location.facts)
-        found = ((one.turns, chosen_text(location, one.text)) for one in self.system_additions or () if one.holds(turn))
-        return tuple(one for one in found if one[1])
+        ends = ((one, turn if one.to_turn is None else one.to_turn) for one in self.system_additions or ())
+        now = (one for one, last in ends if one.from_turn <= turn <= last)
+        return {one.turns: text for one in now if (text := chosen_text(location, one.text))}
 
     def reply_data(self, location: Location, slot: str = "") -> Data:
         """What the design asks of the pending reply, for its task; nothing where it has no such key."""
         said = [event for event in location.facts if event.kind == "said"]
         turn, since_us = sent_messages(location.facts), said[-1].at_us if said else shown_us(location)
-        fixed = self._scripted(location, turn) if said else self.opening(location)
+        scripted = (self.scripted or {}).get(turn)
+        fixed = (chosen_text(location, scripted) if scripted else "") if said else self.opening(location)
         delay_s, pace = _number(location, self.delay_s), _number(location, self.pace)
         from_us = since_us + round(delay_s * SECOND_US)
         data = {
@@ -188,15 +172,11 @@ class ConversationDesign(Step):
             "pacing": {"from_us": from_us, "pace": pace} if delay_s or pace else None,
             "written": _written(location.facts, slot),
             "mark": self.ends.mark if self.ends else None,
-            "additions": [turns for turns, _ in self._additions(location)],
+            "additions": list(self.added_texts(location)),
             "max_tokens": int(_number(location, self.max_reply_tokens)),
             "max_chars": int(_number(location, self.max_reply_chars)),
         }
         return {name: value for name, value in data.items() if value}
-
-    def _scripted(self, location: Location, turn: int) -> str:
-        found = (self.scripted or {}).get(turn)
-        return "" if found is None else chosen_text(location, found)
 
     def receives(self, location: Location, reply: Data) -> Data:
         """What is recorded of a reply: with `ended_by` where it ends the conversation."""
@@ -204,12 +184,9 @@ class ConversationDesign(Step):
         if self.ends is None:
             return data
         after = int(_number(location, self.ends.after))
-        why = {
-            "mark": "marked" in reply,
-            "pattern": bool(self.ends.pattern and re.search(self.ends.pattern, reply["text"])),
-            "turns": bool(after) and sent_messages(location.facts) >= after,
-        }
-        ended_by = next((name for name, is_so in why.items() if is_so), None)
+        found = self.ends.pattern and re.search(self.ends.pattern, reply["text"])
+        why = {"mark": "marked" in reply, "pattern": found, "turns": 0 < after <= sent_messages(location.facts)}
+        ended_by = next((name for name, is_so in why.items() if is_so), "")
         return {**data, **({"ended_by": ended_by} if ended_by else {})}
 
     def message(self, location: Location, given: Data, max_chars: int) -> dict[str, Any]:
@@ -228,42 +205,33 @@ class ConversationDesign(Step):
         for key, value in {**numbers, "ends.after": self.ends and self.ends.after}.items():
             if isinstance(value, str):
                 yield from ((key, words) for words in _number_faults(NUMBERS[key], value, levels))
-        for key, texts in (*self._texts(), *self.pictures().items()):
+        for key, texts in self._texts().items():
             if isinstance(texts, PromptByFactor):
                 yield from ((key, words) for words in _pick_faults(texts, levels))
         yield from self._contradictions()
 
-    def _texts(self) -> Iterator[tuple[str, Texts]]:
-        if self.opens is not None:
-            yield "opens", self.opens
-        yield from ((f"scripted.{turn}", text) for turn, text in (self.scripted or {}).items())
-        yield from (
-            (f"system_additions[{place}].text", one.text) for place, one in enumerate(self.system_additions or ())
-        )
+    def _texts(self) -> dict[str, Texts | None]:
+        pictures = getattr(self, "assistant_pictures", None) or ()
+        return {
+            **{"opens": self.opens, "assistant_picture": getattr(self, "assistant_picture", None)},
+            **{f"scripted.{turn}": text for turn, text in (self.scripted or {}).items()},
+            **{f"system_additions[{at}].text": one.text for at, one in enumerate(self.system_additions or ())},
+            **{f"assistant_pictures[{at}]": text for at, text in enumerate(pictures)},
+        }
 
     def _contradictions(self) -> Iterator[Fault]:
-        most, end = int(getattr(self, "max_messages", 100)), self.ends.after if self.ends else None
-        last = min(most, end) if isinstance(end, int) and end else most
+        least, most, room = (int(getattr(self, name)) for name in ("min_messages", "max_messages", "max_chars"))
+        last = after if self.ends and isinstance(after := self.ends.after, int) and after else most
+        if last != most and not least <= last <= most:
+            yield "ends.after", f"{last} is not from `min_messages` ({least}) to `max_messages` ({most})"
         turns = {f"scripted.{turn}": turn for turn in self.scripted or ()}
-        turns |= {f"system_additions[{at}]": one.from_turn for at, one in enumerate(self.system_additions or ())}
+        for at, one in enumerate(self.system_additions or ()):
+            turns[f"system_additions[{at}]"] = one.from_turn
+            if one.to_turn is not None and one.to_turn < (one.from_turn or self.opens is None):
+                yield f"system_additions[{at}]", f"is for no turn: {one.turns}. Turn 0 needs `opens`"
         for key, turn in turns.items():
-            if turn > last:
-                yield key, f"turn {turn} is never reached: the conversation has at most {last} messages"
-        if isinstance(end, int) and end > most:
-            yield "ends.after", f"{end} is never reached: `max_messages` is {most}"
-        if isinstance(end, int) and 0 < end < (least := int(getattr(self, "min_messages", 0))):
-            yield "ends.after", f"{end} is below `min_messages`, which is {least}"
-        if self.opens is None and any(one.to_turn == 0 for one in self.system_additions or ()):
-            yield "system_additions", "turn 0 is the assistant's opening, which needs `opens`"
-        yield from self._too_long()
-
-    def _too_long(self) -> Iterator[Fault]:
-        limit, room = self.max_reply_chars, int(getattr(self, "max_chars", 0))
-        shown = [(key, texts) for key, texts in self._texts() if not key.startswith("system")]
-        for key, texts in shown if isinstance(limit, int) and limit else ():
-            for text in texts.pick.values() if isinstance(texts, PromptByFactor) else (texts,):
-                if isinstance(limit, int) and len(text) > limit:
-                    yield key, f"has {len(text)} characters; `max_reply_chars` is {limit}"
+            if turn > min(last, most):
+                yield key, f"turn {turn} is never reached: the conversation has at most {min(last, most)} messages"
         suggested = self.suggestions.texts if self.suggestions else ()
         for number, text in enumerate(suggested):
             if not text.strip() or len(text) > room or text in suggested[:number]:
@@ -277,7 +245,7 @@ def _number(location: Location, value: float | str | None) -> float:
 def _number_faults(numbers: TypeAdapter[Any], value: str, levels: Levels) -> Iterator[str]:
     (name,) = names(value)
     if not levels.get(name, ("",)):
-        yield f"{value} is no factor or loop's variable{suggestion(name, _varying(levels))}"
+        yield f"{value} is no factor or loop's variable{suggestion(name, list(filter(levels.get, levels)))}"
     for level in levels.get(name, ()):
         try:
             numbers.validate_python(level)
@@ -288,24 +256,16 @@ def _number_faults(numbers: TypeAdapter[Any], value: str, levels: Levels) -> Ite
 def _pick_faults(texts: PromptByFactor, levels: Levels) -> Iterator[str]:
     values = levels.get(texts.by, ())
     if not values:
-        yield f"no factor or loop is called {texts.by!r}{suggestion(texts.by, _varying(levels))}"
+        yield f"no factor or loop is called {texts.by!r}{suggestion(texts.by, list(filter(levels.get, levels)))}"
         return
     yield from (f"has no text for {texts.by} = {value!r}" for value in values if value not in texts.pick)
     strays = (value for value in texts.pick if value not in values)
     yield from (f"{value!r} is not a value of {texts.by}{suggestion(value, values)}" for value in strays)
 
 
-def _varying(levels: Levels) -> list[str]:
-    return [name for name, values in levels.items() if values]
-
-
 def _written(events: Sequence[Event], slot: str) -> Data | None:
     """The pending reply of a column, if its model has written it already and not all of it was shown: its data with
     the time, `at_us`."""
-    for event in reversed(events):
-        if event.kind == "said" or event.data.get("slot", "") == slot:
-            if event.kind == "written":
-                return {**event.data, "at_us": event.at_us}
-            if event.kind in ("said", "retried"):
-                return None
-    return None
+    own = (event for event in reversed(events) if event.kind == "said" or event.data.get("slot", "") == slot)
+    last = next((event for event in own if event.kind in ("said", "retried", "written")), None)
+    return {**last.data, "at_us": last.at_us} if last and last.kind == "written" else None

@@ -119,9 +119,6 @@ class ChatStep(ConversationDesign, AnsweringStep):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def pictures(self) -> Mapping[str, Texts]:
-        return {"assistant_picture": self.assistant_picture} if self.assistant_picture else {}
-
     def questions_asked(self) -> tuple[Field, ...]:
         answer = self.answer_asked() if self.answer else ()
         return (*answer, *_scales(self.rate_each))
@@ -234,16 +231,10 @@ class ChatStep(ConversationDesign, AnsweringStep):
             stopped = {"stopped": True} if _stopped(location.facts) else {}
             returned = returned_messages(location.facts)
             held = [event for event in messages_of(location.facts) if event.seq not in returned]
-            added = self.added_texts(location)
+            added = list(self.added_texts(location).values())
             said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
-            data = {
-                "model": name,
-                "messages": said,
-                "problem": location.problem,
-                **stopped,
-                **self.reply_data(location),
-            }
-            return (PendingTask("reply", location.path, data),)
+            data = {"model": name, "messages": said, "problem": location.problem, **stopped}
+            return (PendingTask("reply", location.path, {**data, **self.reply_data(location)}),)
         stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(location)
         if not stops or gives_back(_last_failed(location.facts)):
             return ()

@@ -41,18 +41,7 @@ from experiments.session.conversation import (
     why_unanswered,
 )
 from experiments.session.conversation_design import ConversationDesign
-from experiments.session.side_by_side import (
-    BAD,
-    SLOTS,
-    TIE,
-    ComparisonRound,
-    Replies,
-    histories,
-    models_by_slot,
-    opening_replies,
-    rounds,
-    winner,
-)
+from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.location import Location
 from experiments.study.option_order import Draw
@@ -137,9 +126,6 @@ class CompareStep(ConversationDesign, OptionsStep):
     def _slots(self) -> dict[str, str]:
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
 
-    def pictures(self) -> Mapping[str, Texts]:
-        return {f"assistant_pictures[{number}]": text for number, text in enumerate(self.assistant_pictures or ())}
-
     def questions_asked(self) -> tuple[Field, ...]:
         if self.vote == "choice":
             return (SingleChoice(name="winner", text=self.question, options=self._choices()),)
@@ -198,19 +184,19 @@ class CompareStep(ConversationDesign, OptionsStep):
         )
         return Panel(self.title, tuple(blocks), (), chat, self.button)
 
-    def _now(self, location: Location, rounds: Sequence[ComparisonRound]) -> Replies | None:
+    def _now(self, location: Location, rounds: Sequence[ComparisonRound]) -> reading.Replies | None:
         """The replies to the last message, or those by which the conversation is opened; None before any."""
         if rounds:
             return rounds[-1]
-        return opening_replies(location.facts) if self.opening(location) else None
+        return reading.opening_replies(location.facts) if self.opening(location) else None
 
     def _views(self, location: Location, rounds: Sequence[ComparisonRound]) -> Iterator[RoundView]:
         if self.opening(location):
-            yield RoundView("", self._shown(location, opening_replies(location.facts)))
+            yield RoundView("", self._shown(location, reading.opening_replies(location.facts)))
         for one in rounds:
             yield RoundView(one.said.data["text"], self._shown(location, one), self._voted(location, one))
 
-    def _shown(self, location: Location, comparison: Replies) -> tuple[ReplyView, ...]:
+    def _shown(self, location: Location, comparison: reading.Replies) -> tuple[ReplyView, ...]:
         replies = []
         pictures = [chosen_text(location, one) for one in self.assistant_pictures or ()] or [""] * len(SLOTS)
         for (slot, called), picture in zip(self._slots.items(), pictures, strict=False):
@@ -238,13 +224,13 @@ class CompareStep(ConversationDesign, OptionsStep):
         given = comparison.vote.data
         return ", ".join(f"{location.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
-    def _waiting(self, replies: Replies | None) -> list[str]:
+    def _waiting(self, replies: reading.Replies | None) -> list[str]:
         return [slot for slot in self._slots if replies and slot not in replies.outcomes]
 
-    def _failed(self, replies: Replies | None) -> list[str]:
+    def _failed(self, replies: reading.Replies | None) -> list[str]:
         return [slot for slot in self._slots if replies and replies.reply(slot) is None]
 
-    def _stopped(self, replies: Replies | None) -> list[str]:
+    def _stopped(self, replies: reading.Replies | None) -> list[str]:
         """The columns with replies that the participant stopped, with or without text."""
         outcomes = replies.outcomes if replies else {}
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
@@ -281,7 +267,7 @@ class CompareStep(ConversationDesign, OptionsStep):
         self, location: Location, slot: str, model: str, pairs: Sequence[reading.Pair], stopped: Data
     ) -> PendingTask:
         said = [event for pair in pairs for event in pair if event is not None]
-        added = self.added_texts(location)
+        added = list(self.added_texts(location).values())
         messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt, additions=added)
         data = {"model": model, "messages": messages, "problem": location.shown_problem, **stopped}
         return PendingTask("reply", location.path, {**data, **self.reply_data(location, slot)}, slot)
@@ -301,7 +287,7 @@ class CompareStep(ConversationDesign, OptionsStep):
             case _:
                 return (Fact("submitted"),)
 
-    def _retried(self, replies: Replies | None, slot: Any) -> tuple[Fact, ...]:
+    def _retried(self, replies: reading.Replies | None, slot: Any) -> tuple[Fact, ...]:
         """Retry a failed column, or all failed ones if `slot` is not given, together with all stopped ones: a stopped
         reply must not be compared with a new one."""
         failed, stopped = self._failed(replies), self._stopped(replies)

@@ -15,7 +15,7 @@ from typing import Any
 from app.calls.caller import Result
 from app.clock import Clock
 from app.session.replies.buffer import ReplyBuffer
-from app.session.replies.request import STOPPED
+from app.session.replies.request import STOPPED, empty_reply_error
 from experiments.events import Action, PendingTask
 from experiments.session.conversation import SCRIPTED
 
@@ -50,7 +50,7 @@ async def paced_outcome(
     task: PendingTask,
     reply: ReplyBuffer,
     get: Callable[[], Awaitable[Action]],
-    record: Callable[[Action], Awaitable[None]],
+    record: Callable[[Action], Awaitable[object]],
     clock: Clock,
 ) -> Action:
     """The outcome that `get` brings, once as much of it is shown as will be. What a model wrote is recorded before."""
@@ -80,15 +80,10 @@ def _as_shown(action: Action, shown: str) -> Action:
         return replace(action, data=data | {"text": shown}) if "text" in data else action
     if shown == data["text"]:
         return action
-    data.pop("marked", None)
+    data = {name: value for name, value in data.items() if name not in ("text", "finish_reason", "marked")}
     if shown:
         return replace(action, data={**data, "text": shown, "finish_reason": STOPPED})
-    cause = "The reply was stopped before its first word was shown."
-    return replace(action, kind="fail", data={**_without_text(data), "reason": STOPPED, "cause": cause})
-
-
-def _without_text(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name not in ("text", "finish_reason")}
+    return replace(action, kind="fail", data={**data, "reason": STOPPED, "cause": str(empty_reply_error())})
 
 
 async def _show(task: PendingTask, reply: ReplyBuffer, clock: Clock, shown_us: list[int]) -> None:

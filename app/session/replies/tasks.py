@@ -14,6 +14,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from app.calls.caller import Attempt, StopSignal
@@ -205,9 +206,7 @@ class ReplyTasks:
             attempts = await ask_with_retries(means, study, job.data, seed, reply, beside)
             return _outcome(job, attempts, marked=reply.marked, paced=paced)
 
-        async def record(action: Action) -> None:
-            await self._record(stream, action, means)
-
+        record = partial(self._record, stream, means=means)
         outcome = await (paced_outcome(job, reply, get, record, means.clock) if reply.paced else get())
         if reply.hidden and outcome.kind == "reply":
             outcome = await self._judged(stream, pending, outcome, reply.stopping)

@@ -297,8 +297,8 @@ def _replied(event: Event) -> Values:
         "t_shown": time(data.get("shown_last_us", event.at_us)),
         "ended_by": data.get("ended_by"),
     }
-    about = {"slot": data.get("slot"), "model": model, "ending": ended(event) or "complete"}
-    return {"role": "assistant", "text": data["text"], **about, **how}
+    how |= {"slot": data.get("slot"), "model": model, "ending": ended(event) or "complete"}
+    return {"role": "assistant", "text": data["text"], **how}
 
 
 def _fidelity(session: TidySession, places: _Places) -> Iterator[Values]:

@@ -190,7 +190,7 @@ def test_errors_come_all_at_once_each_at_its_key() -> None:
     assert found == sorted(
         f"0]{key}"
         for key in (
-            *(".pace", ".pace", ".opens", ".opens", ".scripted.4", ".scripted.4", ".ends.after"),
+            *(".pace", ".pace", ".opens", ".opens", ".scripted.4", ".ends.after"),
             *(".suggestions.texts[1]", ".system_additions[0]", "", ""),
         )
     )
