@@ -11,12 +11,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from jsonschema import Draft202012Validator
 
 from problems.text import NotText, checked_values
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 Schema = Mapping[str, Any]
 Values = Mapping[str, Any]
@@ -65,6 +67,8 @@ def _has_object(text: str, after: int) -> bool:
 
 @lru_cache(256)
 def _validator(schema: bytes) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # 3 MB that a server needs only where models judge replies
+
     return Draft202012Validator(orjson.loads(schema))
 
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Of servers with such models, with recruiters' ids, and with Prolific's tokens.
-OTHERS = ("openai", "app.backends.openai", "xllamacpp", "cryptography", "jwt")
+# Of servers with such models, with recruiters' ids, with Prolific's tokens, and with models that judge.
+OTHERS = ("openai", "app.backends.openai", "xllamacpp", "cryptography", "jwt", "jsonschema")
 SERVER = """
 import sys
 from app.cli.serve import build_app, load_all
