@@ -17,7 +17,7 @@ from tests.fakes.driven import Driven
 from tests.fakes.sessions import study
 
 KEPT = {"tutor-asks": 0.85, "tutor-holds-back": 0.85, "teller-answers": 0.9, "teller-is-short": 0.9}
-SESSIONS, TURNS, Z = 24, 4, 1.959964
+SESSIONS, TURNS, Z = 60, 4, 1.959964
 
 
 def talked(of: Study, seed: str) -> Adherence:
