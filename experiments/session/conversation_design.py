@@ -10,15 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    Discriminator,
-    StringConstraints,
-    Tag,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Discriminator, StringConstraints, Tag, TypeAdapter, ValidationError, model_validator
 from pydantic import Field as About
 
 from experiments.errors import Refused, plain_message, suggestion
@@ -57,14 +49,6 @@ NUMBERS: Mapping[str, TypeAdapter[Any]] = {
 }
 
 
-def _compiles(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
-    return pattern
-
-
 class Ending(StrictModel):
     """When a conversation ends by itself. Participants are told, and go on with the button."""
 
@@ -73,7 +57,7 @@ class Ending(StrictModel):
     mark: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
     """A text by which the assistant ends it, such as `[END]`: neither it nor what follows is shown. Tell the model in
     its system prompt."""
-    pattern: Annotated[str, StringConstraints(min_length=1), AfterValidator(_compiles)] | None = None
+    pattern: re.Pattern[str] | None = None
     """A regular expression: it ends with the first reply in which this is found."""
     text: str = OVER
     """What participants are told."""
@@ -184,7 +168,7 @@ class ConversationDesign(Step):
         if self.ends is None:
             return data
         after = int(_number(location, self.ends.after))
-        found = self.ends.pattern and re.search(self.ends.pattern, reply["text"])
+        found = self.ends.pattern and self.ends.pattern.search(reply["text"])
         why = {"mark": "marked" in reply, "pattern": found, "turns": 0 < after <= sent_messages(location.facts)}
         ended_by = next((name for name, is_so in why.items() if is_so), "")
         return {**data, **({"ended_by": ended_by} if ended_by else {})}
