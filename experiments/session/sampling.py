@@ -30,7 +30,7 @@ def draw_fact(location: Location, taken: Mapping[str, int]) -> dict[str, Any]:
     """
     node = location.node
     assert isinstance(node, Loop)  # noqa: S101
-    wanted = {tag: location.fill(value) for tag, value in node.where.items()}
+    wanted = {tag: location.fill_stored(value) for tag, value in node.where.items()}
     chosen, seen = _items(location, node, wanted, taken)
     wish = node.take or 1
     if len(chosen) < wish:

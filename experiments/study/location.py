@@ -169,6 +169,10 @@ class Location:
         """A text, translated and with its `{{names}}` replaced by their values; an unknown name by nothing."""
         return fill(self.translate(text), self._displayed)
 
+    def fill_stored(self, text: str) -> str:
+        """The same with the values of the log, also of answers that had letters, for comparisons."""
+        return fill(self.translate(text), lambda name: _shown(self.look_up(name)))
+
     def fill_markdown(self, text: str) -> str:
         """A text in Markdown, filled; what a participant wrote is shown as written, without markup."""
         return fill(self.translate(text), self._in_markdown)

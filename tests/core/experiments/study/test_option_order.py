@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.web.participant.api import screen_json
-from experiments.session.engine import pending_tasks
+from experiments.errors import Refused
+from experiments.events import Action
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import visited
 from experiments.study.study import Study
 from experiments.views.answers import answered, given_by
@@ -76,6 +79,57 @@ def test_one_letter_means_the_same_to_all_and_the_key_is_stored(how: str) -> Non
     assert all((a == b) == (how == "shuffled_once") or how == "shuffled" for a, b, *_ in orders)
     assert sum(a == b for a, b, *_ in orders) < 10 or how == "shuffled_once"
     assert all(places[letter] > 20 for letter in "ABC"), "four standard errors of 40 or more"
+
+
+def test_every_prefix_of_a_session_leads_to_the_order_that_was_shown() -> None:
+    session = Driven(study("shuffled", {"step": "answer", "id": "own"}), "7")
+    for _ in range(4):
+        session.do(answer="A")
+    events = session.state.events
+    cut = [number for number, event in enumerate(events) if event.kind == "ordered"]
+    assert len(cut) == 4
+    for number in cut:
+        state = fold(events[:number])
+        (task,) = pending_tasks(session.study, state)
+        assert (task.kind, task.data, screen(session.study, state).actions) == ("order", events[number].data, ())
+        act = Action("submit", task.path, {"answer": "A"}, 0, seen=state.changed)
+        with pytest.raises(Refused):
+            decide(session.study, state, act)
+
+
+def test_a_recommendation_has_the_letter_that_is_shown_and_is_recorded_by_its_key() -> None:
+    advised = [replace(one, tags={"hint": KEYS[0]}) for one in PROBLEMS]
+    loop = {"each": "q", "of": "pool", "flow": [{"step": "answer", "advice": "hint"}]}
+    letters_seen = set()
+    for seed in range(20):
+        session = Driven(small(loop, problems=advised, pool={"options": "shuffled"}), str(seed))
+        right = letter_of(session, "text right")
+        assert f" {right}. text right" in session.screen.panel.blocks[-1].text
+        assert session.do(answer=right).last_of("submitted").data["advice"] == KEYS[0]
+        letters_seen.add(right)
+    assert len(letters_seen) > 2
+
+
+def test_problems_are_chosen_by_the_key_of_an_answer_not_by_its_letter() -> None:
+    tagged = [replace(one, tags={"after": KEYS[0] if one.id == "q3" else "none"}) for one in PROBLEMS]
+    first = {
+        "each": "q",
+        "of": "pool",
+        "where": {"after": "none"},
+        "take": 1,
+        "flow": [{"step": "answer", "id": "own"}],
+    }
+    inner = {
+        "each": "more",
+        "of": "pool",
+        "where": {"after": "{{own.answer}}"},
+        "flow": [{"step": "answer", "id": "b"}],
+    }
+    loop = {**first, "flow": [*first["flow"], inner]}
+    for seed in range(4):
+        session = Driven(small(loop, problems=tagged, pool={"options": "shuffled"}), str(seed))
+        session.do(answer=letter_of(session, "text right"))
+        assert session.path == "q[0]/more[0]/b"
 
 
 def test_a_wrong_answer_is_wrong_in_a_check_and_what_passes_is_a_letter() -> None:
