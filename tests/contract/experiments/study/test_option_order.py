@@ -21,6 +21,7 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.db.engine import Database
 from storage.log.projections import differences
+from storage.registers.studies import Studies
 from storage.reports.conversations import conversations
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.studies import write
@@ -84,10 +85,13 @@ def test_what_was_shown_is_in_the_tidy_data_and_the_releases_have_the_keys(fille
 
 def test_an_annotator_reads_the_letters_that_were_shown_and_records_the_key(filled: Database) -> None:
     talks = list(conversations(filled, "shuffled", "bot"))
+    (whole,) = Studies(filled).with_sessions("shuffled", "bot")
+    keys = {option.text: option.key for problem in whole.pools["own"] for option in problem.options}
     for talk in talks:
         question = talk.question
         right = next(letter for letter, shown in question.options.items() if shown.startswith("right"))
         assert question.right == right
+        assert {letter: keys[shown] for letter, shown in question.options.items()} == question.keys
         said = json.dumps({"attempted_answer": "yes", "answer_letter": right, "answer_val": None})
         values = ChatbotAnswer().read(said.replace('"yes"', "true"), talk)
         assert values["answer_letter"] == question.keys[right]

@@ -31,7 +31,13 @@ def problem(number: int, options: int = 4) -> Problem:
 
 PROBLEMS = (problem(0), problem(1), problem(2), problem(3, 3))
 TALK = {"step": "chat", "id": "talk", "model": "bot", "answer": True, "problem_in_prompt": True}
-LATER = {"step": "info", "id": "later", "text": "You chose {{own.answer}}.", "when": {"own.answer": KEYS[0]}}
+LATER = {
+    "step": "info",
+    "id": "later",
+    "title": "Chosen: {{own.answer}}",
+    "text": "You chose {{own.answer}}.",
+    "when": {"own.answer": KEYS[0]},
+}
 
 
 def study(how: str, *steps: Any) -> Study:
@@ -63,6 +69,7 @@ def test_one_letter_means_the_same_to_all_and_the_key_is_stored(how: str) -> Non
             session.do(answer=right)
             assert session.state.facts[f"q[{number}]/own"][-1].data == {"answer": KEYS[0]}
             assert session.screen.panel.blocks[0].text == f"You chose {right}."
+            assert session.screen.panel.title == f"Chosen: {right}"
             session.do()
             assert letters(session) == shown
             session.do("say", text="Help")
@@ -93,8 +100,9 @@ def test_every_prefix_of_a_session_leads_to_the_order_that_was_shown() -> None:
         (task,) = pending_tasks(session.study, state)
         assert (task.kind, task.data, screen(session.study, state).actions) == ("order", events[number].data, ())
         act = Action("submit", task.path, {"answer": "A"}, 0, seen=state.changed)
-        with pytest.raises(Refused):
+        with pytest.raises(Refused) as refused:
             decide(session.study, state, act)
+        assert refused.value.reason == "not_offered"
 
 
 def test_a_recommendation_has_the_letter_that_is_shown_and_is_recorded_by_its_key() -> None:
