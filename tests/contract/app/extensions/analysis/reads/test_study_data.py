@@ -168,7 +168,8 @@ def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database,
     assert frame(own, "demo", "user_answers_filtered", "bot").empty
 
 
-PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()/+")
+# The comma is in a group of raters as DICES names it.
+PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()/+,")
 
 
 def sorted_(finding: Finding) -> Finding:
