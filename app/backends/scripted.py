@@ -9,7 +9,6 @@ import json
 import random
 import re
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 from string import ascii_uppercase
 from typing import Any, Literal
 
@@ -89,11 +88,9 @@ class ScriptedOptions(PacedOptions):
 class Scripted(Backend):
     Options = ScriptedOptions
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(ScriptedOptions, request.options)
-        async with aclosing(type_reply(reply(request, options), request, options, self.sleep)) as deltas:
-            async for delta in deltas:
-                yield delta
+        return type_reply(reply(request, options), request, options, self.sleep)
 
 
 def reply(request: Request, options: ScriptedOptions) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 
 from pydantic import Field
 
@@ -57,13 +56,10 @@ class UserOptions(PacedOptions):
 class ScriptedUser(Backend):
     Options = UserOptions
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(UserOptions, request.options)
         mute = uniform(request.seed, "mute") < options.mute
-        said = "Answer: none of them" if mute else reply(request)
-        async with aclosing(type_reply(said, request, options, self.sleep)) as deltas:
-            async for delta in deltas:
-                yield delta
+        return type_reply("Answer: none of them" if mute else reply(request), request, options, self.sleep)
 
 
 def reply(request: Request) -> str:

@@ -7,12 +7,10 @@ command that sets an address, a class or a style. A browser's translation leaves
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from html import escape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from math_core import LatexToMathML
+from math_core import LatexError, LatexToMathML
 
 MAX_CHARS = 2_000
 # The deepest nesting of elements. A browser's tab crashes on roots nested 150 deep.
@@ -29,6 +27,7 @@ _MACROS = {
     "argmax": r"\operatorname*{argmax}",
     "argmin": r"\operatorname*{argmin}",
 }
+_CONVERTER = LatexToMathML(macros=_MACROS, fancy_error=False, max_expansions=200, allow_unreliable_rendering=True)
 # Equation numbers are left out, as each text would start with (1); \tag is kept. Others get their nearest equivalent.
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|equation|gather|multline|flalign|eqnarray|split|alignat)\*?\}")
 _DRAWN_AS = {"flalign": "align*", "eqnarray": "align*", "split": "aligned", "alignat": "align*"}
@@ -67,20 +66,11 @@ class _NotDrawn(Exception):
     """A formula is shown as its source. The text is the reason."""
 
 
-@cache
-def _converter() -> LatexToMathML:
-    from math_core import LatexToMathML
-
-    return LatexToMathML(macros=_MACROS, fancy_error=False, max_expansions=200, allow_unreliable_rendering=True)
-
-
 def _drawn(latex: str, display: bool) -> str:
-    from math_core import LatexError  # the first formula imports it
-
     if len(latex) > MAX_CHARS:
         raise _NotDrawn(f"it has {len(latex):,} characters; at most {MAX_CHARS:,} are drawn")
     try:
-        drawn = _converter().convert_with_local_state(_supported(latex, display), displaystyle=display)
+        drawn = _CONVERTER.convert_with_local_state(_supported(latex, display), displaystyle=display)
     except LatexError as error:
         raise _NotDrawn(_POSITION.sub("", str(error)).rstrip(".")) from None
     if _too_large(drawn):

@@ -14,11 +14,12 @@ from sqlalchemy import delete, select
 from storage import tables
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database, writer
-from storage.db.sealing import Seal
+from storage.db.sealing import seal, unseal
 from storage.db.upsert import upsert
 from storage.errors import StorageError
 
 _columns = tables.model_servers.c
+PURPOSE = "parley model server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +59,17 @@ def remove_server(database: Database, name: str, by: str, clock_us: Callable[[],
 
 
 def seal_key(secret: str, name: str, url: str, key: str) -> bytes:
-    return _sealing(secret).close([name, url, key])
+    return seal(secret, PURPOSE, [name, url, key])
 
 
 def open_key(secret: str, server: SavedServer) -> str | None:
     """The key, or None. Raises StorageError if it was sealed under another secret, or for another name or address."""
     if not server.sealed:
         return None
-    name, url, key = _sealing(secret).open(server.sealed) or (None, None, None)
+    name, url, key = unseal(secret, PURPOSE, server.sealed) or (None, None, None)
     if key is None or (name, url) != (server.name, server.url):
         raise StorageError(
             f"the key of the model server {server.name!r} cannot be opened with this secret (PARLEY_SECRET, or the "
             "file .secret beside the database). Enter the key again in the console, under Model servers"
         )
     return str(key)
-
-
-def _sealing(secret: str) -> Seal:
-    return Seal(secret, "parley model server")

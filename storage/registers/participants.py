@@ -22,7 +22,7 @@ from sqlalchemy import Engine, case, select, update
 
 from storage import tables
 from storage.db.engine import writer
-from storage.db.sealing import Seal
+from storage.db.sealing import seal, unseal
 from storage.errors import StorageError
 
 _identity = tables.identities.c
@@ -65,7 +65,7 @@ class Participants:
     def __init__(self, engine: Engine, secret: str) -> None:
         self._engine = engine
         self._secret = secret.encode()
-        self._sealing = Seal(secret, "parley identity")
+        self._sealing = secret, "parley identity"
 
     def entry(self, study: str, participant: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
         """The stored entry of a person: recruiter, digest and encrypted id. `number` counts a proven person's attempts,
@@ -166,7 +166,7 @@ class Participants:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()
         if found is None or not found.sealed:
             return None
-        if (values := self._sealing.open(found.sealed)) is None:
+        if (values := unseal(*self._sealing, found.sealed)) is None:
             raise StorageError(
                 "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
                 "file .secret beside the database) is now. Use the one with which the study was served"
@@ -215,7 +215,7 @@ class Participants:
         return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
     def _seal(self, participant: ParticipantId) -> bytes:
-        return self._sealing.close({"id": participant.id, "submission": participant.submission})
+        return seal(*self._sealing, {"id": participant.id, "submission": participant.submission})
 
     def _digest(self, study: str, participant: ParticipantId, number: int, *, proven: bool = True) -> str:
         again = (f"\nattempt {number}" if number > 1 else "") if proven else f"\nunproven {number}"
