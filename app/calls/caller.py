@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.backends.base import Backend, Request, StreamEnd
+from app.backends.registry import asks_servers
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
@@ -227,6 +228,9 @@ def _settled(attempt: Attempt, most: float) -> float:
 
 
 def cost_of(model: ModelSpec, end: StreamEnd) -> float | None:
+    """The cost of a reply; None if that is unknown. Models without a server cost nothing, unless they have a price."""
+    if model.price is None and not asks_servers(model.backend):
+        return 0.0
     price, prompt, completion = model.price, end.prompt_tokens, end.completion_tokens
     return None if price is None or prompt is None or completion is None else price.of(prompt, completion)
 

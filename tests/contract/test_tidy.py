@@ -152,6 +152,17 @@ def test_chatbench_answers_join_with_the_released_ones(
     assert not Counter(told) - texts
 
 
+def test_a_model_is_named_only_where_one_took_part_and_replies_have_the_time_of_their_first_word(
+    folders: Mapping[str, Path],
+) -> None:
+    rows = [*read(folders["demo"], "answers"), *read(folders["chatbench"], "answers")]
+    assert {row["model"] for row in rows if row["step"] == "consent"} == {""}
+    assert all(row["model"] for row in rows if row["step"] == "chat")
+    replies = [row for row in read(folders["demo"], "messages") if row["role"] == "assistant"]
+    assert all("" < row["t_first_shown"] <= row["t_shown"] for row in replies)
+    assert any(row["t_first_shown"] < row["t_shown"] for row in replies)
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_same_again_is_the_same_to_the_byte(
     name: str, folders: Mapping[str, Path], manifests: Mapping[str, ExportManifest]

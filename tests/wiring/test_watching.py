@@ -108,8 +108,8 @@ def test_adherence_by_day_and_what_shifts_of_a_model_are_watched(each_database: 
             return found
 
     found = monitor(60)
-    assert (found.shifts, len(found.days), [*found.adherence]) == ((), 3, ["role: tutor"])
-    assert sum(count.all for count in found.adherence["role: tutor"].values()) == 60
+    assert (found.shifts, len(found.days), [*found.adherence]) == ((), 3, [("asks", "role: tutor")])
+    assert sum(count.all for count in found.adherence["asks", "role: tutor"].values()) == 60
     write_sessions(each_database, "s", [drawn(0.9, version="m-2")], START_US, 60)
     (shift,) = monitor(61).shifts
     assert (shift.measure, shift.before, shift.after) == ("version", "m-1", "m-2")

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from app.calls.caller import Attempt, StopSignal
+from app.calls.caller import Attempt, Result, StopSignal
 from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
 from app.session.replies.judges import Act, Judges, Means
 from app.session.replies.pacing import fixed_reply, model_times, paced_outcome
@@ -204,7 +204,7 @@ class ReplyTasks:
                 reply.add(fixed.data["text"])
                 return fixed
             attempts = await ask_with_retries(means, study, job.data, seed, reply, beside)
-            return _outcome(job, attempts, marked=reply.marked, paced=paced)
+            return _outcome(job, attempts, reply, paced=paced)
 
         record = partial(self._record, stream, means=means)
         outcome = await (paced_outcome(job, reply, get, record, means.clock) if reply.paced else get())
@@ -255,7 +255,7 @@ def _owed_again(session: LoadedSession, task: PendingTask) -> PendingReply | Non
     return next((PendingReply(session.study, session.state, job) for job in same), None)
 
 
-def _outcome(task: PendingTask, attempts: Sequence[Attempt], *, marked: bool, paced: bool) -> Action:
+def _outcome(task: PendingTask, attempts: Sequence[Attempt], reply: ReplyBuffer, *, paced: bool) -> Action:
     """The action that records the reply or its failure, not dated yet; with the known cost of all attempts."""
     attempt = attempts[-1]
     result, wanted = attempt.result, task.data["model"]
@@ -279,7 +279,13 @@ def _outcome(task: PendingTask, attempts: Sequence[Attempt], *, marked: bool, pa
         "completion_tokens": result.end.completion_tokens,
         "first_token_us": result.first_token_us,
         "total_us": result.total_us,
-        **({"marked": True} if marked else {}),
-        **(model_times(result) if paced else {}),
+        **({"marked": True} if reply.marked else {}),
+        **_times(result, hidden=reply.hidden, paced=paced),
     }
     return Action("reply", task.path, data, 0, by="model")
+
+
+def _times(result: Result, *, hidden: bool, paced: bool) -> Mapping[str, int]:
+    """When the model wrote a reply that is shown later, or when its first word was shown as the model wrote it."""
+    times = model_times(result)
+    return times if paced else {} if hidden else {"shown_first_us": times["model_first_us"]}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from experiments.study.template import fill
 from storage.registers.origins import Origin
 
 NOTHING = "–"
@@ -60,11 +61,13 @@ def money(amount: float) -> str:
 
 
 def step_label(path: str, title: str = "") -> tuple[str, str]:
-    """A step in words: its title, or else its name, and the phases and loops around it (`Phase 1, Question 2`)."""
+    """A step in words: its title, or else its name, and the phases and loops around it (`Phase 1, Question 2`). A title
+    that is filled in for each participant has "…" there."""
     if not path:
         return NOTHING, ""
     *around, name = [_words(part) for part in path.split("/")]
-    return title or name, ", ".join(around)
+    title = fill(title, lambda _: "…")
+    return (title if title.strip("… ") else name), ", ".join(around)
 
 
 def _words(part: str) -> str:

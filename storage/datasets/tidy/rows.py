@@ -105,7 +105,10 @@ class _Places:
 
 
 def _model(location: Location) -> Values:
-    return {"model": model_at(location.node, location.scope) if isinstance(location.node, Step) else None}
+    """The model at a place; outside of loops none where no conversation is, though a factor may have drawn one."""
+    step, scope = location.node, location.scope
+    takes_part = isinstance(step, Step) and (scope.turns or any(step.asks_models(())))
+    return {"model": model_at(step, scope) if takes_part and isinstance(step, Step) else None}
 
 
 def _sessions(session: TidySession, layout: Layout) -> Iterator[Values]:
@@ -294,6 +297,7 @@ def _replied(event: Event) -> Values:
         "source": "opening" if event.kind == "opened" else data.get("source", "model"),
         "system_addition": ", ".join(data.get("additions", ())) or None,
         "t_model": time(data.get("model_last_us", event.at_us)) if model else None,
+        "t_first_shown": time(data.get("shown_first_us", event.at_us)),
         "t_shown": time(data.get("shown_last_us", event.at_us)),
         "ended_by": data.get("ended_by"),
     }

@@ -1,4 +1,4 @@
-"""Adherence by arm and day, and changes of the models in use: of their version, latency, length of replies, adherence.
+"""Adherence by rule, arm and day, and changes of the models in use: of version, latency, length of replies, adherence.
 
 It is of the newest sessions, and a session is read again only after something happened in it. Sessions are compared
 (change_point.py), not replies: those of one participant are alike. A running session counts after an hour without an
@@ -51,10 +51,10 @@ class ModelShift:
 
 @dataclass(frozen=True, slots=True)
 class FidelityMonitor:
-    """`adherence` is by arm and day (UTC), of the last days with verdicts; `shifts` are the newest first."""
+    """`adherence` is by rule and arm, then by day (UTC), of the last days with verdicts; `shifts` are newest first."""
 
     days: tuple[str, ...] = ()
-    adherence: Mapping[str, Mapping[str, AdherenceCount]] = field(default_factory=dict)
+    adherence: Mapping[tuple[str, str], Mapping[str, AdherenceCount]] = field(default_factory=dict)
     shifts: tuple[ModelShift, ...] = ()
 
 
@@ -68,12 +68,12 @@ class _Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """`verdicts` on replies that were shown: day, arm, model, and whether the rule was kept."""
+    """`verdicts` on replies that were shown: rule, arm, day, model, and whether the rule was kept."""
 
     last_us: int
     arm: str
     replies: tuple[_Reply, ...]
-    verdicts: tuple[tuple[str, str, str, bool], ...]
+    verdicts: tuple[tuple[str, str, str, str, bool], ...]
 
 
 # The newest sessions, by stream.
@@ -94,11 +94,12 @@ def fidelity_monitor(connection: Connection, known: Mapping[str, Any], cache: Se
     events = {stream: [Event(*row[1:]) for row in own] for stream, own in groupby(rows, key=itemgetter(0))}
     cache |= {one: _read(seats[one].last_us, seats[one].cell, events.get(one, [])) for one in stale}
     sessions = {stream: one for stream, one in cache.items() if one.replies}
-    by_day: dict[str, dict[str, AdherenceCount]] = {}
-    for day, arm, _, kept in sorted(verdict for one in sessions.values() for verdict in one.verdicts):
-        before = by_day.setdefault(arm, {}).get(day, AdherenceCount(0, 0))
-        by_day[arm][day] = AdherenceCount(before.kept + kept, before.all + 1)
-    days = sorted({day for own in by_day.values() for day in own})[-MOST_DAYS:]
+    by_day: dict[tuple[str, str], dict[str, AdherenceCount]] = {}
+    for rule, arm, day, _, kept in sorted(verdict for one in sessions.values() for verdict in one.verdicts):
+        own = by_day.setdefault((rule, arm), {})
+        before = own.get(day, AdherenceCount(0, 0))
+        own[day] = AdherenceCount(before.kept + kept, before.all + 1)
+    days = sorted({day for counts in by_day.values() for day in counts})[-MOST_DAYS:]
     settled = [one for stream, one in sessions.items() if seats[stream].outcome or now_us - one.last_us > SETTLED_US]
     shifts = (*_new_versions(sessions.values()), *_shifts(settled))
     return FidelityMonitor(tuple(days), by_day, tuple(sorted(shifts, key=attrgetter("at_us"), reverse=True)))
@@ -122,7 +123,7 @@ def _read(last_us: int, cell: str, events: Sequence[Event]) -> _Session:
     replies = tuple(_reply(event.at_us, event.data) for event in replied.values())
     days = {seq: f"{datetime.fromtimestamp(event.at_us / 1e6, UTC):%Y-%m-%d}" for seq, event in replied.items()}
     known = tuple(
-        (days[one.of], cell_key(dict(one.condition)), one.model, one.kept)
+        (one.rule, cell_key(dict(one.condition)), days[one.of], one.model, one.kept)
         for one in verdicts(events)
         if one.shown and one.kept is not None
     )
@@ -167,6 +168,6 @@ def _values(session: _Session) -> Iterator[tuple[tuple[str, str, str], float]]:
         found["length", reply.model, session.arm].append(reply.characters)
         if reply.latency_s is not None:
             found["latency", reply.model, ""].append(reply.latency_s)
-    for _, arm, model, kept in session.verdicts:
+    for _, arm, _, model, kept in session.verdicts:
         found["adherence", model, arm].append(kept)
     return ((key, fmean(values)) for key, values in found.items())

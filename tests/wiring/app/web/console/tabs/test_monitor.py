@@ -95,4 +95,4 @@ async def test_adherence_by_arm_and_day_and_a_new_version_are_shown(console: Roo
         await olga.open(study=NAME, tab="monitoring")
         body = (await olga.enter("monitoring", study=NAME))["live-body"]
     assert re.findall(r'data-shift="(\w+)">.*m: m-1 before, &lt;m&gt; since', body) == ["version"]
-    assert re.search(r"role: tutor</td>\s*<td[^>]*>75 %<br><span[^>]*>of 4<", body)
+    assert re.search(r"asks</td><td>role: tutor</td>\s*<td[^>]*>75 %<br><span[^>]*>of 4<", body)
