@@ -22,6 +22,7 @@ NAMED = {
 REFERRED = {
     "ByFactor": "protocol for each value",
     "PromptByFactor": "text for each value",
+    **dict.fromkeys(("DelayByFactor", "PaceByFactor", "CountByFactor"), "by factor"),
     "FromTag": "`one_of`",
     "SimulatorPrompts": "texts",
     "AnnotatorSpec": "annotator",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from problems.errors import ParleyError, did_you_mean
@@ -19,7 +20,9 @@ from problems.errors import ParleyError, did_you_mean
 def suggestion(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown word: what is allowed, and which one was perhaps meant."""
     words = sorted({str(item) for item in known})
-    listed = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "") if words else "nothing is defined"
+    # of many the nearest, as words that come first are nothing to choose from
+    some = sorted(get_close_matches(word, words, 12, 0)) if word and len(words) > 12 else words[:12]
+    listed = ", ".join(some) + (", ..." if len(words) > 12 else "") if words else "nothing is defined"
     return f"; allowed: {listed}.{did_you_mean(str(word), words)}"
 
 
@@ -59,6 +62,8 @@ class ValidationIssue:
     what: str
     place: str = field(default="", compare=False)
     """The line of the path, such as `line 12`, or `de.yaml, line 3` in a file beside the study; empty if not known."""
+    absent: bool = field(default=False, compare=False)
+    """True if the error is that something is nowhere in the flow, which is not known while a part of it is unread."""
 
     def __str__(self) -> str:
         where = self.where if len(self.where) <= LONGEST_PATH else f"{self.where[:LONGEST_PATH]}..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -48,6 +48,7 @@ from storage.log.rehearsals import RemovedRehearsal, rehearsed_sessions, remove_
 from storage.registers.studies import Studies
 
 LOOK_S = 0.5
+FidelityReport = Callable[[Database, Study, Collection[str]], dict[str, Any]]
 
 
 @command("rehearse")
@@ -106,11 +107,11 @@ def rehearse_(
         stopped = True
     before = {"people": count, "gone_before": count - len(visits)}
     after = {"seconds": round(time.monotonic() - began_s, 1), "stopped": stopped}
-    shown = report(database, found) if report and rehearsed_sessions(database, found.name) else {}
+    streams = rehearsed_sessions(database, found.name).keys() & {links.of(visit).stream for visit in every}
+    shown = report(database, found, streams) if report and streams else {}
     worst = shown.pop("worst_conversations", []) if not as_json else []
     show({**before, **_measured(progress), **after, **shown}, as_json)
-    for one in worst:
-        _show_conversation(one)
+    _show_conversations(worst)
     if not as_json:
         echo(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
         echo(f"Remove it:  parley rehearse {found.name} --remove")
@@ -118,10 +119,10 @@ def rehearse_(
         raise typer.Exit(INTERRUPTED)
 
 
-def _fidelity_report(study: Study) -> Callable[[Database, Study], dict[str, Any]]:
+def _fidelity_report(study: Study) -> FidelityReport:
     if not study.file.fidelity:
         raise ArgumentInvalid(f"{study.name} has no `fidelity` rules. Add some, and publish the study again.")
-    found: Callable[[Database, Study], dict[str, Any]] = needed("fidelity_report", "analysis")
+    found: FidelityReport = needed("fidelity_report", "analysis")
     return found
 
 
@@ -132,13 +133,15 @@ def _arms(study: Study) -> int:
     return len({tuple(cell.values[name] for name in sorted(named & cell.values.keys())) for cell in every})
 
 
-def _show_conversation(conversation: Mapping[str, Any]) -> None:
-    about = "session {session} ({arm}): {kept:.0%} of verdicts kept".format_map(conversation)
-    echo(f"\n{about}", "bold")
-    for message in conversation["messages"]:
-        echo(f"{message['by']}: {message['text']}", "red" if message["broke"] else "")
-        if message["broke"]:
-            echo(f"  broke {', '.join(message['broke'])}", "red")
+def _show_conversations(worst: Sequence[Mapping[str, Any]]) -> None:
+    if worst:
+        echo(f"\nThe {count(len(worst), 'conversation')} that broke most rules", "bold")
+    for conversation in worst:
+        echo("\nsession {session} ({arm}): {kept:.0%} of verdicts kept".format_map(conversation), "bold")
+        for message in conversation["messages"]:
+            echo(f"{message['by']}: {message['text']}", "red" if message["broke"] else "")
+            if message["broke"]:
+                echo(f"  broke {', '.join(message['broke'])}", "red")
 
 
 class _Links:

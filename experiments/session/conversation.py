@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field as About
 
@@ -14,10 +14,11 @@ from experiments.events import Data, Event
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State
 from experiments.study.screen import ChatMessage, Ended
-from experiments.study.sections.model_spec import Texts
+from experiments.study.sections.model_spec import PickByFactor, Texts
 from experiments.study.step import RatingSubject
 from problems.pictures import described
 
+T = TypeVar("T")
 # The `source` of a reply that the study has, word for word.
 SCRIPTED = "scripted"
 ROLES = {"said": "You", "replied": "Bot", "opened": "Bot"}
@@ -180,13 +181,18 @@ def prompt(
 
 
 def _system(location: Location, model: str) -> str:
-    """The model's system prompt at this location. Validation ensures that there is one for each value."""
+    """The model's system prompt at this location."""
     return described(chosen_text(location, location.study.model(model).system), location.study.pictures)
 
 
 def chosen_text(location: Location, texts: Texts) -> str:
     """A text, or the one of several that is meant for the condition, filled."""
-    return location.fill(texts if isinstance(texts, str) else texts.pick[str(location.look_up(texts.by))])
+    return location.fill(chosen(location, texts))
+
+
+def chosen(location: Location, one: T | PickByFactor[T]) -> T:
+    """What is the same for all, or what is meant for the condition. Validation ensures that there is one."""
+    return one.pick[str(location.look_up(one.by))] if isinstance(one, PickByFactor) else one
 
 
 def read_message(value: Any, max_chars: int) -> str:

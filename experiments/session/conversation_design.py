@@ -1,7 +1,7 @@
 """The design of a conversation, which `chat` and `compare` have in common: who begins, when words appear, and the end.
 
-Every key is a value or depends on the condition: a number may be `"{{factor}}"`, a text may have `{{names}}` or be one
-for each value (`{by: factor, pick: {...}}`). The log records what follows from it with each reply; nothing is drawn.
+Numbers and texts are the same for all, or one for each value of a factor (`{by: factor, pick: {...}}`); a text may have
+`{{names}}`. The log records what follows from it with each reply; nothing is drawn.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, StringConstraints, Tag, TypeAdapter, ValidationError, model_validator
 from pydantic import Field as About
+from pydantic import (
+    StringConstraints,
+    Tag,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
-from experiments.errors import Refused, plain_message, suggestion
+from experiments.errors import Refused, suggestion
 from experiments.events import Data, Event
-from experiments.session.conversation import chosen_text, read_message, sent_messages
+from experiments.session.conversation import chosen, chosen_text, read_message, sent_messages
 from experiments.session.timing import SECOND_US, shown_us
 from experiments.study.base_model import StrictModel
 from experiments.study.location import Location
-from experiments.study.sections.model_spec import PromptByFactor, Texts
+from experiments.study.sections.model_spec import ONE_OR_EACH, PickByFactor, Texts
 from experiments.study.step import Step
-from experiments.study.template import SLOT, names
 
 # Instead of words of the assistant: the model writes them.
 BY_MODEL = "model"
@@ -30,30 +36,45 @@ Levels = Mapping[str, Sequence[str]]
 Fault = tuple[str, str]
 
 
-def _form(raw: Any) -> str:
-    return "name" if isinstance(raw, str) and "{{" in raw else "number"
+def _allows(kind: str, most: int) -> WrapValidator:
+    def read(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            each = "or one for each value of a factor: `{by: condition, pick: {short: 1, long: 20}}`"
+            raise ValueError(f"is no {kind} from 0 to {most}; write one, {each}") from None
+
+    return WrapValidator(read)
 
 
-Name = Annotated[str, StringConstraints(pattern=rf"^{SLOT.pattern}$")]
-Delay = Annotated[float, About(ge=0, le=120)]
-Pace = Annotated[float, About(ge=0, le=1000)]
-Count = Annotated[int, About(ge=0, le=100_000)]
+Delay = Annotated[float, About(ge=0, le=120), _allows("number", 120)]
+Pace = Annotated[float, About(ge=0, le=1000), _allows("number", 1000)]
+Count = Annotated[int, About(ge=0, le=100_000), _allows("whole number", 100_000)]
 Turn = Annotated[int, About(ge=1, le=100)]
-DelayByFactor = Annotated[Annotated[Delay, Tag("number")] | Annotated[Name, Tag("name")], Discriminator(_form)]
-PaceByFactor = Annotated[Annotated[Pace, Tag("number")] | Annotated[Name, Tag("name")], Discriminator(_form)]
-CountByFactor = Annotated[Annotated[Count, Tag("number")] | Annotated[Name, Tag("name")], Discriminator(_form)]
-NUMBERS: Mapping[str, TypeAdapter[Any]] = {
-    "delay_s": TypeAdapter(Delay),
-    "pace": TypeAdapter(Pace),
-    **dict.fromkeys(("max_reply_tokens", "max_reply_chars", "ends.after"), TypeAdapter[Any](Count)),
-}
+
+
+class DelayByFactor(PickByFactor[Delay]):
+    """A delay for each value of a factor or of a loop's variable."""
+
+
+class PaceByFactor(PickByFactor[Pace]):
+    """A pace for each value of a factor or of a loop's variable."""
+
+
+class CountByFactor(PickByFactor[Count]):
+    """A whole number for each value of a factor or of a loop's variable."""
+
+
+Delays = Annotated[Annotated[Delay, Tag("one")] | Annotated[DelayByFactor, Tag("each")], ONE_OR_EACH]
+Paces = Annotated[Annotated[Pace, Tag("one")] | Annotated[PaceByFactor, Tag("each")], ONE_OR_EACH]
+Counts = Annotated[Annotated[Count, Tag("one")] | Annotated[CountByFactor, Tag("each")], ONE_OR_EACH]
 
 
 class Ending(StrictModel):
     """When a conversation ends by itself. Participants are told, and go on with the button."""
 
-    after: CountByFactor | None = None
-    """The number of the participant's messages after whose reply it ends."""
+    after: Counts | None = None
+    """The number of the participant's messages after whose reply it ends; by factor as `delay_s`."""
     mark: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
     """A text by which the assistant ends it, such as `[END]`: neither it nor what follows is shown. Tell the model in
     its system prompt."""
@@ -99,11 +120,11 @@ class ConversationDesign(Step):
     opens: Texts | None = None
     """The assistant's first words: a text, or `model` to have them written by the model. The participant begins where
     it is empty."""
-    delay_s: DelayByFactor | None = None
-    """Seconds from the participant's message to the first word of the reply. A reply that takes longer is not delayed
-    further."""
-    pace: PaceByFactor | None = None
-    """Characters a second at which words appear. They appear as they come at 0."""
+    delay_s: Delays | None = None
+    """Seconds from the participant's message to the reply's first word; or by factor, `{by: typing, pick: {human: 2,
+    instant: 0}}`. A reply that takes longer is not delayed further."""
+    pace: Paces | None = None
+    """Characters a second at which words appear, by factor as `delay_s`. They appear as they come at 0."""
     scripted: dict[Turn, Texts] | None = None
     """Fixed replies by turn, such as `{3: I cannot help with that.}`; no model is called. Where one is empty the model
     replies."""
@@ -113,10 +134,11 @@ class ConversationDesign(Step):
     """Texts that are added to the models' system prompts in some turns."""
     suggestions: Suggestions | None = None
     """Suggested messages, which are recorded as such if they are sent, verbatim or edited."""
-    max_reply_tokens: CountByFactor | None = None
-    """The maximum length of a reply in tokens, if the model's own is not shorter; no limit at 0."""
-    max_reply_chars: CountByFactor | None = None
-    """The number of characters at which a reply is cut, with a note; no limit at 0."""
+    max_reply_tokens: Counts | None = None
+    """The maximum length of a reply in tokens, if the model's own is not shorter; no limit at 0. By factor as
+    `delay_s`."""
+    max_reply_chars: Counts | None = None
+    """The number of characters at which a reply is cut, with a note; no limit at 0. By factor as `delay_s`."""
 
     def opening(self, location: Location) -> str:
         """The assistant's first words, or `model`; empty where the participant begins."""
@@ -185,66 +207,62 @@ class ConversationDesign(Step):
 
     def level_faults(self, levels: Levels) -> Iterator[Fault]:
         """Numbers and texts by factor that some value of the factor leaves without one, and contradictions."""
-        numbers = {name: getattr(self, name) for name in NUMBERS if "." not in name}
-        for key, value in {**numbers, "ends.after": self.ends and self.ends.after}.items():
-            if isinstance(value, str):
-                yield from ((key, words) for words in _number_faults(NUMBERS[key], value, levels))
-        for key, texts in self._texts().items():
-            if isinstance(texts, PromptByFactor):
-                yield from ((key, words) for words in _pick_faults(texts, levels))
+        for key, value in self._by_factor().items():
+            if isinstance(value, PickByFactor):
+                yield from ((key, words) for words in _pick_faults(value, levels))
         yield from self._contradictions()
 
-    def _texts(self) -> dict[str, Texts | None]:
+    def _by_factor(self) -> dict[str, object]:
+        """The keys that can differ by factor."""
         pictures = getattr(self, "assistant_pictures", None) or ()
+        numbers = ("delay_s", "pace", "max_reply_tokens", "max_reply_chars")
         return {
+            **{key: getattr(self, key) for key in numbers},
+            "ends.after": self.ends and self.ends.after,
             **{"opens": self.opens, "assistant_picture": getattr(self, "assistant_picture", None)},
             **{f"scripted.{turn}": text for turn, text in (self.scripted or {}).items()},
             **{f"system_additions[{at}].text": one.text for at, one in enumerate(self.system_additions or ())},
             **{f"assistant_pictures[{at}]": text for at, text in enumerate(pictures)},
         }
 
+    def _ending_faults(self, ends: Sequence[int]) -> Iterator[Fault]:
+        least, most = (int(getattr(self, name)) for name in ("min_messages", "max_messages"))
+        for last in filter(None, ends):
+            if not least <= last <= most:
+                yield "ends.after", f"{last} is not from `min_messages` ({least}) to `max_messages` ({most})"
+
     def _contradictions(self) -> Iterator[Fault]:
-        least, most, room = (int(getattr(self, name)) for name in ("min_messages", "max_messages", "max_chars"))
-        last = after if self.ends and isinstance(after := self.ends.after, int) and after else most
-        if last != most and not least <= last <= most:
-            yield "ends.after", f"{last} is not from `min_messages` ({least}) to `max_messages` ({most})"
+        most, room = (int(getattr(self, name)) for name in ("max_messages", "max_chars"))
+        after = self.ends and self.ends.after
+        ends = [*after.pick.values()] if isinstance(after, PickByFactor) else [after or 0]
+        yield from self._ending_faults(ends)
+        reached = min(most, max((last or most for last in ends), default=most))
         turns = {f"scripted.{turn}": turn for turn in self.scripted or ()}
         for at, one in enumerate(self.system_additions or ()):
             turns[f"system_additions[{at}]"] = one.from_turn
             if one.to_turn is not None and one.to_turn < (one.from_turn or self.opens is None):
                 yield f"system_additions[{at}]", f"is for no turn: {one.turns}. Turn 0 needs `opens`"
         for key, turn in turns.items():
-            if turn > min(last, most):
-                yield key, f"turn {turn} is never reached: the conversation has at most {min(last, most)} messages"
+            if turn > reached:
+                yield key, f"turn {turn} is never reached: the last one is {reached}"
         suggested = self.suggestions.texts if self.suggestions else ()
         for number, text in enumerate(suggested):
             if not text.strip() or len(text) > room or text in suggested[:number]:
                 yield f"suggestions.texts[{number}]", f"is blank, given twice or longer than `max_chars`: {text[:60]!r}"
 
 
-def _number(location: Location, value: float | str | None) -> float:
-    return float(location.fill(value)) if isinstance(value, str) else value or 0
+def _number(location: Location, value: float | PickByFactor[float] | None) -> float:
+    return chosen(location, value or 0)
 
 
-def _number_faults(numbers: TypeAdapter[Any], value: str, levels: Levels) -> Iterator[str]:
-    (name,) = names(value)
-    if not levels.get(name, ("",)):
-        yield f"{value} is no factor or loop's variable{suggestion(name, list(filter(levels.get, levels)))}"
-    for level in levels.get(name, ()):
-        try:
-            numbers.validate_python(level)
-        except ValidationError as error:
-            yield f"{name} can be {level!r}: {plain_message(error.errors()[0])}"
-
-
-def _pick_faults(texts: PromptByFactor, levels: Levels) -> Iterator[str]:
-    values = levels.get(texts.by, ())
+def _pick_faults(by_factor: PickByFactor[Any], levels: Levels) -> Iterator[str]:
+    by, values = by_factor.by, levels.get(by_factor.by, ())
     if not values:
-        yield f"no factor or loop is called {texts.by!r}{suggestion(texts.by, list(filter(levels.get, levels)))}"
+        yield f"no factor or loop is called {by!r}{suggestion(by, list(filter(levels.get, levels)))}"
         return
-    yield from (f"has no text for {texts.by} = {value!r}" for value in values if value not in texts.pick)
-    strays = (value for value in texts.pick if value not in values)
-    yield from (f"{value!r} is not a value of {texts.by}{suggestion(value, values)}" for value in strays)
+    yield from (f"has nothing for {by} = {value!r}" for value in values if value not in by_factor.pick)
+    strays = (value for value in by_factor.pick if value not in values)
+    yield from (f"{value!r} is not a value of {by}{suggestion(value, values)}" for value in strays)
 
 
 def _written(events: Sequence[Event], slot: str) -> Data | None:

@@ -318,7 +318,7 @@ class CompareStep(ConversationDesign, OptionsStep):
             else RatingSubject(scale, location.path, turn_of(location.facts, comparison.said))
         )
 
-    def references(self) -> tuple[str, ...]:
+    def references(self) -> Iterator[tuple[str, str]]:
         """`better` and `score` have a `{{assistant_label}}` of their own."""
         own = {name: getattr(self, name).replace(CALLED, "") for name in ("better", "score")}
         return super(CompareStep, self.model_copy(update=own)).references()

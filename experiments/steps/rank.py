@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from experiments.events import Action, Event, Fact
@@ -89,7 +89,7 @@ class RankStep(Step):
         path = f"{self._loop(location)}[{number}]/{self.chat}"
         return RatingSubject("rank", path, model=str(models[-1]) if models else "")
 
-    def references(self) -> tuple[str, ...]:
+    def references(self) -> Iterator[tuple[str, str]]:
         """`assistant_label` has a `{{number}}` of its own."""
         return super(
             RankStep, self.model_copy(update={"assistant_label": self.assistant_label.replace(NUMBER, "")})

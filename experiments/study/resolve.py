@@ -68,7 +68,9 @@ def resolve(
     )
     inlined = _Inlined(file.flow, read, protocols, instruments)
     study = _study(file, inlined.flow, problems, text, asked)
-    faults += drop_consequential(raw, faults, [*inlined.issues, *validate(study), *(check(study) if check else ())])
+    found = [*inlined.issues, *validate(study), *(check(study) if check else ())]
+    whole = not (unread or inlined.issues or any(fault.where.startswith("flow") for fault in faults))
+    faults += drop_consequential(raw, faults, found if whole else [fault for fault in found if not fault.absent])
     if faults := [*unread, *faults]:
         raise StudyError(name, faults)
     return study

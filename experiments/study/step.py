@@ -24,7 +24,6 @@ from experiments.study.screen import Panel
 from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
 from problems.problem import Problem
-from problems.text import texts_in
 
 if TYPE_CHECKING:  # a location is at a step
     from experiments.study.location import Location
@@ -163,9 +162,9 @@ class Step(StrictModel):
         """The events that an available action causes; raises Refused."""
         return (Fact("submitted", read_or_refuse(self.fields(location), action.data)),)
 
-    def references(self) -> tuple[str, ...]:
-        """The texts that can contain `{{names}}`, for validation."""
-        return tuple(texts_in(self.model_dump()))
+    def references(self) -> Iterator[tuple[str, str]]:
+        """The texts that can contain `{{names}}`, for validation, each with its place in the step, such as `.opens`."""
+        return _placed(self.model_dump(by_alias=True), "")
 
     def provides(self) -> tuple[str, ...]:
         """The names under which this step's answers can be referred to."""
@@ -197,6 +196,18 @@ class Step(StrictModel):
         """The names that must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model",
         "reply"."""
         return frozenset()
+
+
+def _placed(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _placed(key, at)
+            yield from _placed(part, f"{at}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _placed(part, f"{at}[{number}]")
 
 
 def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[str, Any]:

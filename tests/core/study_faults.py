@@ -102,7 +102,7 @@ FAULTS: tuple[tuple[Any, ...], ...] = (
     ),
     ("flow.1.flow.0.target", 0, "flow[1].flow[0].target"),
     ("flow.1.flow.0.where", {"topik": "x"}, "flow[1].flow[0]"),
-    ("flow.2.text", "You are in {{conditoin}}.", "flow[2]"),
+    ("flow.2.text", "You are in {{conditoin}}.", "flow[2].text"),
     ("flow.0.when", {"last.word": "x"}, "flow[0].when"),
     ("flow.2.id", "consent", "flow[2]"),
     ("flow.3.when", {"condition": "answer-first"}, "flow[3].when"),

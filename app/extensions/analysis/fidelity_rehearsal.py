@@ -8,7 +8,7 @@ correction for all comparisons. No difference found does not mean that there is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import erfc, sqrt
@@ -39,9 +39,10 @@ LENGTH, LATENCY = "words of a reply", "seconds to the first word"
 OF_LENGTH = ("words", "characters")
 
 
-def fidelity_report(database: Database, study: Study) -> dict[str, Any]:
-    """The tables of the rehearsed sessions of this version of a study, and its worst conversations."""
-    own = [one for one in analysed_sessions(database, study.name, Origin.REHEARSAL) if one.study.hash == study.hash]
+def fidelity_report(database: Database, study: Study, streams: Collection[str]) -> dict[str, Any]:
+    """The tables of these rehearsed sessions, those of this version of a study, and their worst conversations."""
+    every = analysed_sessions(database, study.name, Origin.REHEARSAL)
+    own = [one for one in every if one.stream in streams and one.study.hash == study.hash]
     frame = conversation_frame(database, study.name, Origin.REHEARSAL)
     rows = verdict_rows(frame[frame[SESSION].isin([one.stream for one in own])]).dropna(subset=["kept"])
     rows["arm"] = [cell_key(arms) for arms in rows["arms"]]
@@ -52,7 +53,7 @@ def fidelity_report(database: Database, study: Study) -> dict[str, Any]:
         "adherence_by_turn": [*_shares(rows, "rule", "turn")],
         "adherence_by_version": [*_shares(rows, "rule", "model", "version")],
         "arms_compared": _compared(study, measured),
-        "worst_conversations": sorted(map(_conversation, own), key=lambda one: one["kept"])[:WORST],
+        "worst_conversations": worst_conversations(own),
     }
 
 
@@ -130,6 +131,12 @@ def rank_test(values: Values, others: Values) -> float:
     spread = float(((ranks - ranks.mean()) ** 2).sum())
     between = sum(some.size * (some.mean() - ranks.mean()) ** 2 for some in np.split(ranks, [values.size]))
     return erfc(sqrt((ranks.size - 1) * between / spread / 2)) if spread else 1.0
+
+
+def worst_conversations(sessions: Sequence[FoldedSession]) -> list[dict[str, Any]]:
+    """Those in which most verdicts were not kept, the worst first."""
+    broke = (one for one in map(_conversation, sessions) if one["kept"] < 1)
+    return sorted(broke, key=lambda one: one["kept"])[:WORST]
 
 
 def _conversation(session: FoldedSession) -> dict[str, Any]:

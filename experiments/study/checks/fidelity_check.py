@@ -16,7 +16,7 @@ def fidelity_faults(study: Study, values: Mapping[str, Collection[str]]) -> Iter
     """`values` are those of each name at the places where models reply."""
     rules = study.file.fidelity or ()
     if rules and not values:
-        yield ValidationIssue("fidelity", "needs a step in which a model replies, such as `chat`")
+        yield ValidationIssue("fidelity", "needs a step in which a model replies, such as `chat`", absent=True)
     for name, times in Counter(rule.name for rule in rules).items():
         if times > 1:
             yield ValidationIssue("fidelity", f"{times} rules are called {name!r}; the data know a rule by its name")
@@ -26,7 +26,7 @@ def fidelity_faults(study: Study, values: Mapping[str, Collection[str]]) -> Iter
             if value not in known.get(name, ()):
                 what = f"{value!r} is not a value of {name}" if name in known else f"{name!r} is not defined there"
                 hint = suggestion(value, known[name]) if name in known else suggestion(name, known)
-                yield ValidationIssue(f"{at}.where", what + hint)
+                yield ValidationIssue(f"{at}.where", what + hint, absent=name not in known)
         yield from (ValidationIssue(at, words) for words in _unkeepable(rule, study))
         yield from _judge(rule, study, at) if rule.check == "judge" else ()
 

@@ -98,16 +98,16 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*_bonus(study), *_same_ids(study), *validate_ai_alone(study), *_conversations(study)),
         *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
         *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
-        *fidelity_faults(study, _levels(flow.asked)),
+        *fidelity_faults(study, _levels(flow.replying)),
         *order_issues(study),
         *(*_blank(study), *_end(study)),
     ]
 
 
-def _levels(uses: Sequence[ModelUse]) -> dict[str, frozenset[str]]:
+def _levels(scopes: Sequence[NameScope]) -> dict[str, frozenset[str]]:
     """The values of each factor and loop variable where models reply."""
-    found: dict[str, frozenset[str]] = {"model": frozenset()} if uses else {}
-    for name, levels in (one for use in uses for one in use.names.values.items()):
+    found: dict[str, frozenset[str]] = {"model": frozenset()} if scopes else {}
+    for name, levels in (one for scope in scopes for one in scope.values.items()):
         found[name] = found.get(name, frozenset()).union(levels)
     return found
 
@@ -216,6 +216,7 @@ class _FlowCheck:
         self._exports_dices = _exports_dices(study)
         self.issues: list[ValidationIssue] = []
         self.asked: list[ModelUse] = []
+        self.replying: list[NameScope] = []
 
     def _add(self, where: str, *messages: str) -> None:
         self.issues += [ValidationIssue(where, message) for message in messages]
@@ -242,13 +243,16 @@ class _FlowCheck:
                 self._add(where, f"{name!r} is not defined here{suggestion(name, known)}")
 
     def _step(self, step: Step, scope: NameScope, at: str) -> NameScope:
-        self.issues += _undefined(step.references(), scope.known, at)
         missing = step.requires() - scope.have
+        for place, text in step.references():
+            self.issues += _undefined([text], scope.known | ({"model"} & missing), at + place)
         for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
-            self._add(at, f"a {step.step!r} step {NEEDS[need]}")
+            words = f"a {step.step!r} step {NEEDS[need]}"
+            self.issues.append(ValidationIssue(at, words, absent=need in REPLY))
         models = list(self._study.file.models)
         asked, inside = step.asks_models(models), scope.within(step.when)
         replying = _may_reply(asked, models, inside)
+        self.replying += [inside] if asked else []
         self.asked += [ModelUse(model, at, inside) for model in replying if model in models]
         self._add(at, *(unknown("model", name, models) for name in replying if name not in models))
         self._add(at, *step.faults(models), *_not_shown(step), *(_dices_options(step) if self._exports_dices else ()))
@@ -500,11 +504,11 @@ def _integrity(study: Study) -> Iterator[ValidationIssue]:
         return
     steps = [step for _, step in study.steps]
     if checks.hides and not any(step.step == "consent" for step in steps):
-        yield ValidationIssue("integrity", "needs a `consent` step: its form discloses what pages hide")
+        yield ValidationIssue("integrity", "needs a `consent` step: its form discloses what pages hide", absent=True)
     if checks.honeypot and not study.file.telemetry:
         words = "needs `telemetry: true`: that something was written in the hidden box is a part of it"
         yield ValidationIssue("integrity.honeypot", words)
     asked = (field for step in steps for field in step.questions_asked())
     if checks.hidden_instruction and not any(isinstance(field, LongText) for field in asked):
         words = "needs a question of type `long_text`, beside which it stands"
-        yield ValidationIssue("integrity.hidden_instruction", words)
+        yield ValidationIssue("integrity.hidden_instruction", words, absent=True)

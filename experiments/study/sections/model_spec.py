@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import Discriminator, Field, Tag
 
@@ -22,20 +22,25 @@ class Price(StrictModel):
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
-class PromptByFactor(StrictModel):
-    """A text for each value of a factor or of a loop's variable."""
+T = TypeVar("T", covariant=True)
+
+
+class PickByFactor(StrictModel, Generic[T]):
+    """What holds for each value of a factor or of a loop's variable."""
 
     by: Slug
     """The factor or the variable."""
-    pick: dict[str, str]
-    """Its values, each with a text."""
+    pick: dict[str, T]
+    """Its values, each with what holds."""
 
 
-# One text for all, or one for each value. A union with tags, so that an error in one is not reported for the other.
-Texts = Annotated[
-    Annotated[str, Tag("str")] | Annotated[PromptByFactor, Tag("PromptByFactor")],
-    Discriminator(lambda value: "PromptByFactor" if isinstance(value, Mapping | PromptByFactor) else "str"),
-]
+class PromptByFactor(PickByFactor[str]):
+    """A text for each value of a factor or of a loop's variable."""
+
+
+# The form of a key: one for all, or one for each value. Tags, so that an error in one is not reported for the other.
+ONE_OR_EACH = Discriminator(lambda value: "each" if isinstance(value, Mapping | PickByFactor) else "one")
+Texts = Annotated[Annotated[str, Tag("one")] | Annotated[PromptByFactor, Tag("each")], ONE_OR_EACH]
 
 
 class ModelSpec(StrictModel):

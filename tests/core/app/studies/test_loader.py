@@ -85,7 +85,7 @@ def test_errors_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
     raw["flow"].insert(3, {"step": "info", "id": "more", "text": "{{conditoin}} {{last.word}}"})
     loop = "flow[1].flow[0]"
     assert set(places(tmp_path, raw)) == {
-        *("titel", "models.tutor.backend", "flow[0]", "flow[2].questions[1]", "flow[3]"),
+        *("titel", "models.tutor.backend", "flow[0]", "flow[2].questions[1]", "flow[3].text"),
         *(f"{loop}.do", f"{loop}.take", f"{loop}.wher"),
     }
 

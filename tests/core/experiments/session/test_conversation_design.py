@@ -111,15 +111,30 @@ def test_the_released_history_begins_with_the_opening() -> None:
     assert row["chat_history"].startswith('[{"role":"Bot","content":"Hello."},{"role":"You"')
 
 
-def test_a_factor_sets_delay_pace_texts_and_lengths() -> None:
+@pytest.mark.parametrize(("speed", "delay_s", "pace", "most"), [("slow", 2, 12, 9), ("fast", 0, 0, 0)])
+def test_a_named_condition_sets_the_numbers(speed: str, delay_s: float, pace: float, most: int) -> None:
+    def by(slow: int, fast: int) -> Data:
+        return {"by": "speed", "pick": {"slow": slow, "fast": fast}}
+
+    lengths = {"max_reply_chars": by(9, 0), "max_reply_tokens": by(9, 0), "ends": {"after": by(1, 0)}}
+    design = {"delay_s": by(2, 0), "pace": by(12, 0), **lengths}
+    session = Driven(talk(design, factors={"speed": {one: float(one == speed) for one in ("slow", "fast")}}))
+    session.do("say", text="Hi", at_us=1_000_000)
+    job = task(session)
+    pacing = {"from_us": 3_000_000, "pace": pace} if pace else None
+    assert (session.chat.delay_s, job.get("pacing"), job.get("max_chars", 0)) == (delay_s, pacing, most)
+    assert (job.get("max_tokens", 0), bool(session.hear().chat.over)) == (most, speed == "slow")
+
+
+def test_a_factor_sets_texts() -> None:
     design = {
-        **{"delay_s": "{{delay}}", "pace": 30, "max_reply_chars": "{{delay}}"},
+        **{"delay_s": 9, "pace": 30, "max_reply_chars": 9},
         "scripted": {2: {"by": "tone", "pick": {"warm": "Dear {{tone}}", "cold": ""}}},
         "system_additions": [{"from_turn": 2, "text": "Be {{tone}}."}, {"from_turn": 1, "to_turn": 1, "text": "Once."}],
     }
     for tone, fixed in (("warm", "Dear warm"), ("cold", None)):
         tones = {one: float(one == tone) for one in ("warm", "cold")}
-        session = Driven(talk(design, factors={"delay": ["9"], "tone": tones}))
+        session = Driven(talk(design, factors={"tone": tones}))
         session.do("say", text="Hi", at_us=1_000_000)
         assert task(session)["pacing"] == {"from_us": 10_000_000, "pace": 30}
         assert (session.prompts, task(session)["max_chars"]) == ([["Once.", "Hi"]], 9)
@@ -181,23 +196,24 @@ def test_what_a_model_wrote_is_kept_until_it_is_shown_and_costs_once() -> None:
 def test_errors_come_all_at_once_each_at_its_key() -> None:
     wrong = {
         **{"step": "chat", "model": "m", "max_messages": 3, "min_messages": 2, "max_chars": 10, "max_reply_chars": 5},
-        **{"delay_s": "{{dela}}", "pace": "{{tone}}", "opens": {"by": "tone", "pick": {"warm": "Hi", "cool": "Hi"}}},
+        **{"delay_s": {"by": "dela", "pick": {}}, "pace": {"by": "tone", "pick": {"warm": 1, "cool": 2}}},
+        **{"opens": {"by": "tone", "pick": {"warm": "Hi", "cool": "Hi"}}},
         **{"scripted": {4: "Too long a text"}, "ends": {"after": 1}, "suggestions": {"texts": ["Why?", "Why?"]}},
         "system_additions": [{"from_turn": 3, "text": "{{nme}}"}],
     }
-    good = {"step": "chat", "id": "good", "model": "m", "delay_s": "{{delay}}", "opens": "model"}
+    good = {"step": "chat", "id": "good", "model": "m", "delay_s": {"by": "delay", "pick": {2: 2, 9: 9, 20: 20}}}
     found = faults(wrong, good, factors={"tone": ["warm", "cold"], "delay": [2, 9, 20]})
     assert found == sorted(
         f"0]{key}"
         for key in (
             *(".pace", ".pace", ".opens", ".opens", ".scripted.4", ".ends.after"),
-            *(".suggestions.texts[1]", ".system_additions[0]", "", ""),
+            *(".suggestions.texts[1]", ".system_additions[0]", ".system_additions[0].text", ".delay_s"),
         )
     )
 
 
 IMPOSSIBLE: tuple[Data, ...] = (
-    *({"ends": {}}, {"ends": {"pattern": "("}}, {"delay_s": 500}, {"pace": "{{a}} {{b}}"}),
+    *({"ends": {}}, {"ends": {"pattern": "("}}, {"delay_s": 500}, {"ends": {"after": 2.5}}),
     {"system_additions": [{"from_turn": 3, "to_turn": 2, "text": "x"}]},
 )
 
@@ -205,6 +221,17 @@ IMPOSSIBLE: tuple[Data, ...] = (
 @pytest.mark.parametrize("design", IMPOSSIBLE)
 def test_a_design_that_says_nothing_or_cannot_be_is_an_error(design: Data) -> None:
     assert faults({"step": "chat", "model": "m", **design})
+
+
+@pytest.mark.parametrize("pace", ["{{speed}}", "slow", {"by": "speed", "pick": {"slow": "slow", "fast": 0}}])
+def test_what_is_no_number_is_named_with_the_numbers_and_the_form_that_are_allowed(pace: Any) -> None:
+    with pytest.raises(StudyError) as caught:
+        talk({"pace": pace}, factors={"speed": ["slow", "fast"]})
+    (fault,) = caught.value.found
+    named = fault.where.partition("pace")[2] or ".pick.slow"
+    given = pace if isinstance(pace, str) else "slow"
+    assert named == ".pick.slow"
+    assert all(part in fault.what for part in (repr(given), "0 to 1000", "{by: "))
 
 
 def test_a_study_without_a_design_has_the_document_that_it_had() -> None:

@@ -1,0 +1,65 @@
+"""What is said of the rules of `fidelity` where a part of the flow could not be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.errors import StudyError
+from problems.problem import Problem
+from tests.fakes.driven import small
+
+ABOUT = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
+RULE = {"name": "asks", "must": "question"}
+CHAT: dict[str, Any] = {"step": "chat", "model": "m"}
+
+
+def places(chat: dict[str, Any], loop: dict[str, Any], rule: dict[str, Any], *more: Any, **keys: Any) -> list[str]:
+    each = {"each": "item", "of": "pool", "vary": {"pace": ["slow", "fast"]}, "flow": [{**CHAT, **chat}], **loop}
+    with pytest.raises(StudyError) as caught:
+        small(
+            each,
+            *more,
+            problems=[ABOUT],
+            models=["m"],
+            fidelity=[{**RULE, **rule}],
+            factors={"arm": ["x", "y"]},
+            **keys,
+        )
+    return [fault.where for fault in caught.value.found]
+
+
+@pytest.mark.parametrize(
+    ("chat", "loop", "fault"),
+    [
+        ({"model": "n"}, {}, "flow[0].flow[0]"),
+        ({"scripted": {0: "Hi"}}, {}, "flow[0].flow[0].scripted.0"),
+        ({"step": "chatt"}, {}, "flow[0].flow[0]"),
+        ({}, {"flow": [], "do": "nothing"}, "flow[0].do"),
+    ],
+)
+@pytest.mark.parametrize("name", ["pace", "arm"])
+def test_an_error_that_follows_from_what_could_not_be_read_is_not_added(
+    chat: dict[str, Any], loop: dict[str, Any], fault: str, name: str
+) -> None:
+    value = {"pace": "slow", "arm": "x"}[name]
+    assert places(chat, loop, {"where": {name: value}}) == [fault]
+
+
+def test_an_error_of_a_rule_itself_is_said_beside_it() -> None:
+    assert places({"model": "n"}, {}, {"where": {"arm": "z", "pce": "slow"}}) == [
+        "flow[0].flow[0]",
+        "fidelity[0].where",
+        "fidelity[0].where",
+    ]
+
+
+def test_what_the_unread_part_may_have_is_not_missed_elsewhere() -> None:
+    consent, guess = (
+        {"step": "consnt"},
+        {"step": "guess", "text": "Who?", "options": {"a": "M", "b": "N"}, "truth": {"m": "a"}},
+    )
+    hides = {"hidden_instruction": "hazelnut"}
+    unread = ["flow[0].flow[0].scripted.0", "flow[1]"]
+    assert places({"scripted": {0: "Hi"}}, {}, {}, consent, guess, integrity=hides) == unread
