@@ -39,6 +39,7 @@ import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, call, table
 from app.extensions.analysis.chatbench.reliance import MEASURES, hits
+from app.extensions.analysis.data_frames import ALONE, WITH_AI
 from app.extensions.analysis.estimates import (
     NUMBER,
     POINTS,
@@ -62,7 +63,6 @@ KEY = ("participant", "session", "position", "problem")
 COLUMNS = (
     *KEY, "step", "dataset", "status", "seq", "question", "value", "number", "correct", "advice", "advice_correct",
 )  # fmt: skip
-ALONE, WITH_AI = "alone", "with AI"
 
 
 def judgements(answers: pd.DataFrame) -> pd.DataFrame:

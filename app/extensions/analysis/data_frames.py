@@ -9,7 +9,7 @@ Int64, which allows missing values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -28,7 +28,9 @@ from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.fidelity import Reply
 from experiments.session.state import visited
 from experiments.session.telemetry import without_indices
+from experiments.study.fields import ANSWER
 from experiments.study.location import Location
+from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.reply_checks import words
 from experiments.views.fidelity import verdicts
 from experiments.views.instrument_scores import limits
@@ -50,6 +52,10 @@ INSTRUMENTS = "instruments"
 SURVEYS = "surveys"
 # The name by which steps request conversations, which are in no released table.
 CONVERSATIONS = "held_conversations"
+# The name by which steps request the answers to problems, which are in no released table.
+PROBLEM_ANSWERS = "problem_answers"
+# How an answer to a problem was given: with the AI if it is beside a conversation or a recommendation.
+ALONE, WITH_AI = "alone", "with AI"
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
@@ -162,6 +168,33 @@ def conversation_frame(database: Database, study: str, origin: str, *, complete:
     ]
     data = pd.DataFrame(found, columns=columns, dtype="object")
     return data.astype(dict.fromkeys(columns[2:6], "float64"))
+
+
+def answer_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
+    """The answers that were sent to problems with a right answer: `dataset`, `question`, `kind` (ALONE or WITH_AI),
+    `correct` (1 or 0) and `arms` (a mapping of factors and of what loops vary to values).
+
+    The sessions are those of `instrument_frame`. Raises StorageError if the study has nothing of that origin.
+    """
+    require_origin(database, study, origin)
+    found = [
+        (*answer, session.stream)
+        for session in analysed_sessions(database, study, origin, complete=complete)
+        for place in visited(session.study, session.state)
+        for answer in _answered(place)
+    ]
+    columns = ["dataset", "question", "kind", "correct", "arms", SESSION]
+    return pd.DataFrame(found, columns=columns, dtype="object").astype({"correct": "float64"})
+
+
+def _answered(location: Location) -> Iterator[tuple[Any, ...]]:
+    step, problem = location.node, location.scope.problem
+    sent = next((event for event in reversed(location.facts) if event.kind == "submitted"), None)
+    if sent is None or not isinstance(step, AnsweringStep) or problem is None or problem.answer is None:
+        return
+    if (given := sent.data.get(ANSWER.name)) is not None:
+        kind = WITH_AI if sent.data.get(ADVICE) is not None or any(step.asks_models(())) else ALONE
+        yield problem.dataset, problem.id, kind, step.accepts(problem, given), Reply(location, "", 0, "").condition
 
 
 def _conversed(location: Location) -> tuple[Any, ...]:

@@ -132,7 +132,7 @@ def model_versions(conversations: pd.DataFrame) -> Iterator[Finding]:
 
 _TABLE = table(CONVERSATIONS, COLUMNS, "conversation_frame(database, study, origin)")
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Adherence", call(adherence, _TABLE)),
-    AnalysisStep("Dose", call(dose, _TABLE)),
-    AnalysisStep("Model versions", call(model_versions, _TABLE)),
+    AnalysisStep("Adherence", call(adherence, _TABLE), quick=True),
+    AnalysisStep("Dose", call(dose, _TABLE), quick=True),
+    AnalysisStep("Model versions", call(model_versions, _TABLE), quick=True),
 )

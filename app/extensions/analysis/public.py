@@ -18,7 +18,7 @@ from app.extensions.analysis.advice import (
     weight_of_advice,
 )
 from app.extensions.analysis.arena import bradley_terry, pairwise, positions, strengths, wins
-from app.extensions.analysis.chatbench.accuracy import accuracy
+from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm
 from app.extensions.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
 from app.extensions.analysis.chatbench.correlations import correlations, questions
 from app.extensions.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
@@ -27,6 +27,7 @@ from app.extensions.analysis.chatbench.preregistered_filter import counted, filt
 from app.extensions.analysis.chatbench.reliance import advised, reliance, transitions
 from app.extensions.analysis.chatbench.workers import durations, quality_of_work, worker_table
 from app.extensions.analysis.data_frames import (
+    answer_frame,
     conversation_frame,
     frame,
     instrument_frame,

@@ -1,5 +1,5 @@
-"""All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, its
-surveys, the fidelity of its arms, and choices by the places of options.
+"""All results of a study for one origin: of each schema that it records, the accuracy of its arms, its instruments,
+advice and confidence, its surveys, the fidelity of its arms, and choices by the places of options.
 
 Each name belongs to exactly one figure. If two schemas have figures with the same name (a study that records both
 editions of DICES), the names begin with the schema's name instead: `dices-990.alpha_nominal.Q_overall`. Names that are
@@ -35,9 +35,11 @@ from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.data_frames import (
     CONVERSATIONS,
     INSTRUMENTS,
+    PROBLEM_ANSWERS,
     SCREENS,
     SESSION,
     SURVEYS,
+    answer_frame,
     conversation_frame,
     frame,
     instrument_frame,
@@ -154,12 +156,13 @@ def _places(finding: Finding, column: str, declared: Sequence[str]) -> Iterator[
 
 # What stands in place of a schema for the instruments of a study, and begins the names of their figures.
 INSTRUMENT = "instrument"
+ACCURACY = "accuracy"
 ADVICE = "advice"
 SURVEY = "survey"
 FIDELITY = "fidelity"
 POSITION = "position"
-# The analysis steps of each schema, and those of instruments, of advice and confidence, of surveys, of fidelity and of
-# the places of options, which need no schema.
+# The analysis steps of each schema, and those of accuracy, of instruments, of advice and confidence, of surveys, of
+# fidelity and of the places of options, which need no schema.
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     "chatbench": chatbench.PARTS,
     "mathconverse": mathconverse.PARTS,
@@ -167,6 +170,7 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     "arena": arena.PARTS,
     "dices-350": dices.parts("dices-350"),
     "dices-990": dices.parts("dices-990"),
+    ACCURACY: chatbench.ARMS,
     INSTRUMENT: instruments.PARTS,
     ADVICE: advice.PARTS,
     SURVEY: survey.PARTS,
@@ -199,6 +203,7 @@ class Results:
 # The tables that are read from events.
 BY_EVENT = {
     SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame, CONVERSATIONS: conversation_frame,
+    PROBLEM_ANSWERS: answer_frame,
 }  # fmt: skip
 # Iterates over the steps, perhaps with a progress display.
 Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
@@ -224,12 +229,13 @@ def results(
     require_origin(database, study, origin)
     versions = Studies(database).with_sessions(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
+    answered = [ACCURACY] if any(isinstance(one, AnsweringStep) for v in versions for _, one in v.steps) else []
     scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
     judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
     surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
     conversed = [FIDELITY] if any(one.asks_models([*v.file.models]) for v in versions for _, one in v.steps) else []
     shuffled = [POSITION] if any(map(_shuffles, versions)) else []
-    fills = (*schemas, *scored, *judged, *surveyed, *conversed, *shuffled)
+    fills = (*schemas, *answered, *scored, *judged, *surveyed, *conversed, *shuffled)
     owners, parts = _parts(fills, whole=whole)
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
     read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}

@@ -31,7 +31,7 @@ from storage.registers.origins import ORIGINS
 MOST_REASON = 500
 LOOK_S = 4
 # The number of figures of a study that records every schema, without those of its surveys.
-MOST = 14
+MOST = 21
 Key = tuple[str, str]
 
 

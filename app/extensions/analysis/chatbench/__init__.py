@@ -2,6 +2,7 @@
 
 from app.extensions.analysis.base import AnalysisStep, TableCall, call, table
 from app.extensions.analysis.chatbench import accuracy, by_dataset, correlations, gaps, mixed_model, reliance, workers
+from app.extensions.analysis.chatbench.accuracy import ARMS as ARMS
 from app.extensions.analysis.chatbench.preregistered_filter import COLUMNS, counted, filter_counts
 from app.extensions.analysis.data_frames import SCREENS
 

@@ -4,6 +4,8 @@ A moment is when a participant answered: `alone` (the question is answered only 
 (alone, and later again with the chatbot: answer-first) or `with_AI`. The attention check is left out, as in the paper,
 and so are questions without an answer key. Chang, Anderson, Hofman: ChatBench. ACL 2025.
 
+`accuracy_by_arm` is of any study of its own: by each factor with several values, and by what loops vary.
+
 All intervals account for answers that share participants and questions (intervals.py). The mean is over answers; the
 paper's mean is over questions, which is equal if each question is answered equally often.
 """
@@ -15,7 +17,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from app.extensions.analysis.base import analysis
+from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, table
+from app.extensions.analysis.data_frames import PROBLEM_ANSWERS, SESSION
 from app.extensions.analysis.estimates import (
     POINTS,
     Estimate,
@@ -31,7 +34,6 @@ COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "questio
 ATTENTION = "attention_check"
 ALL = "all models"
 MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
-BEFORE = "“before” is alone, before answering the same question with the chatbot."
 ANSWER_FIRST = "Only answer-first, where the same participant gives both answers."
 METHOD = (
     "Accuracy is the share of correct answers among all answers of a group, in per cent. Its 95 % interval is Wilson's "
@@ -72,15 +74,16 @@ def accuracy(answers: pd.DataFrame) -> Iterator[Finding]:
     note = (
         f"{checks:,} answers to attention checks are left out; participants who failed one are not." if checks else ""
     )
-    title = "Accuracy by condition"
+    title = "Accuracy by condition" if answers["condition"].notna().any() else "Accuracy"
     yield share_finding(
-        "chatbench.accuracy_by_condition", title, "answers", _by_condition(known), METHOD,
-        note=f"{BEFORE} {note}".strip(), columns=("moment",),
+        "chatbench.accuracy_by_condition", title, "answers", _by_condition(known), METHOD, note=note,
+        columns=("moment",),
     )  # fmt: skip
+    moment = {"moment": MOMENTS["with_AI"]}
     by_model = (
-        _share(f"chatbench.accuracy_by_model.{slug(model)}", str(model), {"model": str(model), "moment": "with_AI"},
+        _share(f"chatbench.accuracy_by_model.{slug(model)}", str(model), {"model": str(model), **moment},
                f"{with_model(model)}, participants answered {{}} of questions correctly", rows)
-        for model, rows in known[known["moment"] == "with_AI"].groupby("model", sort=True)
+        for model, rows in known[(known["moment"] == "with_AI") & (known["model"] != ALL)].groupby("model", sort=True)
     )  # fmt: skip
     title = "Accuracy with the chatbot, by model"
     yield share_finding("chatbench.accuracy_by_model", title, "answers", by_model, METHOD, note=note)
@@ -97,9 +100,35 @@ def _by_condition(known: pd.DataFrame) -> Iterator[Estimate]:
             rows = of_condition[of_condition["moment"] == moment]
             if not rows.empty:
                 name = f"chatbench.accuracy_by_condition.{slug(condition)}.{moment}"
-                groups = {"condition": str(condition), "moment": moment}
+                groups = {"condition": str(condition), "moment": words}
                 said = f"Participants{where} answered {{}} of questions correctly {words}"
                 yield _share(name, f"{condition}: {words}", groups, said, rows)
+
+
+@analysis
+def accuracy_by_arm(answers: pd.DataFrame) -> Iterator[Finding]:
+    """Accuracy alone and with the AI in each condition of a study, from `answer_frame`."""
+    counted = answers[answers["dataset"] != ATTENTION]
+    estimates = (
+        share_estimate(
+            ".".join(["accuracy", *map(slug, (*arm.value, str(kind)))]), f"{arm.label}, {kind}",
+            {**arm.groups, "kind": str(kind)}, f"{{}} of the answers {kind} were right ({arm.label})",
+            rows["correct"], rows[SESSION], rows["question"], counts="answers",
+        )
+        for arm, own in by_arm(counted) if arm.value
+        for kind, rows in own.groupby("kind", sort=True)
+    )  # fmt: skip
+    yield share_finding("accuracy.by_arm", "Accuracy of the arms", "answers", estimates, METHOD, columns=("kind",))
+
+
+ARM_COLUMNS = ("dataset", "question", "kind", "correct", "arms")
+ARMS = (
+    AnalysisStep(
+        "Accuracy of the arms",
+        call(accuracy_by_arm, table(PROBLEM_ANSWERS, ARM_COLUMNS, "answer_frame(database, study, origin)")),
+        quick=True,
+    ),
+)
 
 
 def _share(name: str, label: str, groups: dict[str, str], said: str, rows: pd.DataFrame) -> Estimate:

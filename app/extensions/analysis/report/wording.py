@@ -39,6 +39,7 @@ FAMILIES: Mapping[str, str] = {
     "taxonomy": "CheckMate's queries",
     "dices": "DICES",
     "arena": "Chatbot Arena",
+    "accuracy": "Accuracy of the arms",
     "instrument": "Instruments",
     "advice": "Advice and confidence",
     "survey": "Survey questions",

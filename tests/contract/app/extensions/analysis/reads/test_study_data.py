@@ -36,9 +36,9 @@ from tests.fakes.once import file_of
 
 # The studies, and whose analyses each has.
 FAMILIES = {
-    "chatbench": ("chatbench", "survey", "fidelity"),
+    "chatbench": ("chatbench", "accuracy", "survey", "fidelity"),
     "mathconverse": ("mathconverse", "survey", "fidelity"),
-    "demo": ("chatbench", "mathconverse", "survey", "fidelity"),
+    "demo": ("chatbench", "accuracy", "mathconverse", "survey", "fidelity"),
     "arena": ("arena", "survey", "fidelity"),
     "dices-350": ("dices", "survey"),
 }
