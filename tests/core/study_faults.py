@@ -122,11 +122,11 @@ FAULTS: tuple[tuple[Any, ...], ...] = (
     ("export_schemas", ["chatbnch"], "export_schemas"),
     ("problems.questions.source", "chatbensh", "problems.questions"),
     ("problems.questions.path", "none.csv", "problems.questions"),
-    ("flow.0", {"step": "compare", "models": ["tuto", "tutor"]}, "flow[0]"),
+    ("flow.0", {"step": "compare", "models": ["tuto", "tutor"]}, "flow[0].models[0]"),
     (
         "flow.1.flow.0",
         {"each": "question", "of": "questions", "take": 1, "flow": [{"step": "chat", "model": "tuto"}]},
-        "flow[1].flow[0].flow[0]",
+        "flow[1].flow[0].flow[0].model",
     ),
     (
         "flow.1.flow.0",

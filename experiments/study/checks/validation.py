@@ -208,6 +208,10 @@ def _undefined(texts: Iterable[str], known: frozenset[str], where: str) -> Itera
     return (ValidationIssue(where, message) for text in texts for message in undefined(text, known))
 
 
+def _undefined_in(step: Step, known: frozenset[str], at: str) -> Iterator[ValidationIssue]:
+    return (issue for place, text in step.references() for issue in _undefined([text], known, at + place))
+
+
 class _FlowCheck:
     """Walks through the flow with the names that are in scope, and collects its errors and the uses of models."""
 
@@ -244,8 +248,7 @@ class _FlowCheck:
 
     def _step(self, step: Step, scope: NameScope, at: str) -> NameScope:
         missing = step.requires() - scope.have
-        for place, text in step.references():
-            self.issues += _undefined([text], scope.known | ({"model"} & missing), at + place)
+        self.issues += _undefined_in(step, scope.known | ({"model"} & missing), at)
         for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
             words = f"a {step.step!r} step {NEEDS[need]}"
             self.issues.append(ValidationIssue(at, words, absent=need in REPLY))
@@ -254,7 +257,9 @@ class _FlowCheck:
         replying = _may_reply(asked, models, inside)
         self.replying += [inside] if asked else []
         self.asked += [ModelUse(model, at, inside) for model in replying if model in models]
-        self._add(at, *(unknown("model", name, models) for name in replying if name not in models))
+        keys = {text: place for place, text in step.references() if place.startswith(".model")}
+        for name in replying:
+            self.issues += _no_models(self._study, [name], at + keys.get(name, ""))
         self._add(at, *step.faults(models), *_not_shown(step), *(_dices_options(step) if self._exports_dices else ()))
         levels = {name: inside.possible(name) if name in inside.values else () for name in sorted(inside.known)}
         for key, words in step.level_faults(levels):

@@ -101,7 +101,7 @@ def test_no_error_hides_those_of_other_files_keys_and_texts(tmp_path: Path) -> N
     raw["flow"][1]["flow"] = [loop | {"take": -1, "flow": [chat]}, loop | {"do": "odd"}, loop | {"do": "torn"}]
     assert set(places(tmp_path, raw)) == {
         *("line 1, column 12", "flow[0]", "translations.de", "flow[0].text"),  # the first two of protocols
-        *("flow[1].flow[0].take", "flow[1].flow[0].flow[0].max_messages", "flow[1].flow[0].flow[0]"),
+        *("flow[1].flow[0].take", "flow[1].flow[0].flow[0].max_messages", "flow[1].flow[0].flow[0].model"),
     }
 
 

@@ -33,7 +33,7 @@ def places(chat: dict[str, Any], loop: dict[str, Any], rule: dict[str, Any], *mo
 @pytest.mark.parametrize(
     ("chat", "loop", "fault"),
     [
-        ({"model": "n"}, {}, "flow[0].flow[0]"),
+        ({"model": "n"}, {}, "flow[0].flow[0].model"),
         ({"scripted": {0: "Hi"}}, {}, "flow[0].flow[0].scripted.0"),
         ({"step": "chatt"}, {}, "flow[0].flow[0]"),
         ({}, {"flow": [], "do": "nothing"}, "flow[0].do"),
@@ -49,7 +49,7 @@ def test_an_error_that_follows_from_what_could_not_be_read_is_not_added(
 
 def test_an_error_of_a_rule_itself_is_said_beside_it() -> None:
     assert places({"model": "n"}, {}, {"where": {"arm": "z", "pce": "slow"}}) == [
-        "flow[0].flow[0]",
+        "flow[0].flow[0].model",
         "fidelity[0].where",
         "fidelity[0].where",
     ]
