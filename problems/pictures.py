@@ -131,6 +131,16 @@ def embeds(text: str) -> list[Embed]:
     return [Embed(alt, _KEY.sub(lambda key: uris.get(key[0], key[0]), source)) for alt, source in sources]
 
 
+def is_picture(text: str) -> bool:
+    """Whether a Markdown text is one picture and nothing else."""
+    return [token.type for token in _tokens(shortened(text))] == [
+        "paragraph_open",
+        "inline",
+        "image",
+        "paragraph_close",
+    ]
+
+
 def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
     """The picture of a data URI, or of a path in one of the folders (the first that has it), and its bytes.
 

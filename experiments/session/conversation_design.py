@@ -28,6 +28,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.location import Location
 from experiments.study.sections.model_spec import ONE_OR_EACH, PickByFactor, Texts
 from experiments.study.step import Step
+from problems.pictures import is_picture
 
 # Instead of words of the assistant: the model writes them.
 BY_MODEL = "model"
@@ -210,6 +211,8 @@ class ConversationDesign(Step):
         for key, value in self._by_factor().items():
             if isinstance(value, PickByFactor):
                 yield from ((key, words) for words in _pick_faults(value, levels))
+            if key.startswith("assistant_picture"):
+                yield from ((key, words) for words in _picture_faults(value))
         yield from self._contradictions()
 
     def _by_factor(self) -> dict[str, object]:
@@ -263,6 +266,12 @@ def _pick_faults(by_factor: PickByFactor[Any], levels: Levels) -> Iterator[str]:
     yield from (f"has nothing for {by} = {value!r}" for value in values if value not in by_factor.pick)
     strays = (value for value in by_factor.pick if value not in values)
     yield from (f"{value!r} is not a value of {by}{suggestion(value, values)}" for value in strays)
+
+
+def _picture_faults(given: object) -> Iterator[str]:
+    for text in given.pick.values() if isinstance(given, PickByFactor) else [given]:
+        if text and not is_picture(str(text)):
+            yield f"{str(text)[:60]!r} is no picture. Write ![what it shows](file.png)"
 
 
 def _written(events: Sequence[Event], slot: str) -> Data | None:

@@ -87,7 +87,7 @@ async function show(painting, asked = false) {
   note(now.note);
   await painted(now);
   showSheet(now, moved);
-  if (!moved && now.said > before.said) closeSheet();
+  if (!moved && now.said > before.said && !document.activeElement.closest("#left-column")) closeSheet();
   atEnd(() => {}); // what came below the conversation left it less room
   if (moved) { kept = draft(); preview(); }
   showFaults(now.faults ?? {});
@@ -188,17 +188,21 @@ async function act(kind, values, from) {
     await show(painting, !painting.refused);
     if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
     if (["retry", "stop"].includes(kind)) { // the button is gone
-      const place = kind === "stop" && box().checkVisibility() && !TOUCH.matches ? box() : placeOf(values.slot);
-      place?.focus({ preventScroll: true });
+      leave(from, kind === "stop" && box().checkVisibility() && !TOUCH.matches ? box() : placeOf(values.slot));
     }
-    if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
+    if (kind === "vote" && now.layout === "compare") leave(from, now.actions.includes("say") ? box() : $("#side [type=submit]"));
   } catch (error) {
     failed(error, () => (from.isConnected ? from.click() : act(kind, values, from))); // what is on the screen by then
   }
   setBusy(false, from);
   const open = kind === "say" && now.actions.includes("say");
-  if (document.activeElement === document.body) (open ? box() : from).focus({ preventScroll: true }); // while busy it had none
+  leave(document.body, open ? box() : from); // while busy it had none
   catchFocus(now);
+}
+
+// Moves the focus from a button, or from nowhere if that is gone; not if somebody has gone elsewhere meanwhile and types there.
+function leave(button, place) {
+  if ([button, document.body].includes(document.activeElement)) place?.focus({ preventScroll: true });
 }
 
 function setBusy(is, button) {
@@ -210,10 +214,10 @@ function setBusy(is, button) {
 // Clears the box once its message is accepted; text typed since then stays.
 function emptied(sent) {
   const rest = box().value.trimStart();
-  paint({ box: { value: rest.startsWith(sent) ? rest.slice(sent.length) : rest }, preview: { value: "" } });
+  paint({ box: { value: rest.startsWith(sent) ? rest.slice(sent.length).trimStart() : rest }, preview: { value: "" } });
   saveSoon();
   markSaved("");
-  box().focus();
+  leave($("#send"), box());
 }
 
 // ---- The reply in progress
@@ -409,15 +413,16 @@ function say() {
   suggested = null;
 }
 
-// The number of the suggested message of which what stands in the box was made.
+// The number of the suggested message of which what stands in the box was made, and what stood there before.
 let suggested = null;
+let replaced = "";
 function suggest({ dataset, textContent: text }) {
   const number = Number(dataset.suggestion);
   if ("sends" in dataset) return act("say", { text, suggestion: number }, $("#send"));
+  replaced = box().value;
+  box().select();
+  document.execCommand("insertText", false, text); // unlike a new value, it can be undone
   suggested = number;
-  paint({ box: { value: text } });
-  saveSoon();
-  box().focus();
 }
 
 // A click that began on the screen before, or the second half of a double one, is none on this one: it would answer what
@@ -466,7 +471,7 @@ document.addEventListener("input", (event) => {
   saveSoon();
   refresh();
   if (!note.again && $("#note p")) note("");
-  if (event.target === box() && !box().value) suggested = null;
+  if (event.target === box() && ["", replaced].includes(box().value)) suggested = null;
   if (event.target === box()) { clearTimeout(preview.timer); preview.timer = setTimeout(preview, PREVIEW_MS); }
 });
 

@@ -38,7 +38,8 @@ def designed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     }
     raw["flow"][1]["flow"][0] |= {
         **{"assistant_label": "Ada", "assistant_picture": "![A woman with glasses](ada.png)", "opens": OPENS},
-        **{"pace": 40, "scripted": {1: "Then it is done."}, "ends": {"after": 1, "text": "Ada has left. Go on."}},
+        **{"pace": 40, "scripted": {1: "Go on.", 2: "Then it is done."}},
+        "ends": {"after": 2, "text": "Ada has left. Go on."},
         "suggestions": {"texts": ["Something calm.", "Something new."]},
     }
     process = Process(folder, (studies.write(folder, raw),))
@@ -87,15 +88,27 @@ def test_a_conversation_that_opens_by_itself_is_heard_once_keeps_its_words_and_e
     visitor.reload()
     expect(page.locator("#chat .message.bot")).to_contain_text(OPENS)
     assert [words for words in senses.said if words.startswith("Ada: ")] == []
+    box = page.locator("#box textarea")
+    box.press_sequentially("My own")
+    page.get_by_role("button", name="Something new.").click()
+    expect(box).to_have_value("Something new.")
+    box.press("Control+z")
+    expect(box).to_have_value("My own")
+    box.press("End")
+    box.press_sequentially(" idea")
+    box.press("Enter")
+    expect(page.locator("#chat .message.bot")).to_have_count(2)
     page.get_by_role("button", name="Something calm.").click()
-    expect(page.locator("#box textarea")).to_be_focused()
-    expect(page.locator("#box textarea")).to_have_value("Something calm.")
-    page.locator("#box textarea").press("Enter")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("Something calm.")
+    box.press("Enter")
     expect(page.get_by_text("Ada has left. Go on.")).to_be_visible()
     expect(page.locator("#box textarea")).to_be_hidden()
     assert "Ada has left. Go on." in senses.said
     visitor.finish()
-    opened, said, replied = (one for one in newest_facts(designed) if one.kind in ("opened", "said", "replied"))
+    facts = (one for one in newest_facts(designed) if one.kind in ("opened", "said", "replied"))
+    opened, own, _, said, replied = facts
     assert (opened.data["text"], opened.data["source"]) == (OPENS, "scripted")
+    assert own.data == {"text": "My own idea"}, "a suggestion that was taken back is none"
     assert (said.data["suggested"], replied.data["ended_by"]) == ("verbatim", "turns")
     assert visitor.complaints == []

@@ -212,6 +212,16 @@ def test_errors_come_all_at_once_each_at_its_key() -> None:
     )
 
 
+def test_what_is_no_picture_beside_a_label_is_an_error_and_none_is_none() -> None:
+    picks = {"by": "tone", "pick": {"warm": "![Ada](a.png)", "cold": ""}}
+    tones = {"factors": {"tone": ["warm", "cold"]}}
+    for wrong in ("ada.png", "Ada ![Ada](a.png)", "![Ada](a.png) ![Bo](b.png)", "[Ada](a.png)"):
+        chat = {"step": "chat", "model": "m", "assistant_picture": picks | {"pick": picks["pick"] | {"cold": wrong}}}
+        both = {"step": "compare", "assistant_pictures": ["![Ada](a.png)", wrong]}
+        assert faults(chat, both, **tones) == ["0].assistant_picture", "1].assistant_pictures[1]"]
+    assert talk({"assistant_picture": picks}, **tones)
+
+
 IMPOSSIBLE: tuple[Data, ...] = (
     *({"ends": {}}, {"ends": {"pattern": "("}}, {"delay_s": 500}, {"ends": {"after": 2.5}}),
     {"system_additions": [{"from_turn": 3, "to_turn": 2, "text": "x"}]},

@@ -3,16 +3,21 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from app.web.participant.api import ANOTHERS
 from experiments.session.engine import STALE
 from tests.browser.told import count
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import settled, until
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
+LOOK = """one => {
+  const { borderColor, borderWidth, backgroundColor, boxShadow, outline } = getComputedStyle(one);
+  return [borderColor, borderWidth, backgroundColor, boxShadow, outline];
+}"""
 
 
 def test_a_double_click_is_one_step_and_answers_nothing_on_the_screen_that_comes_up_under_it(
@@ -42,6 +47,46 @@ def test_a_double_click_is_one_step_and_answers_nothing_on_the_screen_that_comes
     expect(page.locator("#heading")).to_be_focused()
     expect(page.locator("#left input:checked")).to_have_count(0)
     assert (count(fast, "submitted"), visitor.note) == (steps + 1, "")
+
+
+def test_the_focus_stays_where_somebody_goes_while_a_click_is_on_its_way(
+    slow: Process, new_context: NewContext
+) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    held: list[Route] = []
+    page.route("**/api/act", lambda route: held.append(route))
+    option = page.locator("#left input[type=radio]").first
+    visitor.type_message("Please explain the Pythagorean theorem.")
+    for button in (page.locator("#send"), page.get_by_role("button", name="Stop the reply")):
+        with page.expect_request("**/api/act"):
+            button.click()
+        option.click()
+        with page.expect_response("**/api/act"):
+            held.pop().continue_()
+        until(page, "!document.querySelector('[data-busy]')")
+        settled(page)
+        expect(option).to_be_focused()
+    assert count(slow, "stopped") == 1
+
+
+@pytest.mark.parametrize(("name", "answers"), [("chat-answer", "#left .option"), ("compare-vote", ".votes button")])
+def test_no_answer_below_a_pointer_that_rests_there_looks_unlike_the_others(
+    screens: Callable[[str], Page], name: str, answers: str
+) -> None:
+    page = screens(name)
+    page.mouse.move(0, 0)
+    answer = page.locator(answers).first
+    at_rest = answer.evaluate(LOOK)
+    answer.hover()
+    settled(page)
+    assert answer.evaluate(LOOK) == at_rest
+    if name == "chat-answer":
+        answer.click()
+        settled(page)
+        assert answer.evaluate(LOOK) != at_rest
 
 
 def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_context: NewContext) -> None:

@@ -167,7 +167,8 @@ def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context:
     for key in ("a", "Enter", "b"):  # a line break: only the button sends
         page.keyboard.press(key)
     expect(page.locator("#box textarea")).to_have_value("a\nb")
-    visitor.say("Please explain the Pythagorean theorem.")
+    visitor.say("Please explain the Pythagorean theorem.\n")
+    expect(page.locator("#box textarea")).to_have_value("")
     expect(toggle(page)).to_have_attribute("aria-expanded", "false")
     live = page.locator("#chat .message.bot .text")
     for words in (1, 20):
