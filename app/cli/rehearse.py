@@ -135,7 +135,7 @@ def _arms(study: Study) -> int:
 
 def _show_conversations(worst: Sequence[Mapping[str, Any]]) -> None:
     if worst:
-        echo(f"\nThe {count(len(worst), 'conversation')} that broke most rules", "bold")
+        echo("\nconversations that broke rules, the worst first", "bold")
     for conversation in worst:
         echo("\nsession {session} ({arm}): {kept:.0%} of verdicts kept".format_map(conversation), "bold")
         for message in conversation["messages"]:
