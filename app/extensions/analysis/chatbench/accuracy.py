@@ -112,7 +112,7 @@ def accuracy_by_arm(answers: pd.DataFrame) -> Iterator[Finding]:
     estimates = (
         share_estimate(
             ".".join(["accuracy", *map(slug, (*arm.value, str(kind)))]), f"{arm.label}, {kind}",
-            {**arm.groups, "kind": str(kind)}, f"{{}} of the answers {kind} were right ({arm.label})",
+            {**arm.groups, "kind": str(kind)}, f"{{}} of the answers given {kind} were right ({arm.label})",
             rows["correct"], rows[SESSION], rows["question"], counts="answers",
         )
         for arm, own in by_arm(counted) if arm.value

@@ -100,7 +100,10 @@ async def test_words_that_a_rule_forbids_are_not_shown_and_the_others_at_the_pac
         assert len(pieces) > 5
         await over(talk)
         await talk.say()
-        kinds = [event.kind for event in await over(talk)]
+        events = await over(talk)
+        shown = [event.data for event in events if event.kind in ("opened", "replied")]
+        assert all(one["shown_first_us"] < one["shown_last_us"] for one in shown)
+        kinds = [event.kind for event in events]
         assert kinds == [
             *("opened", "said", "withheld", "fidelity_checked"),
             *("written", "replied", "fidelity_checked", "said", "replied"),
