@@ -87,7 +87,7 @@ async function show(painting, asked = false) {
   note(now.note);
   await painted(now);
   showSheet(now, moved);
-  if (!moved && now.said > before.said && !document.activeElement.closest("#left-column")) closeSheet();
+  if (!moved && now.said > before.said && !document.activeElement.closest("#left-column form")) closeSheet();
   atEnd(() => {}); // what came below the conversation left it less room
   if (moved) { kept = draft(); preview(); }
   showFaults(now.faults ?? {});
