@@ -213,7 +213,8 @@ def export_(
     if prolific is not None:
         request = with_statuses(request, Participants(database, secret_for(settings, database)), prolific)
         if request.statuses and request.statuses.unknown:
-            warn(f"{request.statuses.unknown} IDs of Prolific's export belong to no session of this study.")
+            strangers = how_many(request.statuses.unknown, "ID", "IDs")
+            warn(f"Of no session of this study: {strangers} of Prolific's export.")
     if said := peek_by_export(database, request, TERMINAL, SystemClock().now_us()):
         warn(said)
     if to == STDOUT:

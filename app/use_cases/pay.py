@@ -74,10 +74,15 @@ class Payments:
 def pay(database: Database, participants: Participants, study: Study, request: PaymentRequest, at_us: int) -> Payments:
     """Write and record new payments, unless the request is dry. Raises StorageError if the folder cannot be written."""
     run = run_payments(database, participants, request, at_us)
-    strangers = sum(not participants.sessions(study.name, ParticipantId(PROLIFIC, id_)) for id_ in request.known or ())
-    warnings = (*_about_earlier_runs(run), *_about_left_out(run, strangers))
+    strangers = count_strangers(participants, study.name, request.known or ())
+    warnings = (*_about_earlier_runs(run), *_about_no_export(run, request), *_about_left_out(run, strangers))
     groups = tuple(_groups(run, end_page_of(study, WITHDRAWN, EndPage()).code))
     return Payments(run, groups, tuple(_files(run)), warnings)
+
+
+def count_strangers(participants: Participants, study: str, ids: Iterable[str]) -> int:
+    """The number of Prolific's IDs that belong to no session of a study."""
+    return sum(not participants.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in ids)
 
 
 def about_excluded(payees: Iterable[Payee]) -> str:
@@ -118,6 +123,14 @@ def _about_earlier_runs(run: PaymentRun) -> Iterator[str]:
         yield f"{hidden}: another run is in progress there."
     if over := sum(payee.due < 0 for payee in run.payees):
         yield f"Paid more than the bonus is now: {how_many(over, 'session')}. Nothing is deducted."
+
+
+def _about_no_export(run: PaymentRun, request: PaymentRequest) -> Iterator[str]:
+    if request.known is None and (run.lists.bonus or run.lists.approve):
+        yield (
+            "Prolific's export is not given, so whoever returned, timed out or was rejected there is in the files too, "
+            "unless their place was freed."
+        )
 
 
 def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:

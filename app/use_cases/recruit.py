@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from app.clock import Clock
 from app.studies.link_ids import ID, RECRUITERS, clean_id
+from app.use_cases.pay import count_strangers
 from experiments.errors import NotPossible, suggestion
 from experiments.session.study_status import Decision, StudyStatus
 from experiments.study.study import Study
@@ -173,4 +174,4 @@ def release_places(
         audit.forward(transaction.connection, who, f"freed the places of {places} submissions", study)
         return places
 
-    return ReleasedPlaces(len(over), decided(database, study, write), sum(not found for found in sessions.values()))
+    return ReleasedPlaces(len(over), decided(database, study, write), count_strangers(participants, study, statuses))

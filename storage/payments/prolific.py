@@ -1,7 +1,7 @@
 """Prolific's lists: whose submissions are approved, who gets a bonus, who is asked to return.
 
-Where Prolific's own export is at hand, it decides who is left out: those whose submission was returned, has timed out
-or was rejected, and those it does not know. Without one, those are left out whose places were freed; those who had
+Where Prolific's own export is at hand, it decides who is paid: those whose submission awaits review or was approved.
+Without one, those are left out whose places were freed; those who had
 returned their submission then are left out in any case.
 """
 
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from storage.datasets.exports.chatbench_filter import TAKEN
 from storage.payments.payments import Payee
 
 PROLIFIC = "prolific"
@@ -18,6 +19,9 @@ PROLIFIC = "prolific"
 RETURNED = "RETURNED"
 OVER = (RETURNED, "TIMED OUT", "REJECTED")
 APPROVED = "APPROVED"
+OPEN = ("ACTIVE", "RESERVED")
+# All that Prolific says of a submission; of several submissions of a person, the one that is named first here counts.
+STATUSES = (*TAKEN, "PARTIALLY APPROVED", "SCREENED OUT", *OPEN, *OVER)
 UNKNOWN = "NOCODE: not in Prolific's export"
 NO_ID = "an id that Prolific cannot have given"
 # What an id is made of: it came in a link, where anybody could write a comma and a sum.
@@ -42,11 +46,10 @@ class ProlificLists:
 
 
 def statuses(rows: Iterable[tuple[str, str]]) -> Statuses:
-    """The status of each id in Prolific's export; of several submissions that of the one which is not over."""
+    """The status of each id in Prolific's export; of several submissions the one that counts by `STATUSES`."""
     found: dict[str, str] = {}
     for id_, status in rows:
-        if found.get(id_, RETURNED) in OVER:
-            found[id_] = status.replace("-", " ").replace("_", " ")
+        found[id_] = min(found.get(id_, status), status, key=STATUSES.index)
     return found
 
 
@@ -54,7 +57,7 @@ def lists(payees: Sequence[Payee], statuses: Statuses | None, *, pay_excluded: b
     """Sort Prolific's participants; `statuses` are those of its export, if there is one. Excluded sessions are in the
     lists only with `pay_excluded`."""
     on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
-    reasons = {payee.stream: _why_not(payee, statuses) for payee in on_prolific}
+    reasons = {payee.stream: _why_not(payee, statuses, TAKEN) for payee in on_prolific}
     complete = [payee for payee in on_prolific if payee.outcome == "complete"]
     done = [payee for payee in complete if payee.excluded is None or pay_excluded]
     finished = {payee.id for payee in complete}
@@ -64,7 +67,8 @@ def lists(payees: Sequence[Payee], statuses: Statuses | None, *, pay_excluded: b
             bonus[payee.id] = (*bonus.get(payee.id, ()), payee)
 
     def ended(outcome: str) -> tuple[str, ...]:
-        ids = (payee.id for payee in on_prolific if payee.outcome == outcome and not reasons[payee.stream])
+        asked = (payee for payee in on_prolific if payee.outcome == outcome)
+        ids = (payee.id for payee in asked if not _why_not(payee, statuses, (*TAKEN, *OPEN)))
         return _once(id_ for id_ in ids if id_ not in finished)
 
     fit = (payee.id for payee in done if not reasons[payee.stream])
@@ -83,11 +87,11 @@ def _once(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _why_not(payee: Payee, statuses: Statuses | None) -> str:
-    """The reason why somebody is in no list; empty if there is none."""
+def _why_not(payee: Payee, statuses: Statuses | None, fit: Sequence[str]) -> str:
+    """The reason why somebody is in no list for those of the statuses that `fit`; empty if there is none."""
     if not SIGNS.fullmatch(payee.id):
         return NO_ID
     if statuses is None or payee.over == RETURNED:
         return payee.over
     status = statuses.get(payee.id, UNKNOWN)
-    return status if status in (UNKNOWN, *OVER) else ""
+    return "" if status in fit else status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from problems.readers import csv_records
 from problems.text import read_text
 from storage.datasets.exports.chatbench_filter import TAKEN, Statuses
 from storage.errors import BadFile
+from storage.payments.prolific import STATUSES
 
 ID, STATUS = "participant id", "status"
 MOST_FAULTS = 5
@@ -39,11 +41,18 @@ def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
     ]
     if faults:
         raise BadFile(f"{path}: cannot be read; correct these rows:", *faults[:MOST_FAULTS])
-    rows = [dict(zip(header, cells, strict=True)) for _, cells in records[1:]]
-    return [(row[ID].strip(), row[STATUS].strip().upper()) for row in rows]
+    rows = {line: dict(zip(header, cells, strict=True)) for line, cells in records[1:]}
+    found = {line: (row[ID].strip(), re.sub("[-_]", " ", row[STATUS].strip().upper())) for line, row in rows.items()}
+    unknown = [f"line {line}: status {status!r}" for line, (_, status) in found.items() if status not in STATUSES]
+    if unknown:
+        raise BadFile(
+            f"{path}: a submission's status is one of {', '.join(STATUSES)}; correct:", *unknown[:MOST_FAULTS]
+        )
+    return list(found.values())
 
 
 def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
     """Read Prolific's export of a study; `find` maps an id to its session. Raises BadFile."""
-    found = [find(id_) for id_, status in read_prolific(path) if status in TAKEN]
-    return Statuses(frozenset(stream for stream in found if stream), found.count(None))
+    found = [(find(id_), status) for id_, status in read_prolific(path)]
+    taken = frozenset(stream for stream, status in found if stream and status in TAKEN)
+    return Statuses(taken, sum(stream is None for stream, _ in found))

@@ -173,11 +173,11 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
     await place.come(1, "aa1")
     await place.come(1, "aa2", finish=True)
     with (tmp_path / "export.csv").open("w", newline="") as file:
-        rows = [("aa1", "RETURNED"), ("aa2", "APPROVED"), ("aa3", "TIMED-OUT")]
+        rows = [("aa1", "RETURNED"), ("aa2", "APPROVED"), ("aa3", "TIMED-OUT"), ("foreign", "AWAITING REVIEW")]
         csv.writer(file).writerows([("Participant id", "Status"), *rows])
     told = place.command("recruit", "release", "small", str(tmp_path / "export.csv")).stdout
     assert "1 place is free again" in told
-    assert "1 ID belongs to no session" in told
+    assert "2 IDs belong to no session" in told
     place.clock.advance(5)
     assert len(await place.come(1)) == 1
     with pytest.raises(Refused):

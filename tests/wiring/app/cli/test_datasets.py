@@ -190,7 +190,7 @@ def test_prolifics_statuses_say_who_stays_and_each_step_is_counted(tmp_path: Pat
         f"awaiting review or approved on Prolific: {of('ann', 'bob', 'dan')}",
         f"passed every attention check: {of('ann', 'bob')}",
         f"the first assignment only: {of('ann', 'bob')}",
-        "1 IDs of Prolific's export belong to no session",
+        "Of no session of this study: 1 ID of Prolific's export",
     ):
         assert step in told
     stay = [workers["ann"], workers["bob"]]

@@ -170,6 +170,8 @@ def test_a_dry_run_writes_and_records_nothing(pay: Pay, place: Path) -> None:
     [
         ("RETURNED", False, False),
         ("APPROVED", True, False),
+        ("ACTIVE", False, False),
+        ("ACTIVE+APPROVED", True, False),
         ("RETURNED+AWAITING REVIEW", True, True),
     ],
 )

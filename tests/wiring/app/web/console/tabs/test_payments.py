@@ -25,6 +25,7 @@ PEOPLE = (
     Somebody("prolific", pid(3), outcome="no_consent"),
 )
 PAID = f"{pid(1)},0.30\n{pid(2)},0.20\n"
+NO_EXPORT = "export is not given"
 Console = tuple[Room, Researcher]
 
 
@@ -69,9 +70,13 @@ async def test_prolifics_export_says_who_is_left_out_and_a_bad_one_writes_nothin
     returned = f"Participant id,Status\n{pid(1)},RETURNED\n{pid(2)},AWAITING REVIEW\n{pid(3)},APPROVED\n"
     shown = await researcher.on("payments-export", "change", **{"payments-export": returned})
     assert 'data-bonuses="1" data-sum="0.2' in value(shown["payments"])
-    values = {"payments-sure": True, "payments-export": "no,export\n"}
-    bad = await researcher.on("payments-write", "click", **values)
-    assert 'role="alert"' in value(bad["note"])
+    assert NO_EXPORT not in value(shown["payments"])
+    assert NO_EXPORT in value((await researcher.enter("payments"))["payments"]), "the export is gone with the visit"
+    values = {"payments-sure": True}
+    for no_export in ("no,export\n", returned.replace("APPROVED", "NONSENSE"), returned.replace("APPROVED", "")):
+        for button in ("payments-write", "payments-free"):
+            bad = await researcher.on(button, "click", **{**values, "payments-export": no_export})
+            assert 'role="alert"' in value(bad["note"])
     paid = await researcher.on("payments-write", "click", **{**values, "payments-export": returned})
     files = await fetched(researcher, paid["payments-link"])
     assert files["prolific-bonus-DAY-1.csv"] == f"{pid(2)},0.20\n"
