@@ -62,7 +62,7 @@ def place(name: str, path: str, base: Path) -> Path:
         return _sample(name, source, path.removeprefix(SAMPLE).removeprefix("/"))
     found = base / path
     if not found.exists():
-        raise ProblemError(f"{found}: no such file or folder. Paths are relative to {base.resolve()}.{_sibling(found)}")
+        raise ProblemError(f"{path}: no such file or folder. Paths are relative to the study file.{_sibling(found)}")
     return found
 
 

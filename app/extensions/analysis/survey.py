@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from app.extensions.analysis.base import AnalysisStep, ComparedArm, by_arm, call, compared_factors, table
 from app.extensions.analysis.data_frames import SESSION, SURVEYS
@@ -27,6 +28,7 @@ from app.extensions.analysis.estimates import (
     slug,
 )
 from app.extensions.analysis.intervals import NO_SCALE, Interval
+from app.rendering import markdown
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
 from experiments.study.instrument import ItemOnPoints
 
@@ -251,8 +253,8 @@ def _about(question: Question, arm: ComparedArm) -> str:
 
 
 def _short(text: str) -> str:
-    """A text in one line, cut if it is long."""
-    line = " ".join(text.split())
+    """A text in one line without its Markdown, cut if it is long."""
+    line = " ".join(Markup(markdown.line(text)).striptags().split())  # noqa: S704  (it becomes plain text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 

@@ -136,6 +136,8 @@ def build(context: ConsoleContext) -> gr.Blocks:
         banner = AlertBanner(context)
         banner.build()
         context.note.render()  # type: ignore[no-untyped-call]
+        clear = gr.Button(visible="hidden", elem_id="note-clear")
+        gr.on([clear.click], fn=None, outputs=[context.note], js="() => ''", api_visibility="private")
         rooms = [kind(context, place) for kind in tab_kinds()]
         tabs = _tabs(context, place, rooms)
         _wire(blocks, context, place, rooms, tabs, who, banner)

@@ -67,12 +67,24 @@ function say(text) {
   if (text) document.querySelector("#rooms").before(note);
 }
 
-addEventListener("pointerdown", () => say(""));
+for (const press of ["pointerdown", "keydown"]) addEventListener(press, () => say(""));
+
+// What the last act said is gone with the next tab that a person chooses; a tab that an act opens is no choice.
+addEventListener("click", ({ target, isTrusted }) => {
+  if (isTrusted && target.closest?.("[role=tab]")) document.querySelector("button#note-clear, #note-clear button")?.click();
+});
+
+// Gradio sends whatever is typed beside a slider.
+addEventListener("input", ({ target }) => {
+  if (!target.matches?.("#session-moment input[type=number]") || target.value === "") return;
+  const { min, max } = target.closest("#session-moment").querySelector("input[type=range]");
+  target.value = Math.min(Math.max(target.value, min), max);
+}, true);
 
 // Whether a text is larger than a request may be, with what else is in it; if so, that is said.
 function isTooLarge(name, bytes, most = Number(document.querySelector("meta[name=largest]").content) - 10_000) {
   const [has, allowed] = [bytes, most].map((number) => number.toLocaleString("en"));
-  if (bytes > most) say(`${name} has ${has} bytes; at most ${allowed} are allowed, so nothing of it was taken.`);
+  say(bytes > most ? `${name} has ${has} bytes; at most ${allowed} are allowed, so nothing of it was taken.` : "");
   return bytes > most;
 }
 

@@ -103,12 +103,17 @@ class EditorSection:
             # One value, so that no text is ever shown with the mark of another. (Nor would a property of its own do:
             # Gradio drops those of a component that is not yet on the page when an event skips it.)
             self._text: json.dumps({"text": text or "", "mark": mark if user.owner else ""}),
-            self._worth: self._shown(view.checked, saved=False),
-            self._ask: gr.update(visible=user.owner, interactive=view.changed),
+            **self.verdict(user, view),
             self._test: gr.update(visible=user.owner),
             self._tested: "",
             self._sure: gr.update(visible=False),
             self.mark: mark,
+        }
+
+    def verdict(self, user: CurrentUser, view: StudyView) -> Updates:
+        return {
+            self._worth: self._shown(view.checked, saved=False),
+            self._ask: gr.update(visible=user.owner, interactive=view.changed),
         }
 
     def _shown(self, check: CheckResult | None, *, saved: bool) -> str:

@@ -41,7 +41,7 @@ LIMITS: Mapping[Limit, str] = {"quota": "Quota of participants", "budget": "Budg
 DECISIONS: Mapping[Decision, tuple[str, str]] = {
     "piloted": ("Start pilot", "The study is in pilot. New sessions are marked as pilot sessions."),
     "opened": ("Open", "The study is open. New participants can start, and their data count."),
-    "archived": ("Archive", "The study is archived: it is listed apart until it is opened again. Nothing is deleted."),
+    "archived": ("Archive", "The study is archived: it is listed apart, and Open brings it back. Nothing is deleted."),
     "paused": ("Pause", "The study is paused. New participants cannot start; sessions in progress can be finished."),
 }
 CLOSED = "The study is closed. New participants cannot start; sessions in progress can be finished."
@@ -166,7 +166,11 @@ class RecruitmentSection:
                 value=signing[0] if by and signing else None,
                 visible=bool(signing),
             ),
-            self._ids: gr.update(value="", visible=bool(signing)),
+            self._ids: gr.update(
+                label="IDs, one a line (personal links if empty)" if personal else "IDs, one a line",
+                value="",
+                visible=bool(signing),
+            ),
             self._made: "",
         }
 
@@ -208,14 +212,12 @@ class RecruitmentSection:
         return limit
 
 
-def pairs(study: Study) -> list[tuple[str, str]]:
+def pairs(study: Study) -> list[str]:
     found = dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items())
     by_factor = sorted(found, key=lambda pair: list(study.factors).index(pair[0]))
-    return [(f"{name}: {value}", f"{name}={value}") for name, value in by_factor]
+    return [f"{name}={value}" for name, value in by_factor]
 
 
 def cell_of(study: Study, chosen: Any) -> dict[str, str]:
-    """The chosen factors with their values, which may be typed as they are shown; raises NoSuchCell."""
-    shown = dict(pairs(study))
-    words = map(str, chosen if isinstance(chosen, list) else ())
-    return parse_cell((shown.get(word, word) for word in words), study.factors, study.pools)
+    """The chosen factors with their values; raises NoSuchCell."""
+    return parse_cell(map(str, chosen if isinstance(chosen, list) else ()), study.factors, study.pools)

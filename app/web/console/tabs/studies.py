@@ -165,7 +165,11 @@ class StudiesTab:
         return [self._marks[label]] if label in self._marks else []
 
     def _enter(self, label: str, user: CurrentUser, name: str, mark: str = "") -> Updates:
-        return {self._front: label, **self._followed(user, name, label, mark)}
+        entered = {self._front: label, **self._followed(user, name, label, mark)}
+        if label != "Edit" or name not in self._context.names():
+            return entered
+        # the files beside the draft decide as well whether it has errors
+        return {**entered, **self._editor.verdict(user, load_view(self._context, name))}
 
     def _follow(self, user: CurrentUser, name: str, front: str, *marks: str) -> Updates:
         return self._followed(user, name, front, dict(zip(FOLLOWING, marks, strict=True)).get(front, ""))

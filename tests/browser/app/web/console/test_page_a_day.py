@@ -99,7 +99,7 @@ def walk_through(ada: AtConsole, participants: Process, context: BrowserContext)
     ada.open("Preview")
     ada.quiet()  # the decision's answer paints this tab as well
     ada.choose("walk-step", "background")
-    ada.choose("walk-where", "condition: direct-to-AI")
+    ada.choose("walk-where", "condition=direct-to-AI")
     ada.page.keyboard.press("Escape")
     ada.press("walk-go")
     link = ada.at("walk-link").locator("a").first

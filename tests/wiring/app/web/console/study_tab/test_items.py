@@ -130,3 +130,13 @@ async def test_an_analyst_sees_the_items_and_changes_none(at: Console) -> None:
         assert "Only owners" in value(refused["note"])
     assert room.desk.drafts.text("sums") == STUDY
     assert len(room.did) == done
+
+
+async def test_edit_is_checked_again_when_it_is_opened_after_an_upload(at: Console) -> None:
+    room, researcher = at
+    room.desk.drafts.save("sums", f"{STUDY}problems: {{questions: {{path: q.csv, columns: {MAPPED}}}}}\n")
+    before = await researcher.on("bench-Edit", "select")
+    await upload(researcher, "q.csv", CSV)
+    after = await researcher.on("bench-Edit", "select")
+    assert [one["publish-ask"]["interactive"] for one in (before, after)] == [False, True], value(after["faults"])
+    assert str(room.desk.drafts.folder("sums")) not in value(before["faults"])

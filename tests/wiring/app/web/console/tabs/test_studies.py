@@ -217,7 +217,7 @@ async def test_limits_are_set_and_links_created(at: Console, database: Database)
         assert 'role="alert"' in value((await researcher.on("set-quota", "click", **nothing))["note"])
     now = operations_of(database, "short")
     assert (now.budget, now.quotas_of(())) == (2.5, ())
-    assert cell_of(study("chatbench"), ["condition: answer-first"]) == {"condition": "answer-first"}
+    assert cell_of(study("chatbench"), ["condition=answer-first"]) == {"condition": "answer-first"}
     for ids, rows in (("", 4), ("4711\n4712", 2)):
         values = {"links-count": 4, "links-recruiter": "sona", "links-ids": ids}
         made = await researcher.on("links-make", "click", **values)
