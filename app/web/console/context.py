@@ -7,6 +7,7 @@ identifies. If a tab's function raises one of our errors, its message is shown a
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -138,7 +139,12 @@ def _is_button(trigger: Any) -> bool:
 
 def _note(text: str, kind: str) -> str:
     role = "alert" if kind == "bad" else "status"
-    return f'<div class="note {kind}" role="{role}">{escape(text)}</div>'
+    return f'<div class="note {kind}" role="{role}">{_coded(text)}</div>'
+
+
+def _coded(text: object) -> Markup:
+    """An error or a hint, with what it has between backticks as code."""
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(str(text)))))  # noqa: S704  (escaped before)
 
 
 def _path(text: str) -> Markup:
@@ -166,6 +172,7 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.filters |= {
+    "coded": _coded,
     "line": _line,
     "when": formatting.format_time,
     "duration": formatting.duration,

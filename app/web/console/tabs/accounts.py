@@ -65,7 +65,7 @@ class AccountsTab:
                 self._unlock = gr.Button("Create login link", elem_id="people-unlock")
             self._login = html_part(elem_id="people-login")
             with gr.Row(elem_classes="actions"):
-                self._sure = gr.Checkbox(label="Yes, remove this account", elem_id="people-sure")
+                self._sure = gr.Checkbox(label="I want to remove this account", elem_id="people-sure")
                 self._remove = gr.Button("Remove account", variant="stop", elem_id="people-remove")
 
     def _make_password(self) -> None:

@@ -53,7 +53,7 @@ class PaymentsTab:
             self._excluded = gr.Checkbox(
                 label="Also pay complete sessions that a researcher excluded", elem_id="payments-excluded"
             )
-            self._sure = gr.Checkbox(label="Yes, record these bonuses as paid", elem_id="payments-sure")
+            self._sure = gr.Checkbox(label="I want to record these bonuses as paid", elem_id="payments-sure")
             self._write = gr.Button("Create payment files", variant="primary", elem_id="payments-write")
         self._link = html_part(elem_id="payments-link")
         self._earlier = html_part(elem_id="payments-earlier")

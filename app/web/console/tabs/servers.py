@@ -62,7 +62,7 @@ class ServersTab:
             with gr.Column(elem_classes="sheet"):
                 html_part("<h3>Remove a server</h3>")
                 self._old = dropdown("Server", elem_id="server-old")
-                self._sure = gr.Checkbox(label="Yes, remove this server and its key", elem_id="server-sure")
+                self._sure = gr.Checkbox(label="I want to remove this server and its key", elem_id="server-sure")
                 self._remove = gr.Button("Remove server", variant="stop", elem_id="server-remove")
         typed = [self._kind, self._name, self._url, self._key]
         changed = [self._list, *typed, self._old, self._sure]

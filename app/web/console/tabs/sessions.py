@@ -139,7 +139,7 @@ class SessionsTab:
                 self._exclude = gr.Button("Exclude session", elem_id="session-exclude", size="sm")
                 self._include = gr.Button("Include session again", elem_id="session-include", size="sm")
         with gr.Accordion("Erase…", open=False, visible=False, elem_id="session-erase") as self._erase:
-            self._sure = gr.Checkbox(label="Yes, erase it permanently", elem_id="session-sure")
+            self._sure = gr.Checkbox(label="I want to erase it permanently", elem_id="session-sure")
             with gr.Row():
                 self._withdraw = gr.Button("Withdraw session", elem_id="session-withdraw", size="sm", variant="stop")
                 self._unlink = gr.Button("Delete recruiter ID", elem_id="session-unlink", size="sm", variant="stop")

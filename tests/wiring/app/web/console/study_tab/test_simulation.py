@@ -31,6 +31,7 @@ async def test_a_draft_or_study_is_simulated_as_by_the_command(tmp_path: Path, d
             values = {"simulation-count": count, "simulation-seed": seed}
             refused = await researcher.on("simulation-go", "click", **values)
             assert 'role="alert"' in value(refused["note"]), values
+            assert "<code>parley simulate</code>" in value(refused["note"]), "no raw backticks"
         before = list(room.did)
         said = await researcher.on("simulation-go", "click", **{"simulation-count": 3, "simulation-seed": "a"})
         while "data-running" in value(said["simulation-said"]):
