@@ -99,3 +99,9 @@ def test_answers_in_turns_of_a_loop_are_clustered_in_participants() -> None:
     assert (one.n, one.participants) == (8, 4)
     low, high = stats.t.interval(0.95, 3, means.mean(), means.sem())
     assert (one.low, one.high) == pytest.approx((max(1, low), min(5, high)))
+
+
+def test_titles_and_options_show_no_markdown() -> None:
+    field = SingleChoice(name="sure", text="**How** sure & `calm`?", options={"y": "*Very*", "n": "Not"})
+    (finding,) = survey_results(rows(field, ["y", "y"]))
+    assert (finding.title, finding.estimates[0].label) == ("How sure & calm?", "Very")
