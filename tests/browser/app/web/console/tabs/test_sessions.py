@@ -104,7 +104,7 @@ def test_a_replay_goes_to_a_moment_with_the_chat_beside_the_question(ada: AtCons
     go_to_a_reply(ada, last)
     page = ada.page.frame_locator("iframe.replay")
     page.locator("#chat .message.bot").first.wait_for()
-    question, chat = (page.locator(part).bounding_box() for part in ("#left-column", "#right-column"))
+    question, chat = (page.locator(part).bounding_box() for part in ("#left-column", "#chat"))
     assert question is not None
     assert chat is not None
     assert question["x"] + question["width"] <= chat["x"] or chat["x"] + chat["width"] <= question["x"]
