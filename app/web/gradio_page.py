@@ -66,6 +66,7 @@ CONSOLE: Mapping[str, str] = {
     ".gradio-container .min_value": "the ends of a slider",
     ".gradio-container .max_value": "the ends of a slider",
     "#people-account .wrap": "a frame around a choice",
+    ".gradio-container .block.gr-accordion": "a part that is shut scrolls by a style of its own, so ours is !important",
     ".layout.altair[data-testid=altair] > .vega-embed": "a chart is as wide as its place",
     ".vega-embed summary": "a chart's menu, with a name",
 }
