@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import SEEK_END, StringIO
 
 from app.backends.base import ReasoningDelta, ReasoningEnd, TextDelta
 from app.calls.caller import StopSignal
@@ -56,10 +57,11 @@ class ReplyBuffer:
     listeners: Listeners = field(default_factory=Listeners)
     """All listeners of the process, where others read other replies."""
     hold: Hold = field(default_factory=Hold)
-    parts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
     """How many characters of text listeners can read."""
+    ready: int = 0
+    """How many may be shown by now: not those with which a mark may begin."""
     hidden: bool = False
     """True if nobody reads it while it is written, as the study may not want it shown."""
     mark: str = ""
@@ -75,6 +77,8 @@ class ReplyBuffer:
     """Given when the participant stops the reply; the model call then ends at once."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    _written: StringIO = field(default_factory=StringIO)
+    _open: str = ""
     _held: list[str] = field(default_factory=list)
     _holds: bool = False
     _release: asyncio.TimerHandle | None = None
@@ -84,7 +88,11 @@ class ReplyBuffer:
 
     @property
     def text(self) -> str:
-        return "".join((*self.parts, *self._held))
+        return "".join((self._written.getvalue(), self._open, *self._held))
+
+    @property
+    def empty(self) -> bool:
+        return not (self.ready or self._open or self._held)
 
     def begin(self, *, hold: bool = False) -> None:
         """Start an attempt, the first or a retry: the text of an earlier attempt is dropped. With `hold` listeners read
@@ -95,7 +103,7 @@ class ReplyBuffer:
 
     def _restart(self) -> None:
         self.show()
-        self.parts, self.length, self.marked = [], 0, False
+        self._written, self._open, self.length, self.ready, self.marked = StringIO(), "", 0, 0, False
         self.beginnings += 1
         self.news.set()
 
@@ -128,19 +136,24 @@ class ReplyBuffer:
     def add(self, text: str) -> None:
         if self.marked:
             return
-        self.parts.append(text)
         if self.mark:
-            before, mark, _ = "".join(self.parts).partition(self.mark)
-            self.parts, self.marked = [before], bool(mark)
+            text, found, _ = (self._open + text).partition(self.mark)
+            self.marked = bool(found)
+            sizes = () if found else range(len(self.mark) - 1, 0, -1)
+            open_at = len(text) - next((size for size in sizes if text.endswith(self.mark[:size])), 0)
+            text, self._open = text[:open_at], text[open_at:]
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        self._written.seek(0, SEEK_END)
+        self.ready += self._written.write(text)
         self.arrived.set()
         if not self.paced:
-            self.show_up_to(self.ready() if self.mark else self.length + len(text))
+            self.show_up_to(self.ready)
 
-    def ready(self) -> int:
-        """How many characters may be shown by now: not those with which a mark may begin."""
-        text = "".join(self.parts)
-        open_ends = () if self.marked or self.whole else range(len(self.mark) - 1, 0, -1)
-        return len(text) - next((size for size in open_ends if text.endswith(self.mark[:size])), 0)
+    def piece(self, start: int, end: int) -> str:
+        self._written.seek(start)
+        return self._written.read(end - start)
 
     def show_up_to(self, length: int) -> None:
         self.length = length
@@ -149,14 +162,13 @@ class ReplyBuffer:
     @property
     def shown(self) -> str:
         """The text that listeners can read."""
-        return "".join(self.parts)[: self.length]
+        return self.piece(0, self.length)
 
     def complete(self) -> None:
         """All text has arrived: none of it is kept back for a mark any longer."""
         self.whole = True
-        self.arrived.set()
-        if not self.paced and self.mark:
-            self.show_up_to(self.ready())
+        kept_back, self._open = self._open, ""
+        self._write(kept_back)
 
     @property
     def stopped(self) -> bool:
@@ -187,9 +199,8 @@ class ReplyBuffer:
                                 await self.over.wait()
                         served_s = 0.0
                         continue  # a new attempt may have started
-                    text = "".join(self.parts)
-                    self.parts, end = [text], self.length
-                    yield text[offset:end], end
+                    end = self.length
+                    yield self.piece(offset, end), end
                     offset, served_s = end, now_s()
                 elif self.over.is_set():
                     return

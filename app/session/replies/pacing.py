@@ -90,13 +90,15 @@ async def _show(task: PendingTask, reply: ReplyBuffer, clock: Clock, shown_us: l
     """Show a reply until all of it is shown, or the participant stops it; the times at which words appeared."""
     from_us, pace = task.data["pacing"]["from_us"], task.data["pacing"]["pace"]
     if task.data.get("stopped"):  # before a restart
-        reply.show_up_to(min(round(_due(task, 0)), reply.ready()))
+        reply.show_up_to(min(round(_due(task, 0)), reply.ready))
     async with reply.stopping.heeded():
         await clock.sleep(max(0, from_us - clock.now_us()) / 1e6)
         due = _due(task, clock.now_us())
-        while not (reply.whole and reply.length >= reply.ready()):
-            unshown = reply.text[reply.length : reply.ready()]
-            size = _next(unshown, max(due, pace * TICK_S), whole=reply.whole) if pace else len(unshown)
+        while not (reply.whole and reply.length >= reply.ready):
+            least = max(due, pace * TICK_S)
+            end = min(reply.ready, reply.length + round(least) + 2 * LONGEST_WORD) if pace else reply.ready
+            unshown, whole = reply.piece(reply.length, end), reply.whole or end < reply.ready
+            size = _next(unshown, least, whole=whole) if pace else len(unshown)
             if not size:
                 reply.arrived.clear()
                 await reply.arrived.wait()
@@ -104,7 +106,7 @@ async def _show(task: PendingTask, reply: ReplyBuffer, clock: Clock, shown_us: l
             reply.show_up_to(reply.length + size)
             shown_us.append(clock.now_us())
             seconds, due = (size - due) / pace if pace else 0.0, 0.0
-            if not (reply.whole and reply.length >= reply.ready()):
+            if not (reply.whole and reply.length >= reply.ready):
                 await clock.sleep(max(0.0, seconds))
 
 

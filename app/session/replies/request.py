@@ -61,7 +61,7 @@ async def stream_reply(
                     continue
                 reply.take(delta)
                 unopened = unopened or isinstance(delta, ReasoningEnd)
-                first_us = (first_us or clock.now_us()) if reply.text else None
+                first_us = None if reply.empty else first_us or clock.now_us()
     except BackendError as failed:
         error = failed
     text, reasoning = reply.text.strip(), "".join(reply.reasoning)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.backends.base import TextDelta
 from app.session.replies.buffer import ReplyBuffer
@@ -168,6 +170,20 @@ def test_a_mark_is_not_shown_nor_what_follows(pieces: list[str], paced: bool) ->
         assert "[END"[:2] not in heard.removeprefix("So [EN]")
     reply.end()
     assert (reply.shown.strip(), reply.text.strip(), reply.marked) == (shown, shown, True)
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=3), max_size=12), st.text("ab", min_size=1, max_size=5))
+def test_a_mark_is_found_however_it_is_cut(pieces: list[str], mark: str) -> None:
+    reply, text = ReplyBuffer(mark=mark), "".join(pieces)
+    before, found, _ = text.partition(mark)
+    for number, piece in enumerate(pieces, 1):
+        reply.add(piece)
+        so_far = "".join(pieces[:number])
+        hidden = next((size for size in range(len(mark) - 1, 0, -1) if so_far.endswith(mark[:size])), 0)
+        assert reply.shown == (before if mark in so_far else so_far[: len(so_far) - hidden])
+        assert reply.text == so_far.partition(mark)[0]
+    reply.end()
+    assert (reply.shown, reply.marked) == (before, bool(found))
 
 
 def test_what_only_begins_like_a_mark_is_shown_in_the_end() -> None:
