@@ -149,7 +149,7 @@ class Items:
 @source("items", sample="questions.csv", columns=True)
 def load(path: Path, columns: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Read a file or folder of items; raises ProblemError with every bad row."""
-    return _sound(understand(table_of(path, columns), columns, path.stem), str(path))
+    return sound(understand(table_of(path, columns), columns, path.stem), str(path))
 
 
 def table_of(path: Path, columns: Mapping[str, Any]) -> Table:
@@ -160,10 +160,10 @@ def table_of(path: Path, columns: Mapping[str, Any]) -> Table:
 
 def inline(items: Sequence[object], columns: Mapping[str, Any], name: str) -> tuple[Problem, ...]:
     table = of_objects(((f"item {number}", item) for number, item in enumerate(items, 1)), "items", typed=True)
-    return _sound(understand(table, columns, name), "items")
+    return sound(understand(table, columns, name), "items")
 
 
-def _sound(items: Items, name: str) -> tuple[Problem, ...]:
+def sound(items: Items, name: str) -> tuple[Problem, ...]:
     if items.faults:
         raise ProblemError(f"{name}: these items cannot be used:", *items.faults)
     return items.problems
