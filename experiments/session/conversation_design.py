@@ -6,7 +6,6 @@ Numbers and texts are the same for all, or one for each value of a factor (`{by:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
@@ -24,8 +23,9 @@ from experiments.errors import Refused, suggestion
 from experiments.events import Data, Event
 from experiments.session.conversation import chosen, chosen_text, read_message, sent_messages
 from experiments.session.timing import SECOND_US, shown_us
-from experiments.study.base_model import StrictModel
+from experiments.study.base_model import Pattern, StrictModel
 from experiments.study.location import Location
+from experiments.study.reply_checks import matched
 from experiments.study.sections.model_spec import ONE_OR_EACH, PickByFactor, Texts
 from experiments.study.step import Step
 from problems.pictures import is_picture
@@ -79,8 +79,8 @@ class Ending(StrictModel):
     mark: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
     """A text by which the assistant ends it, such as `[END]`: neither it nor what follows is shown. Tell the model in
     its system prompt."""
-    pattern: re.Pattern[str] | None = None
-    """A regular expression: it ends with the first reply in which this is found."""
+    pattern: Pattern | None = None
+    """A regular expression: it ends with the first reply in which this is found within 0.05 s."""
     text: str = OVER
     """What participants are told."""
 
@@ -186,15 +186,17 @@ class ConversationDesign(Step):
         return {name: value for name, value in data.items() if value}
 
     def receives(self, location: Location, reply: Data) -> Data:
-        """What is recorded of a reply: with `ended_by` where it ends the conversation."""
+        """What is recorded of a reply: with `ended_by` where it ends the conversation, `pattern_missing`
+        where that is not known."""
         data = {name: value for name, value in reply.items() if name != "marked"}
         if self.ends is None:
             return data
         after = int(_number(location, self.ends.after))
-        found = self.ends.pattern and self.ends.pattern.search(reply["text"])
+        found = self.ends.pattern is not None and matched(self.ends.pattern, reply["text"])
         why = {"mark": "marked" in reply, "pattern": found, "turns": 0 < after <= sent_messages(location.facts)}
         ended_by = next((name for name, is_so in why.items() if is_so), "")
-        return {**data, **({"ended_by": ended_by} if ended_by else {})}
+        too_slow = {"pattern_missing": "time_limit"} if found is None else {}
+        return {**data, **too_slow, **({"ended_by": ended_by} if ended_by else {})}
 
     def message(self, location: Location, given: Data, max_chars: int) -> dict[str, Any]:
         """The data of a message; `suggestion` is the number of the one that it was made of, from 1."""

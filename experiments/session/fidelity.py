@@ -10,7 +10,6 @@ server was killed in between. Neither kind changes a screen.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -142,6 +141,8 @@ def _verdict(rule: FidelityRule, reply: Reply, finding: Data) -> dict[str, Any]:
     """The value of a rule's check and whether the rule is kept; None where that cannot be known. What else is known of
     a judge's finding is kept with it."""
     value = finding.get("value") if judges(rule) else VALUES[rule.check](rule, reply)
+    if rule.check == "pattern" and value is None:
+        finding = {"missing": "time_limit"}
     kept = None if value is None else _fits(rule, value) == (rule.must is not None)
     return {"kept": kept, "value": value, **{name: finding[name] for name in OF_JUDGE if name in finding}}
 
@@ -159,12 +160,6 @@ def _label(_: FidelityRule, reply: Reply) -> str:
     return ", ".join(label for label in labels if text_of.has(text, text_of.plain(label)))
 
 
-def _matched(rule: FidelityRule, reply: Reply) -> str | bool:
-    """What of a reply matches the rule's pattern, at most 200 characters; False if nothing does."""
-    found = re.search(rule.pattern, reply.text)
-    return (found[0][:200] or True) if found else False
-
-
 VALUES: Mapping[str, Callable[[FidelityRule, Reply], Value]] = {
     "language": lambda _, reply: text_of.language(reply.text),
     "words": lambda _, reply: len(text_of.words(reply.text)),
@@ -174,7 +169,7 @@ VALUES: Mapping[str, Callable[[FidelityRule, Reply], Value]] = {
     "answer": lambda _, reply: text_of.gives_answer(reply.text, reply.location.shown_problem),
     "model_name": lambda _, reply: ", ".join(leaks(reply.text, reply.location.study.file.models)),
     "label": _label,
-    "pattern": _matched,
+    "pattern": lambda rule, reply: text_of.matched(rule.pattern, reply.text),
 }
 
 

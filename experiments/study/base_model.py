@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 
 class StrictModel(BaseModel):
@@ -56,6 +56,19 @@ Slug = Annotated[str, StringConstraints(pattern=NAMES, max_length=60)]
 
 # A name of an answer in the data: as a Slug, but as long as the columns of released files are.
 Name = Annotated[str, StringConstraints(pattern=NAMES, max_length=200)]
+
+
+def _compiles(pattern: str) -> str:
+    import regex  # only studies with such expressions wait for it
+
+    try:
+        regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_compiles)]
 
 ONE_LINE = r"^\S(.*\S)?$"
 # A value of a factor: one line of text, such as a condition or any model's name (`llama-3.1-8b`, `org/name:tag`).

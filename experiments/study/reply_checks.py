@@ -33,6 +33,8 @@ FUNCTION_WORDS: Mapping[str, str] = {
 }
 LANGUAGES = (*FUNCTION_WORDS, *SCRIPTS)
 LEAST_HITS = 2
+# Everybody waits while an expression of a study is searched for; reasonable ones take a hundredth of it.
+PATTERN_S = 0.05
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"[.!?…]+(?=[\"'”’)*_]*(?:\s|$))|\n\s*\n")
@@ -101,6 +103,18 @@ def gives_answer(text: str, problem: Problem | None) -> bool | None:
     named = lettered | {key for key, option in texts.items() if has(said, option)}
     alone = named == {problem.answer} and (bool(lettered) or not has(asked, texts[problem.answer]))
     return alone or _states(said, texts[problem.answer])
+
+
+def matched(pattern: str, text: str) -> str | bool | None:
+    """What of a text matches a pattern, at most 200 characters; False if nothing does, None if the search takes too
+    long."""
+    import regex  # only studies with such expressions wait for it
+
+    try:
+        found = regex.search(pattern, text, timeout=PATTERN_S)
+    except TimeoutError:
+        return None
+    return (found[0][:200] or True) if found else False
 
 
 # What stands before the answer where it is stated: `the answer is`, `correct option:`, `ergibt`, `=`.

@@ -151,12 +151,14 @@ def test_a_factor_sets_texts() -> None:
         ({"mark": "[END]"}, "Bye", {"marked": True}, "mark"),
         ({"pattern": r"(?i)\bgood ?bye\b"}, "So goodbye!", {}, "pattern"),
         ({"mark": "[END]", "after": 2, "pattern": "bye"}, "Well", {}, None),
+        ({"pattern": "(a|aa)+$"}, "a" * 500 + "b", {}, None),
     ],
 )
 def test_a_conversation_ends_by_a_rule_or_by_the_assistant(ends: Data, text: str, more: Data, why: str | None) -> None:
     session = Driven(talk({"ends": ends, "rate_each": ["helpfulness"]}))
     session.do("say", text="Hi").hear(text=text, **more)
     assert session.last.data.get("ended_by") == why
+    assert ("pattern_missing" in session.last.data) == ("aaa" in text)
     assert "marked" not in session.last.data
     assert session.actions == ("rate",), "the last reply is rated as well"
     session.do("rate", helpfulness="5")

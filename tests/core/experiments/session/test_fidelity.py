@@ -92,6 +92,12 @@ def test_a_reply_that_ends_the_session_is_not_shown_and_nothing_says_why() -> No
     assert GIVEN not in str(session.screen)
 
 
+def test_an_expression_that_takes_too_long_has_no_verdict() -> None:
+    slow = {"name": "slow", "must": "pattern", "pattern": "(a|aa)+$", "ask_again": 1, "then": "end"}
+    session = Driven(of(slow)).do("say", text="Hm").hear(text="a" * 500 + "b")
+    assert (found(session), session.last.data["missing"]) == ([("slow", 1, True, None)], "time_limit")
+
+
 def test_each_column_of_a_comparison_is_asked_again_by_itself() -> None:
     session = Driven(of({**ASKS, "ask_again": 1}, step="compare", models=["one", "two"])).do("say", text="Hm")
     session.hear("a", GIVEN).hear("b", ASKED).hear("a", ASKED)
