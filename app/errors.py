@@ -3,6 +3,10 @@
     ParleyError                  (problems/errors.py); a researcher's move, unless it is below
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
     ├── NotDelivered             operator's move: an alert could not be sent
+    ├── RecruiterError           a recruiter's API did not do what it was asked
+    │   ├── RecruiterUnavailable recruiter's move: connection, 429, 5xx, timeouts; may be repeated, later
+    │   ├── RecruiterRejected    researcher's move: the state or the content of what was asked does not fit
+    │   └── RecruiterDenied      operator's move: the token is missing, wrong, or may not do this
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      study author's or participant's move: 400, bad options, a text too long; never retry
@@ -37,6 +41,33 @@ class NotAllowed(ParleyError):
 
 class NotDelivered(ParleyError):
     """An alert was not accepted by a webhook or a mail server; the message has no secret."""
+
+
+class RecruiterError(ParleyError):
+    """A recruiter's API did not do what it was asked; the message has no token."""
+
+
+class RecruiterUnavailable(RecruiterError):
+    """The recruiter could not be reached, is busy or broken.
+
+    `uncertain`: the request was sent and its answer lost, so it may have been carried out. `retry_after_s`: how long
+    the recruiter asked us to wait."""
+
+    def __init__(self, message: str, *, uncertain: bool = False, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.uncertain, self.retry_after_s = uncertain, retry_after_s
+
+
+class RecruiterRejected(RecruiterError):
+    """What was asked does not fit the state of the study or submission, or is not there; nothing was changed."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RecruiterDenied(RecruiterError):
+    """The recruiter refuses every request of this token, or this one for lack of rights."""
 
 
 class DepositError(ParleyError):

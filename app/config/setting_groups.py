@@ -96,7 +96,7 @@ class SiteSettings(BaseModel):
 
 
 class ProlificSettings(BaseModel):
-    """Whose links from Prolific are verified."""
+    """Prolific: whose links are verified, and its API."""
 
     prolific_workspaces: str = Field(
         "",
@@ -108,6 +108,12 @@ class ProlificSettings(BaseModel):
         "https://api.prolific.com/.well-known/study/jwks.json",
         description="Prolific's public keys (JWKS): an https URL, or a file.",
     )
+    prolific_token: Key | None = Field(
+        None,
+        description="An API token of Prolific. It has all rights of its account. Default: the one entered in the "
+        "console, if any.",
+    )
+    prolific_url: RepositoryAddress = Field("https://api.prolific.com", description="The address of Prolific's API.")
 
 
 class ModelServerSettings(BaseModel):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
+from experiments.money import CENT
 from experiments.study.base_model import Slug, StrictModel
 
 
@@ -53,7 +54,6 @@ Paste = Literal["allow", "log", "block"]
 # An address that people's browsers are sent to; empty for none.
 Address = Annotated[str, AfterValidator(_address)]
 Recruiter = Literal["prolific", "connect", "sona", "panel", "lab", "open"]
-CENT = Decimal("0.01")
 # Money, exactly: a study is the same whether its file says 0.1, 0.10 or "0.10".
 Amount = Annotated[
     Decimal, Field(gt=0, max_digits=9, decimal_places=2), AfterValidator(lambda amount: amount.quantize(CENT))

@@ -1,0 +1,221 @@
+"""The client against the fake: every request that Parley makes of Prolific, and every error."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Iterator
+from decimal import Decimal
+
+import httpx2
+import pytest
+
+from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.recruiters import prolific
+from app.recruiters.base import Recruiter
+from app.recruiters.prolific import CompletionCode, Prolific, ProlificStudy, StudyDraft, signature
+from experiments.money import Money
+from tests.fakes.prolific_api import CURRENCY, PROJECT, ROUTES, TOKEN, WORKSPACE, FakeProlific, Fault, prolific_api
+
+DRAFT = StudyDraft(
+    name="A study",
+    internal_name="small abc",
+    description="About models",
+    external_study_url="https://lab.example.org/s/small?PROLIFIC_PID={{%PROLIFIC_PID%}}",
+    completion_codes=(
+        CompletionCode(code="DONE", code_type="COMPLETED", actions=({"action": "MANUALLY_REVIEW"},)),
+        CompletionCode(
+            code="OUT",
+            code_type="FIXED_SCREENOUT",
+            actions=({"action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": 20, "slots": 5},),
+        ),
+        CompletionCode(
+            code="PART", code_type="OTHER", actor="researcher", actions=({"action": "AUTOMATICALLY_APPROVE"},)
+        ),
+    ),
+    total_available_places=3,
+    estimated_completion_time=10,
+    reward=150,
+)
+LONG = "The answers to all three attention checks were other than those that the instructions above them asked for."
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeProlific]:
+    with prolific_api(page=2) as served:
+        yield served
+
+
+@pytest.fixture
+def client(fake: FakeProlific) -> Iterator[Prolific]:
+    with Prolific(fake.url, TOKEN, sleep=lambda _: None) as made:
+        yield made
+
+
+def published(client: Prolific) -> ProlificStudy:
+    return client.transition_study(client.create_study(DRAFT).id, "PUBLISH")
+
+
+def test_a_study_from_its_draft_to_its_end(client: Prolific) -> None:
+    draft = client.create_study(DRAFT)
+    assert (draft.status, draft.currency, draft.total_cost) == ("UNPUBLISHED", CURRENCY, 598.5)
+    assert StudyDraft.model_validate(draft.model_dump()) == DRAFT.model_copy(update={"project": PROJECT})
+    assert client.update_study(draft.id, {"reward": 160}).reward == 160
+    assert client.transition_study(draft.id, "PUBLISH").status == "ACTIVE"
+    assert client.update_study(draft.id, {"total_available_places": 4}).total_available_places == 4
+    for refused in ({"reward": 200}, {"total_available_places": 2}):
+        with pytest.raises(RecruiterRejected) as error:
+            client.update_study(draft.id, refused)
+        assert error.value.status == 400
+    assert client.transition_study(draft.id, "PAUSE").status == "PAUSED"
+    with pytest.raises(RecruiterRejected):
+        client.transition_study(draft.id, "PUBLISH")
+    assert client.transition_study(draft.id, "START").status == "ACTIVE"
+    assert client.transition_study(draft.id, "STOP").status == "AWAITING REVIEW"
+    with pytest.raises(RecruiterRejected) as missing:
+        client.study("no/such?study")
+    assert missing.value.status == 404
+
+
+def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> None:
+    recruiter: Recruiter = client
+    study = published(client).id
+    ids = [fake.join(study) for _ in range(3)]
+    fake.give_back(ids[0])
+    fake.submit(ids[1], "OUT")
+    ids += [fake.join(study), fake.join(study)]
+    fake.time_out(ids[2])
+    ids.append(fake.join(study))
+    for id_ in ids[3:5]:
+        fake.submit(id_, "DONE")
+
+    found = recruiter.submissions(study)
+    assert [one.id for one in found] == ids, "all pages, in their order"
+    assert [one.status for one in found] == [
+        *("RETURNED", "SCREENED OUT", "TIMED OUT", "AWAITING REVIEW", "AWAITING REVIEW", "ACTIVE"),
+    ]
+    assert client.counts(study)["TIMED OUT"] == 1
+    single = recruiter.submission(ids[1])
+    assert (single.reward_cents, single.study_id, single.code) == (20, study, "OUT")
+    assert single.participant_id == found[1].participant_id
+
+    for _ in "twice":
+        recruiter.approve([ids[3]])
+        recruiter.reject(ids[4], LONG, "FAILED_CHECK")
+        client.complete(ids[5], "PART")
+    assert [recruiter.submission(id_).status for id_ in ids[3:]] == ["APPROVED", "REJECTED", "APPROVED"]
+    for message, category in (("short", "FAILED_CHECK"), (LONG, "NO_SUCH")):
+        with pytest.raises(RecruiterRejected):
+            recruiter.reject(ids[4], message, category)
+    with pytest.raises(RecruiterRejected):
+        recruiter.reject(ids[3], LONG, "OTHER")
+
+
+def test_a_return_is_requested_of_a_submission_that_is_not_over(client: Prolific, fake: FakeProlific) -> None:
+    study = published(client).id
+    going, gone = fake.join(study), fake.join(study)
+    fake.give_back(gone)
+    client.request_return(going, ["Withdrew consent."])
+    assert client.submission(going).return_requested is not None
+    with pytest.raises(RecruiterRejected):
+        client.request_return(gone, ["Withdrew consent."])
+
+
+def test_bonuses_are_sent_in_units_and_told_in_cents(client: Prolific, fake: FakeProlific) -> None:
+    study = published(client).id
+    one, two = fake.join(study), fake.join(study, "p2")
+    run = client.announce_bonuses(study, {one: Money(Decimal("1.5"), CURRENCY), "p2": Money.of_cents(7, CURRENCY)})
+    assert (run.amount, run.total_amount) == (157, 157 + run.fees)
+    assert [client.submission(id_).bonus_cents for id_ in (one, two)] == [(), ()], "announced, not paid"
+    client.pay_bonuses(run.id)
+    assert [client.submission(id_).bonus_cents for id_ in (one, two)] == [(150,), (7,)]
+    with pytest.raises(RecruiterRejected):
+        client.pay_bonuses(run.id)
+
+
+def test_account_messages_and_groups(client: Prolific, fake: FakeProlific) -> None:
+    assert client.account().currency_code == CURRENCY
+    assert [one.id for one in client.workspaces()] == [WORKSPACE]
+    assert client.balance(WORKSPACE).available == Money(Decimal(10_000), CURRENCY)
+    study = published(client).id
+    assert client.balance(WORKSPACE).available.cents == 1_000_000 - 598
+    assert [one.id for one in client.studies()] == [one.id for one in client.studies(PROJECT)] == [study]
+    client.send_message(["p1", "p2"], "It opens tomorrow.", study)
+    assert [one["to"] for one in fake.messages] == ["p1", "p2"]
+    group = client.create_group("Completed wave 1", WORKSPACE)
+    client.change_group(group.id, ["p1", "p2"])
+    client.change_group(group.id, ["p1"], remove=True)
+    assert client.groups(WORKSPACE) == (group,)
+    assert fake.groups[group.id]["members"] == {"p2"}
+
+
+def test_events_come_signed_to_a_confirmed_subscription(client: Prolific, fake: FakeProlific) -> None:
+    with pytest.raises(RecruiterRejected):
+        client.subscribe("submission.status.change", "https://lab.example.org/hooks", WORKSPACE)
+    secret = client.create_hook_secret(WORKSPACE)
+    assert client.hook_secrets(WORKSPACE)[0].value == secret.value
+    assert secret.value not in repr(secret)
+    made = client.subscribe("submission.status.change", "https://lab.example.org/hooks", WORKSPACE)
+    assert made.is_enabled
+    assert client.subscriptions(WORKSPACE) == (made,)
+    fake.join(published(client).id)
+    (event,) = fake.outbox
+    stamp = event.headers["x-prolific-request-timestamp"]
+    assert event.headers["x-prolific-request-signature"] == signature(secret.value, stamp, event.body)
+    assert event.headers["x-prolific-request-signature"] != signature(secret.value, stamp, event.body + b" ")
+    client.unsubscribe(made.id)
+    assert client.subscriptions(WORKSPACE) == ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "uncertain"),
+    [
+        (Fault(status=429, headers={"retry-after": "7"}), None, False),
+        (Fault(status=429, headers={"retry-after": "86400"}), RecruiterUnavailable, False),
+        (Fault(status=503), RecruiterUnavailable, True),
+        (Fault(hang=True), RecruiterUnavailable, True),
+        (Fault(lose=True), RecruiterUnavailable, True),
+    ],
+    ids=["busy", "busy for a day", "broken", "silent", "answer lost"],
+)
+def test_what_changes_something_is_repeated_only_if_it_was_not_carried_out(
+    fake: FakeProlific, fault: Fault, kind: type[RecruiterError] | None, uncertain: bool
+) -> None:
+    pauses: list[float] = []
+    timeout = httpx2.Timeout(30, read=0.5 if fault.hang else 30)
+    with Prolific(fake.url, TOKEN, sleep=pauses.append, timeout=timeout) as client:
+        fake.faults.append(fault)
+        if kind is None:
+            client.create_study(DRAFT)
+            assert pauses == [7]
+        else:
+            with pytest.raises(kind) as error:
+                client.create_study(DRAFT)
+            assert isinstance(error.value, RecruiterUnavailable)
+            assert (error.value.uncertain, pauses) == (uncertain, [])
+        assert len(fake.studies) == (kind is None or fault.lose)
+        fake.faults.append(fault)
+        if fault.headers.get("retry-after") != "86400":
+            client.studies()  # a read is repeated after each of them
+
+
+def test_whose_move_it_is_and_no_error_has_the_token(fake: FakeProlific) -> None:
+    wrong = "another-token-that-nobody-may-see"
+    with Prolific(fake.url, wrong) as client, pytest.raises(RecruiterDenied) as denied:
+        client.account()
+    assert wrong not in "".join(traceback.format_exception(denied.value))
+    assert wrong not in repr(client)
+    with Prolific(fake.url, TOKEN) as client, pytest.raises(RecruiterDenied):
+        client.balance("another workspace")
+    with Prolific("http://127.0.0.1:9", TOKEN, sleep=lambda _: None) as client:
+        with pytest.raises(RecruiterUnavailable) as away:
+            client.create_study(DRAFT)
+        assert not away.value.uncertain, "nothing was sent"
+
+
+def test_each_route_of_the_fake_is_one_that_the_client_uses(fake: FakeProlific) -> None:
+    """So that the fake does not grow what nobody asks for; the other way round the tests above would fail."""
+    source = re.sub(r"\{[^}]*\}", "*", inspect.getsource(prolific))
+    missing = [route for route in ROUTES if f'"{route.partition(" ")[2]}"' not in source]
+    assert missing == []

@@ -1,0 +1,634 @@
+"""Prolific's API as it is documented (field3.md B4, prolific-oss/cli 4596a2f), on a free port of the loopback.
+
+What the documentation does not say is refused here rather than allowed: a bonus run that is paid twice, a transition
+from a state that does not know it, a field that nobody has seen. `join`, `submit`, `give_back` and `time_out` are what
+participants do. Events of hooks wait in `outbox` until a test delivers them, as late, as often and in which order it
+likes. `faults` are answered first, one a request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, RLock, Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+
+TOKEN = "prolific-token-that-nobody-may-see"
+WORKSPACE, PROJECT, OWNER = "63519c1d5b139662f8cde482", "6351a0000000000000000001", "6351b0000000000000000001"
+CURRENCY, FEE = "GBP", Decimal("0.33")
+EVENTS = (*("submission.status.change", "study.status.change", "study.progress.change", "study.has_high_return_rate"),)
+STUDY_FIELDS = {
+    *("name", "internal_name", "description", "external_study_url", "prolific_id_option", "completion_codes"),
+    *("total_available_places", "estimated_completion_time", "maximum_allowed_time", "reward", "device_compatibility"),
+    *("peripheral_requirements", "filters", "filter_set_id", "project", "study_type", "submissions_config"),
+}
+NEEDED = {
+    *("name", "description", "external_study_url", "prolific_id_option", "completion_codes"),
+    *("total_available_places", "estimated_completion_time", "reward"),
+}
+# What can be changed of a published study.
+CHANGEABLE = {"total_available_places", "internal_name"}
+CODE_TYPES = {
+    *("COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT"),
+    *("OTHER", "FIXED_SCREENOUT"),
+}
+# The keys that each action must have beside `action`.
+ACTIONS: Mapping[str, set[str]] = {
+    "AUTOMATICALLY_APPROVE": set(),
+    "MANUALLY_REVIEW": set(),
+    "REQUEST_RETURN": {"return_reason"},
+    "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
+    "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
+    "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
+    "DYNAMIC_PAYMENT": set(),
+}
+TRANSITIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "PUBLISH": (("UNPUBLISHED",), "ACTIVE"),
+    "PAUSE": (("ACTIVE",), "PAUSED"),
+    "START": (("PAUSED",), "ACTIVE"),
+    "STOP": (("ACTIVE", "PAUSED"), "AWAITING REVIEW"),
+}
+CATEGORIES = {
+    *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT"),
+    *("MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
+}
+GIVEN_UP = ("RETURNED", "TIMED-OUT")
+
+
+class Refused(Exception):
+    def __init__(self, status: int, detail: object) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one request: a status with its headers, `hang` until the server ends, or `lose` the answer to
+    what was carried out. `on`: a pattern of the requests that it meets, such as `POST studies/`."""
+
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    hang: bool = False
+    lose: bool = False
+    on: str = ""
+
+
+@dataclass
+class Delivery:
+    """An event of a hook, as it is posted: the same bytes and headers however often."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    def send(self) -> int:
+        with httpx2.Client(trust_env=False, timeout=30) as client:
+            return client.post(self.url, content=self.body, headers=dict(self.headers)).status_code
+
+
+@dataclass
+class FakeProlific:
+    """The state of Prolific; all methods are for tests, and may be called while it serves."""
+
+    url: str = ""
+    clock_s: Callable[[], float] = time.time
+    available: int = 1_000_000
+    """The balance in cents."""
+    tells_cost: bool = True
+    studies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bonus_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    secret: str = ""
+    outbox: list[Delivery] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    requests: list[tuple[str, str, Any]] = field(default_factory=list)
+    """Method, path with its query, and body of each request that was carried out or refused."""
+    page: int = 20
+    """The most results of one page."""
+
+    def __post_init__(self) -> None:
+        self.lock, self.over, self._count = RLock(), Event(), 0
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        """Method and path of each request that would change something."""
+        return [(method, path) for method, path, _ in self.requests if method != "GET"]
+
+    # What participants do
+
+    def join(self, study: str, participant: str = "") -> str:
+        """A participant takes a place; the id of the submission."""
+        with self.lock:
+            found = self.studies[study]
+            assert found["status"] == "ACTIVE", f"the study is {found['status']}"
+            assert found["places_taken"] < found["total_available_places"], "the study has no free place"
+            found["places_taken"] += 1
+            id_ = self._id()
+            self.submissions[id_] = {
+                **{"id": id_, "participant_id": participant or self._id(), "study": study, "status": "ACTIVE"},
+                **{"started_at": self._now(), "completed_at": None, "study_code": None, "reward": found["reward"]},
+                **{"bonus_payments": [], "return_requested": None, "is_complete": False, "time_taken": None},
+            }
+            self._changed(id_, "ACTIVE")
+            return id_
+
+    def submit(self, submission: str, code: str) -> None:
+        """A participant enters a code; what its actions say happens. A code that is none awaits review."""
+        with self.lock:
+            found = self.submissions[submission]
+            assert found["status"] == "ACTIVE", found["status"]
+            found["study_code"], found["completed_at"], found["is_complete"] = code, self._now(), True
+            codes = self.studies[found["study"]]["completion_codes"]
+            known = [one for one in codes if one["code"] == code and one.get("actor", "participant") == "participant"]
+            self._act(found, known[0]["actions"] if known else [])
+
+    def give_back(self, submission: str) -> None:
+        self._leave(submission, "RETURNED")
+
+    def time_out(self, submission: str) -> None:
+        self._leave(submission, "TIMED-OUT")
+
+    def deliver(self, *deliveries: Delivery) -> list[int]:
+        """Post these events, or all that wait, in their order; the statuses of the answers."""
+        sent = deliveries or tuple(self.outbox)
+        self.outbox = [one for one in self.outbox if one not in sent]
+        return [one.send() for one in sent]
+
+    def _leave(self, submission: str, status: str) -> None:
+        with self.lock:
+            found = self.submissions[submission]
+            assert found["status"] in ("ACTIVE", "AWAITING REVIEW"), found["status"]
+            self._end(found, status)
+
+    def _end(self, submission: dict[str, Any], status: str) -> None:
+        study = self.studies[submission["study"]]
+        if status in (*GIVEN_UP, "SCREENED OUT"):
+            study["places_taken"] -= 1
+        self._to(submission, status)
+        full = study["places_taken"] >= study["total_available_places"]
+        if full and study["status"] == "ACTIVE" and not self._of(study["id"], "ACTIVE"):
+            self._study_to(study, "AWAITING REVIEW")
+
+    def _to(self, submission: dict[str, Any], status: str) -> None:
+        submission["status"] = status
+        self._changed(submission["id"], status)
+
+    def _act(self, submission: dict[str, Any], actions: Sequence[Mapping[str, Any]]) -> None:
+        status = "AWAITING REVIEW"
+        for action in actions:
+            match action["action"]:
+                case "AUTOMATICALLY_APPROVE":
+                    status = "APPROVED"
+                case "REQUEST_RETURN":
+                    submission["return_requested"] = self._now()
+                case "FIXED_SCREEN_OUT_PAYMENT":
+                    status, submission["reward"] = "SCREENED OUT", action["fixed_screen_out_reward"]
+                case "ADD_TO_PARTICIPANT_GROUP":
+                    self.groups[action["participant_group"]]["members"].add(submission["participant_id"])
+                case _:
+                    pass
+        self._end(submission, status)
+
+    def _of(self, study: str, *statuses: str) -> list[dict[str, Any]]:
+        return [one for one in self.submissions.values() if one["study"] == study and one["status"] in statuses]
+
+    def _study_to(self, study: dict[str, Any], status: str) -> None:
+        study["status"] = status
+        self._event("study.status.change", study["id"], status)
+
+    def _changed(self, submission: str, status: str) -> None:
+        self._event("submission.status.change", submission, status)
+
+    def _event(self, kind: str, resource: str, status: str) -> None:
+        body = {"event_type": kind, "resource_id": resource, "status": status}
+        if kind.startswith("submission"):
+            found = self.submissions[resource]
+            body |= {"study_id": found["study"], "participant_id": found["participant_id"]}
+        content, stamp = json.dumps(body).encode(), f"{self.clock_s():.3f}"
+        signed = base64.b64encode(hmac.digest(self.secret.encode(), stamp.encode() + content, hashlib.sha256)).decode()
+        headers = {"content-type": "application/json", "x-prolific-request-timestamp": stamp, "x-timestamp": stamp}
+        headers |= {"x-prolific-request-signature": signed, "x-event-id": self._id()}
+        hooks = [one for one in self.hooks.values() if one["is_enabled"] and one["event_type"] == kind]
+        self.outbox += [Delivery(hook["target_url"], headers, content) for hook in hooks]
+
+    def _id(self) -> str:
+        self._count += 1
+        return f"{self._count:024x}"
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self.clock_s(), UTC).isoformat()
+
+    # What researchers ask for
+
+    def carry_out(self, method: str, path: str, query: Mapping[str, str], body: Any) -> tuple[int, Any, dict[str, str]]:
+        """Status, body and headers of the answer to a request; raises Refused."""
+        for pattern, act in ROUTES.items():
+            wanted, _, form = pattern.partition(" ")
+            found = re.fullmatch(form.replace("*", "([^/]+)"), path)
+            if found and wanted == method:
+                answer = act(self, *found.groups(), **({"query": query} if method == "GET" else {"body": body}))
+                status, content, *headers = answer if isinstance(answer, tuple) else (200, answer)
+                return status, content, headers[0] if headers else {}
+        raise Refused(404, "Not found.")
+
+    def me(self, query: Any) -> Any:
+        return {"id": OWNER, "currency_code": CURRENCY, "email": "lab@example.org", "balance": self.available}
+
+    def list_workspaces(self, query: Any) -> Any:
+        return self._paged([{"id": WORKSPACE, "title": "Lab"}], "workspaces/", query)
+
+    def balance(self, workspace: str, query: Any) -> Any:
+        self._own(workspace)
+        parts = {"rewards": self.available, "fees": 0, "vat": 0}
+        sums = {"total_balance": self.available, "available_balance": self.available}
+        return {"currency_code": CURRENCY, **sums, "balance_breakdown": parts, "available_balance_breakdown": parts}
+
+    def list_studies(self, *project: str, query: Any) -> Any:
+        found = [one for one in self.studies.values() if not project or one["project"] == project[0]]
+        # the list is short: no codes, no description
+        told = ("id", "name", "internal_name", "status", "total_available_places", "places_taken", "reward", "project")
+        at = f"projects/{project[0]}/studies/" if project else "studies/"
+        return self._paged([{name: one[name] for name in told} for one in found], at, query)
+
+    def get_study(self, study: str, query: Any = None) -> Any:
+        found = self._found(self.studies, study)
+        rewards = found["reward"] * found["total_available_places"]
+        cost = {"total_cost": float(rewards * (1 + FEE))} if self.tells_cost else {"total_cost": None}
+        return {**found, **cost, "presentment_currency_code": CURRENCY, "average_reward_per_hour": 0}
+
+    def create_study(self, body: Any) -> Any:
+        wrong = {name: ["This field is required."] for name in NEEDED - body.keys()}
+        wrong |= {name: ["Unknown field."] for name in body.keys() - STUDY_FIELDS}
+        if wrong or (wrong := self._wrong_study(body)):
+            raise Refused(400, wrong)
+        empty: dict[str, Any] = {
+            "internal_name": "",
+            "filters": [],
+            "peripheral_requirements": [],
+            "maximum_allowed_time": None,
+        }
+        empty |= {"device_compatibility": ["desktop", "tablet", "mobile"], "filter_set_id": None}
+        id_ = self._id()
+        self.studies[id_] = {"project": PROJECT, **empty, **body, "id": id_, "status": "UNPUBLISHED", "places_taken": 0}
+        return 201, self.get_study(id_)
+
+    def update_study(self, study: str, body: Any) -> Any:
+        found = self._found(self.studies, study)
+        fixed = {} if found["status"] == "UNPUBLISHED" else {name: ["Read-only."] for name in body.keys() - CHANGEABLE}
+        if fixed or (fixed := self._wrong_study({**found, **body})):
+            raise Refused(400, fixed)
+        places = body.get("total_available_places", found["total_available_places"])
+        if found["status"] != "UNPUBLISHED":
+            if places < found["total_available_places"]:
+                raise Refused(400, {"total_available_places": ["Places can only be increased."]})
+            self._reserve((places - found["total_available_places"]) * found["reward"])
+        found.update(body)
+        if found["status"] == "AWAITING REVIEW" and found["places_taken"] < places:
+            self._study_to(found, "ACTIVE")
+        return self.get_study(study)
+
+    def move_study(self, study: str, body: Any) -> Any:
+        found = self._found(self.studies, study)
+        if body.get("action") not in TRANSITIONS:
+            raise Refused(400, {"action": [f"{body.get('action')} is not a valid choice."]})
+        from_, to = TRANSITIONS[body["action"]]
+        if found["status"] not in from_:
+            raise Refused(400, f"Cannot {body['action']} a study that is {found['status']}.")
+        if body["action"] == "PUBLISH":
+            self._reserve(found["reward"] * found["total_available_places"])
+        self._study_to(found, to)
+        return self.get_study(study)
+
+    def list_submissions(self, study: str, query: Any) -> Any:
+        self._found(self.studies, study)
+        found = [one for one in self.submissions.values() if one["study"] == study]
+        return self._paged([{**one, "study": None} for one in found], f"studies/{study}/submissions/", query)
+
+    def get_submission(self, submission: str, query: Any = None) -> Any:
+        """As a single one: with `participant`, `study_id` and `entered_code`."""
+        found = dict(self._found(self.submissions, submission))
+        names = {"participant_id": "participant", "study": "study_id", "study_code": "entered_code"}
+        return {names.get(name, name): value for name, value in found.items()}
+
+    def counts(self, study: str, query: Any) -> Any:
+        self._found(self.studies, study)
+        statuses = [one["status"] for one in self.submissions.values() if one["study"] == study]
+        names = ("ACTIVE", "APPROVED", "AWAITING REVIEW", "REJECTED", "RESERVED", "RETURNED", "TIMED-OUT")
+        return {**{name: statuses.count(name) for name in (*names, "SCREENED OUT")}, "TOTAL": len(statuses)}
+
+    def move_submission(self, submission: str, body: Any) -> Any:
+        found = self._found(self.submissions, submission)
+        match body.get("action"):
+            case "APPROVE":
+                self._settle(found, "APPROVED")
+            case "REJECT":
+                if len(body.get("message", "")) < 100:
+                    raise Refused(400, {"message": ["Ensure this field has at least 100 characters."]})
+                if body.get("rejection_category") not in CATEGORIES:
+                    raise Refused(400, {"rejection_category": ["Not a valid choice."]})
+                self._settle(found, "REJECTED")
+            case "COMPLETE":
+                self._complete(found, body)
+            case action:
+                raise Refused(400, {"action": [f"{action} is not a valid choice."]})
+        return self.get_submission(submission)
+
+    def _settle(self, submission: dict[str, Any], status: str) -> None:
+        """Approve or reject what awaits review; the same once more changes nothing."""
+        if submission["status"] not in ("AWAITING REVIEW", status):
+            raise Refused(400, f"A submission that is {submission['status']} cannot be {status}.")
+        if submission["status"] != status:
+            self._end(submission, status)
+
+    def _complete(self, submission: dict[str, Any], body: Any) -> None:
+        codes = self.studies[submission["study"]]["completion_codes"]
+        known = [
+            one for one in codes if one["code"] == body.get("completion_code") and one.get("actor") == "researcher"
+        ]
+        if not known:
+            raise Refused(400, {"completion_code": ["No code of a researcher."]})
+        dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in known[0]["actions"])
+        if dynamic and not 8 <= (body.get("completion_code_data") or {}).get("percentage_of_reward", 0) <= 99:
+            raise Refused(400, {"completion_code_data": ["percentage_of_reward must be from 8 to 99."]})
+        if submission["status"] == "ACTIVE":
+            submission["study_code"], submission["completed_at"] = body["completion_code"], self._now()
+            self._act(submission, known[0]["actions"])
+        elif submission["study_code"] != body["completion_code"]:
+            raise Refused(400, f"A submission that is {submission['status']} cannot be completed.")
+
+    def approve(self, body: Any) -> Any:
+        ids = body.get("submission_ids") or [
+            one["id"]
+            for one in self.submissions.values()
+            if one["study"] == body.get("study_id") and one["participant_id"] in body.get("participant_ids", ())
+        ]
+        if not ids:
+            raise Refused(400, "Give submission_ids, or study_id and participant_ids.")
+        for id_ in ids:
+            if self._found(self.submissions, id_)["status"] == "AWAITING REVIEW":
+                self._settle(self.submissions[id_], "APPROVED")
+        return "The request to bulk approve has been made successfully."
+
+    def request_return(self, submission: str, body: Any) -> Any:
+        found = self._found(self.submissions, submission)
+        if not body.get("request_return_reasons") or found["status"] not in ("ACTIVE", "AWAITING REVIEW"):
+            raise Refused(400, f"No return can be requested of a submission that is {found['status']}.")
+        found["return_requested"] = found["return_requested"] or self._now()
+        return self.get_submission(submission)
+
+    def announce_bonuses(self, body: Any) -> Any:
+        study, lines = body.get("study_id", ""), str(body.get("csv_bonuses", "")).split("\n")
+        bonuses: dict[str, int] = {}
+        for line in filter(None, lines):
+            id_, _, amount = line.partition(",")
+            theirs = [
+                one["id"]
+                for one in self.submissions.values()
+                if one["study"] == study and id_ in (one["id"], one["participant_id"])
+            ]
+            if not theirs or not re.fullmatch(r"\d+(\.\d{1,2})?", amount) or Decimal(amount) <= 0:
+                raise Refused(400, f"Invalid bonus: {line}")
+            bonuses[theirs[-1]] = bonuses.get(theirs[-1], 0) + int(Decimal(amount) * 100)
+        if not bonuses:
+            raise Refused(400, "No bonuses.")
+        id_, amount_ = self._id(), sum(bonuses.values())
+        self.bonus_runs[id_] = {"bonuses": bonuses, "paid": False}
+        fees = float(amount_ * FEE)
+        return 201, {"id": id_, "study": study, "amount": float(amount_), "fees": fees, "total_amount": amount_ + fees}
+
+    def pay_bonuses(self, run: str, body: Any) -> Any:
+        found = self._found(self.bonus_runs, run)
+        if found["paid"]:
+            raise Refused(400, "These bonuses are paid already.")
+        self._reserve(sum(found["bonuses"].values()))
+        found["paid"] = True
+        for id_, cents in found["bonuses"].items():
+            self.submissions[id_]["bonus_payments"].append(cents)
+        return 202, None
+
+    def send_messages(self, body: Any) -> Any:
+        if not (body.get("ids") and body.get("body") and body.get("study_id") in self.studies):
+            raise Refused(400, "A message needs ids, body and study_id.")
+        self.messages += [{"to": id_, "body": body["body"], "study": body["study_id"]} for id_ in body["ids"]]
+        return 204, None
+
+    def list_groups(self, query: Any) -> Any:
+        found = [{"id": id_, "name": one["name"]} for id_, one in self.groups.items()]
+        return self._paged(found, "participant-groups/", query)
+
+    def create_group(self, body: Any) -> Any:
+        self._own(body.get("workspace_id", ""))
+        id_ = self._id()
+        self.groups[id_] = {"name": body["name"], "members": set(body.get("participant_ids", ()))}
+        return 201, {"id": id_, "name": body["name"]}
+
+    def add_members(self, group: str, body: Any) -> Any:
+        self._found(self.groups, group)["members"].update(body["participant_ids"])
+        return {"results": [{"participant_id": id_} for id_ in sorted(self.groups[group]["members"])]}
+
+    def remove_members(self, group: str, body: Any) -> Any:
+        self._found(self.groups, group)["members"].difference_update(body["participant_ids"])
+        return {"results": [{"participant_id": id_} for id_ in sorted(self.groups[group]["members"])]}
+
+    def list_secrets(self, query: Any) -> Any:
+        self._own(query.get("workspace_id", ""))
+        return {"results": [{"id": "1", "value": self.secret, "workspace_id": WORKSPACE}] if self.secret else []}
+
+    def create_secret(self, body: Any) -> Any:
+        self._own(body.get("workspace_id", ""))
+        self.secret = f"secret-{self._id()}"
+        return 201, {"id": self._id(), "value": self.secret, "workspace_id": WORKSPACE}
+
+    def list_hooks(self, query: Any) -> Any:
+        self._own(query.get("workspace_id", ""))
+        enabled = query.get("is_enabled", "true") == "true"
+        found = [one for one in self.hooks.values() if one["is_enabled"] == enabled]
+        return self._paged([{**one, "secret": None} for one in found], "hooks/subscriptions/", query)
+
+    def subscribe(self, body: Any) -> Any:
+        self._own(body.get("workspace_id", ""))
+        if not str(body.get("target_url", "")).startswith(("https://", "http://127.0.0.1")):
+            raise Refused(400, {"target_url": ["Enter a valid https address."]})
+        if body.get("event_type") not in EVENTS:
+            raise Refused(400, {"event_type": ["Not a valid choice."]})
+        if not self.secret:
+            raise Refused(400, "Create a secret for the workspace first.")
+        id_ = self._id()
+        self.hooks[id_] = {"id": id_, **body, "is_enabled": False, "secret": f"confirm-{id_}"}
+        return 201, {**self.hooks[id_], "secret": None}, {"X-Hook-Secret": f"confirm-{id_}"}
+
+    def confirm(self, hook: str, body: Any) -> Any:
+        found = self._found(self.hooks, hook)
+        if body.get("secret") != found["secret"]:
+            raise Refused(400, {"secret": ["Wrong secret."]})
+        found["is_enabled"] = True
+        return {**found, "secret": None}
+
+    def unsubscribe(self, hook: str, body: Any) -> Any:
+        self._found(self.hooks, hook)
+        del self.hooks[hook]
+        return 204, None
+
+    def _wrong_study(self, body: Mapping[str, Any]) -> dict[str, list[str]]:
+        wrong: dict[str, list[str]] = {}
+        for name in ("total_available_places", "estimated_completion_time", "reward"):
+            if not isinstance(body[name], int) or body[name] < 1:
+                wrong[name] = ["A valid integer is required."]
+        wrong |= self._wrong_codes(body["completion_codes"], body["reward"])
+        if body.get("filters") and body.get("filter_set_id"):
+            wrong["filters"] = ["Use filters or filter_set_id."]
+        if not {*body.get("device_compatibility", ())} <= {"desktop", "tablet", "mobile"}:
+            wrong["device_compatibility"] = ["Not a valid choice."]
+        return wrong
+
+    def _wrong_codes(self, codes: Sequence[Any], reward: Any) -> dict[str, list[str]]:
+        wrong = [] if codes else ["There must be one."]
+        if len({one["code"] for one in codes}) < len(codes):
+            wrong.append("Codes must be unique.")
+        wrong += [one["code"] for one in codes if one["code_type"] not in CODE_TYPES or not one["actions"]]
+        actions = [action for one in codes for action in one["actions"]]
+        wrong += [str(one) for one in actions if ACTIONS.get(one["action"]) != one.keys() - {"action"}]
+        wrong += [str(one) for one in actions if one.get("fixed_screen_out_reward", 0) >= reward]
+        return {"completion_codes": wrong} if wrong else {}
+
+    def _reserve(self, cents: int) -> None:
+        due = int(cents * (1 + FEE))
+        if due > self.available:
+            raise Refused(400, "You do not have sufficient funds.")
+        self.available -= due
+
+    def _own(self, workspace: str) -> None:
+        if workspace != WORKSPACE:
+            raise Refused(403, "You do not have permission to perform this action.")
+
+    def _found(self, known: dict[str, dict[str, Any]], id_: str) -> dict[str, Any]:
+        if id_ not in known:
+            raise Refused(404, "Not found.")
+        return known[id_]
+
+    def _paged(self, found: Sequence[Any], path: str, query: Mapping[str, str]) -> Any:
+        limit, offset = min(int(query.get("limit", self.page)), self.page), int(query.get("offset", 0))
+        rest = {name: value for name, value in query.items() if name not in ("limit", "offset")}
+        more: dict[str, str | int] = {**rest, "limit": limit, "offset": offset + limit}
+        following = f"{self.url}/api/v1/{path}?{httpx2.QueryParams(more)}" if offset + limit < len(found) else None
+        links = {"self": {"href": f"{self.url}/api/v1/{path}"}, "next": {"href": following}}
+        return {"results": found[offset : offset + limit], "_links": links, "meta": {"count": len(found)}}
+
+
+ROUTES: Mapping[str, Callable[..., Any]] = {
+    "GET users/me/": FakeProlific.me,
+    "GET workspaces/": FakeProlific.list_workspaces,
+    "GET workspaces/*/balance/": FakeProlific.balance,
+    "GET studies/": FakeProlific.list_studies,
+    "GET projects/*/studies/": FakeProlific.list_studies,
+    "POST studies/": FakeProlific.create_study,
+    "GET studies/*/": FakeProlific.get_study,
+    "PATCH studies/*/": FakeProlific.update_study,
+    "POST studies/*/transition/": FakeProlific.move_study,
+    "GET studies/*/submissions/": FakeProlific.list_submissions,
+    "GET studies/*/submissions/counts/": FakeProlific.counts,
+    "POST submissions/bulk-approve/": FakeProlific.approve,
+    "POST submissions/bonus-payments/": FakeProlific.announce_bonuses,
+    "GET submissions/*/": FakeProlific.get_submission,
+    "POST submissions/*/transition/": FakeProlific.move_submission,
+    "POST submissions/*/request-return/": FakeProlific.request_return,
+    "POST bulk-bonus-payments/*/pay/": FakeProlific.pay_bonuses,
+    "POST messages/bulk/": FakeProlific.send_messages,
+    "GET participant-groups/": FakeProlific.list_groups,
+    "POST participant-groups/": FakeProlific.create_group,
+    "POST participant-groups/*/participants/": FakeProlific.add_members,
+    "DELETE participant-groups/*/participants/": FakeProlific.remove_members,
+    "GET hooks/secrets/": FakeProlific.list_secrets,
+    "POST hooks/secrets/": FakeProlific.create_secret,
+    "GET hooks/subscriptions/": FakeProlific.list_hooks,
+    "POST hooks/subscriptions/": FakeProlific.subscribe,
+    "POST hooks/subscriptions/*/": FakeProlific.confirm,
+    "DELETE hooks/subscriptions/*/": FakeProlific.unsubscribe,
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    fake: FakeProlific
+
+    def answer(self) -> None:
+        content = self.rfile.read(int(self.headers.get("content-length") or 0))
+        parts = urlsplit(self.path)
+        path = parts.path.removeprefix("/api/v1/")
+        fault = self.fault(f"{self.command} {path}")
+        if fault.hang:
+            self.fake.over.wait(60)
+        if fault.hang or fault.status:
+            return self.send(fault.status or 504, {"message": "fault", "detail": "no service"}, fault.headers)
+        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        with self.fake.lock:
+            self.fake.requests.append((self.command, path, json.loads(content or b"null")))
+            answer = self.carried_out(path, query, content)
+        if fault.lose:
+            self.close_connection = True
+            self.connection.close()
+        else:
+            self.send(*answer)
+
+    def fault(self, wanted: str) -> Fault:
+        with self.fake.lock:
+            found = next((one for one in self.fake.faults if re.match(one.on, wanted)), None)
+            if found:
+                self.fake.faults.remove(found)
+            return found or Fault()
+
+    def carried_out(self, path: str, query: Mapping[str, str], content: bytes) -> tuple[int, Any, Mapping[str, str]]:
+        try:
+            if self.headers.get("authorization") != f"Token {TOKEN}":
+                raise Refused(401, f"Invalid token {self.headers.get('authorization')}.")
+            return self.fake.carry_out(self.command, path, query, json.loads(content or b"{}"))
+        except Refused as refused:
+            error = {"status": refused.status, "error_code": 140000, "title": "Refused", "detail": refused.detail}
+            return refused.status, {"error": {**error, "additional_information": "/help/"}}, {}
+
+    def send(self, status: int, content: Any, headers: Mapping[str, str]) -> None:
+        body = b"" if content is None else json.dumps(content).encode()
+        self.send_response_only(status)
+        for name, value in {"content-length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = do_PATCH = do_DELETE = answer
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def prolific_api(**given: Any) -> Iterator[FakeProlific]:
+    """Serve until the block ends; `given` are fields of the state."""
+    fake = FakeProlific(**given)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("TheHandler", (Handler,), {"fake": fake}))
+    server.daemon_threads = True
+    fake.url = f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield fake
+    finally:
+        fake.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(30)
