@@ -29,7 +29,7 @@ def test_inspect_reads_the_log_and_the_scores(
     read, again = run_reader("read_inspect", tmp_path / "values.json", tmp_path / "answer.jsonl")
     assert read == again
     assert read["status"] == "success"
-    assert [(one["id"], one["epoch"]) for one in read["samples"]] == [(one.problem.id, one.epoch) for one in samples]
+    said = {(one.problem.id, one.epoch): [event.data["text"] for event in one.messages] for one in samples}
+    found = {(one["id"], one["epoch"]): [said["content"] for said in one["messages"]] for one in read["samples"]}
+    assert found == said
     assert files[tmp_path / "answer.jsonl"] == sum("answer" in one.answers for one in samples)
-    said = [[event.data["text"] for event in one.messages] for one in samples]
-    assert [[message["content"] for message in one["messages"]] for one in read["samples"]] == said
