@@ -5,8 +5,9 @@ By httpx2, as a client of its own that the `openai` backend's SDK stands on.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -16,12 +17,14 @@ from app.backends.base import (
     Backend,
     BackendOptions,
     Delta,
+    PromptMessage,
     ReasoningDelta,
     Request,
     Sleep,
     StreamEnd,
     TextDelta,
-    as_chat_messages,
+    ToolCall,
+    ToolSpec,
     parse_options,
     system_of,
 )
@@ -30,7 +33,17 @@ from app.backends.wire.dialect import Dialect
 from app.backends.wire.error_mapping import check_event, refusal
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.streaming import streamed
-from app.backends.wire.values import count, cut_off, encoded, finish_reason, listed, part, string
+from app.backends.wire.values import (
+    count,
+    cut_off,
+    encoded,
+    finish_reason,
+    listed,
+    object_or_none,
+    part,
+    shown,
+    string,
+)
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -70,6 +83,7 @@ class Anthropic(Backend):
     """A client of one server with Anthropic's API; all its sessions share its connections."""
 
     Options = AnthropicOptions
+    tools = True
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
@@ -117,15 +131,47 @@ def _body(request: Request, options: AnthropicOptions) -> dict[str, Any]:
         "thinking": {"type": "enabled", "budget_tokens": budget} if budget else thinking,
         "output_config": _output(request, options) or None,
         "stream": not request.whole or None,
+        "tools": [_tool(tool) for tool in request.tools] or None,
         **{name: getattr(options, name) for name in SAMPLING},
     }
     return {
         "model": request.model,
-        "messages": as_chat_messages(request.messages, system=False),
+        "messages": _messages(request.messages),
         "max_tokens": (request.max_tokens or options.max_tokens) + (budget or 0),
         **{name: value for name, value in optional.items() if value is not None},
         **options.extra,
     }
+
+
+def _tool(tool: ToolSpec) -> JSON:
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+
+
+def _messages(messages: Iterable[PromptMessage]) -> list[JSON]:
+    """The messages without those of the system; results of tools that stand together are one message of the user."""
+    found: list[JSON] = []
+    said = (one for one in messages if one.role != "system")
+    for is_result, group in groupby(said, lambda one: one.role == "tool"):
+        if is_result:
+            found.append({"role": "user", "content": [_result(one) for one in group]})
+        else:
+            found += [_message(one) for one in group]
+    return found
+
+
+def _result(message: PromptMessage) -> JSON:
+    return {"type": "tool_result", "tool_use_id": message.call_id, "content": message.text}
+
+
+def _message(message: PromptMessage) -> JSON:
+    if not message.calls:
+        return {"role": message.role, "content": message.text}
+    text: list[JSON] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    calls: list[JSON] = [
+        {"type": "tool_use", "id": call.id, "name": call.tool, "input": object_or_none(call.arguments) or {}}
+        for call in message.calls
+    ]
+    return {"role": message.role, "content": [*text, *calls]}
 
 
 def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
@@ -136,14 +182,15 @@ def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Messages:
-    """Text comes in `text_delta`s of content blocks, what the model thought in `thinking_delta`s; signatures and all
-    other kinds of deltas are skipped. The stop reason comes in `message_delta`, the end is `message_stop`; a stream
-    without either was cut off. A whole answer is one `message`."""
+    """Text comes in `text_delta`s of content blocks, what the model thought in `thinking_delta`s, the arguments of a
+    `tool_use` in `input_json_delta`s; signatures and all other kinds of deltas are skipped. The stop reason comes in
+    `message_delta`, the end is `message_stop`; a stream without either was cut off. A whole answer is one `message`."""
 
     _stop_reason: str | None = None
     _explanation: str = ""
     _model: str | None = None
     _usage: dict[str, Any] = field(default_factory=dict)
+    _calls: dict[int | None, ToolCall] = field(default_factory=dict)
 
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
         check_event(event)
@@ -153,9 +200,11 @@ class Messages:
                 self._model = string(message, "model")
                 self._usage = part(message, "usage")
             case "content_block_start":
-                yield from _deltas(part(event, "content_block"))
+                yield from self._block(event, part(event, "content_block"))
             case "content_block_delta":
-                yield from _deltas(part(event, "delta"))
+                yield from self._block(event, part(event, "delta"))
+            case "content_block_stop" if call := self._calls.pop(count(event.get("index")), None):
+                yield replace(call, arguments=call.arguments or "{}")
             case "message_delta":
                 self._change(event)
             case "message_stop":
@@ -169,9 +218,21 @@ class Messages:
         """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
         raise cut_off("message_stop")
 
+    def _block(self, event: dict[str, Any], block: dict[str, Any]) -> Iterator[Delta]:
+        """What a block of content or a change of one brings; a call is given when its block is over."""
+        index = count(event.get("index"))
+        if block.get("type") == "tool_use":
+            self._calls[index] = _call(block)
+        elif block.get("type") == "input_json_delta" and (call := self._calls.get(index)):
+            self._calls[index] = replace(call, arguments=call.arguments + (string(block, "partial_json") or ""))
+        else:
+            yield from _deltas(block)
+
     def _whole(self, message: dict[str, Any]) -> Iterator[Delta]:
         self._model, self._usage = string(message, "model"), part(message, "usage")
         for block in listed(message, "content"):
+            if block.get("type") == "tool_use":
+                yield replace(_call(block), arguments=shown(part(block, "input")).decode())
             yield from _deltas(block)
         self._change({"delta": message})
         yield self._end()
@@ -190,6 +251,10 @@ class Messages:
         if self._stop_reason is None:
             raise cut_off("stop_reason")
         return StreamEnd(finish_reason(self._stop_reason), self._model, *tokens)
+
+
+def _call(block: dict[str, Any]) -> ToolCall:
+    return ToolCall(string(block, "id") or "", string(block, "name") or "", "")
 
 
 def _deltas(block: dict[str, Any]) -> Iterator[Delta]:

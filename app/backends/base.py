@@ -22,16 +22,39 @@ from experiments.errors import plain_message
 from problems.errors import did_you_mean
 from problems.problem import Problem
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 JSON = JsonValue
 # How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's.
 Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model asks for, complete: one piece of its reply, after its text."""
+
+    id: str
+    tool: str
+    arguments: str
+    """As the model wrote them; they should be a JSON object, and need not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that a model may ask for; `schema` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
 class PromptMessage:
+    """A message; the assistant's may have calls, and one of the role `tool` is the result of the call `call_id`."""
+
     role: Role
     text: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +71,8 @@ class Request:
     """The random seed of this reply, for backends that draw at random: equal seeds give equal replies."""
     schema: Mapping[str, JSON] | None = None
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may ask for; only backends whose class says `tools` are given any."""
     whole: bool = field(default=False, compare=False)
     """Whether nobody reads along, so that a server is asked for an answer in one piece."""
     problem: Problem | None = field(default=None, compare=False, repr=False)
@@ -56,7 +81,17 @@ class Request:
 
 def as_chat_messages(messages: Iterable[PromptMessage], *, system: bool = True) -> list[JSON]:
     """The messages in the form that nearly all servers take, with those of the system or without."""
-    return [{"role": one.role, "content": one.text} for one in messages if system or one.role != "system"]
+    return [_chat_message(one) for one in messages if system or one.role != "system"]
+
+
+def _chat_message(message: PromptMessage) -> dict[str, JSON]:
+    known: dict[str, JSON] = {"role": message.role, "content": message.text}
+    if message.calls:
+        known["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    return known | ({"tool_call_id": message.call_id} if message.role == "tool" else {})
 
 
 def system_of(messages: Iterable[PromptMessage]) -> str:
@@ -88,7 +123,7 @@ class StreamEnd:
     """The end of a reply, as the model server reported it."""
 
     finish_reason: str
-    """`stop` (done) or `length` (cut off at max_tokens); others are errors, which `guard` refuses."""
+    """`stop` (done), `length` (cut off at max_tokens) or `tool_calls`; others are errors, which `guard` refuses."""
     model: str | None = None
     """The model that replied, by its server's own name, which may be more exact than the one asked for."""
     prompt_tokens: int | None = None
@@ -100,7 +135,7 @@ class StreamEnd:
     """What of the request the server refuses, so that it was left out or put elsewhere: `temperature`, `system`."""
 
 
-Delta = TextDelta | ReasoningDelta | ReasoningEnd | StreamEnd
+Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCall | StreamEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +158,8 @@ class Backend:
     """A way to reach models; made once a process for each server and shared by all sessions."""
 
     Options: ClassVar[type[BackendOptions]] = BackendOptions
+    # Whether its models can ask for tools.
+    tools: ClassVar[bool] = False
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None = None) -> None:
         """Raise SettingsError if a setting is missing."""

@@ -1,8 +1,8 @@
 """Validate replies and enforce time limits, between a backend and the rest of Parley.
 
-A reply is text that is not blank, then one `StreamEnd` with a finish reason that we know, within all limits of time
-and length. Anything else leaves here as a BackendError, whatever the backend did. Pieces are passed on as
-they come, so a reader must keep none of them unless the `StreamEnd` arrives.
+A reply is text that is not blank, or calls of tools, then one `StreamEnd` with a finish reason that we know, within all
+limits of time and length. Anything else leaves here as a BackendError, whatever the backend did. Pieces are passed on
+as they come, so a reader must keep none of them unless the `StreamEnd` arrives.
 
 The clock is the event loop's (monotonic). A timeout spans one wait for the backend and never a `yield`, or it
 would cancel the reader instead.
@@ -12,14 +12,15 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta, ToolCall
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 from problems.text import Cleaner
 
-ACCEPTED = ("stop", "length")
+CALLS = "tool_calls"
+ACCEPTED = ("stop", "length", CALLS)
 NO_REPLIES = {
     "content_filter": "The model server's content filter stopped the reply.",
     "refusal": "The model refused to reply.",
@@ -58,12 +59,18 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
         while True:
             for delta in progress.cleaned(_sound(await within_deadline(anext(stream), *until))):
                 if isinstance(delta, StreamEnd):
-                    check_end(delta, progress.blank)
-                    yield delta
+                    end = (
+                        replace(delta, finish_reason=CALLS)
+                        if progress.calls and delta.finish_reason == "stop"
+                        else delta
+                    )
+                    check_end(end, progress.blank and not progress.calls)
+                    yield end
                     return
                 if progress.counts(delta):
-                    if (over := progress.chars - limits.max_reply_chars) > 0 and isinstance(delta, TextDelta):
-                        yield TextDelta(delta.text[:-over])
+                    if (over := progress.chars - limits.max_reply_chars) > 0:
+                        if isinstance(delta, TextDelta):
+                            yield TextDelta(delta.text[:-over])
                         raise too_long(limits)
                     yield delta
             if progress.began:
@@ -77,6 +84,7 @@ class _Progress:
     chars: int = 0
     blank: bool = True
     reasoning_chars: int = 0
+    calls: int = 0
     began: bool = False
     """Whether the model has begun to reason or to reply."""
 
@@ -87,6 +95,8 @@ class _Progress:
                 return (TextDelta(self.text.feed(text)),)
             case ReasoningDelta(text):
                 return (ReasoningDelta(self.reasoning.feed(text)),)
+            case ToolCall():
+                return (delta,)
             case _:
                 held = self.text.end()
                 return (TextDelta(held), delta) if held else (delta,)
@@ -102,6 +112,9 @@ class _Progress:
                 self.reasoning_chars += len(text)
                 self.began = True
                 return bool(text) and self.reasoning_chars <= MAX_REASONING_CHARS
+            case ToolCall(arguments=arguments):
+                self.calls, self.began, self.chars = self.calls + 1, True, self.chars + len(arguments)
+                return True
             case _:
                 self.chars, self.blank = 0, True
                 return True
@@ -111,7 +124,7 @@ def _sound(delta: object) -> Delta:
     if isinstance(delta, TextDelta | ReasoningDelta) and isinstance(delta.text, str):
         return delta
     match delta:
-        case ReasoningEnd():
+        case ReasoningEnd() | ToolCall(id=str(), tool=str(), arguments=str()):
             return delta
         case StreamEnd(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
             if all(count is None or (type(count) is int and count >= 0) for count in (sent, said)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, parse_options
+from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, ToolSpec, parse_options
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialect, Dialects, SystemRole, not_streamed
 from app.backends.wire.framing import SseFraming, WholeFraming
@@ -75,6 +75,7 @@ class OpenAI(Backend):
     """A client of one OpenAI-compatible server; all its sessions share its connections."""
 
     Options = OpenAIOptions
+    tools = True
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from openai import AsyncOpenAI  # takes a second, and studies without such a model need none of it
@@ -150,9 +151,15 @@ class OpenAI(Backend):
             max_tokens: request.max_tokens,
             "stream": not request.whole or None,
             "stream_options": {"include_usage": True} if options.usage and not request.whole else None,
+            "tools": [_tool(tool) for tool in request.tools] or None,
             "response_format": {"type": "json_schema", "json_schema": _strict(request)} if request.schema else None,
             **{name: getattr(options, name) for name in SAMPLING},
         }
+
+
+def _tool(tool: ToolSpec) -> JSON:
+    function: JSON = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
+    return {"type": "function", "function": function}
 
 
 def _own_server(settings: Settings) -> Server:

@@ -9,12 +9,25 @@ import json
 import random
 import re
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from itertools import takewhile
 from string import ascii_uppercase
 from typing import Any, Literal
 
 from pydantic import Field
 
-from app.backends.base import Backend, BackendOptions, Delta, Request, Sleep, StreamEnd, TextDelta, parse_options
+from app.backends.base import (
+    JSON,
+    Backend,
+    BackendOptions,
+    Delta,
+    Request,
+    Sleep,
+    StreamEnd,
+    TextDelta,
+    ToolCall,
+    parse_options,
+)
 from app.backends.registry import backend
 from problems.problem import Problem
 
@@ -42,6 +55,8 @@ ASKING = (
     "A good start. Could you check that step once more with another example, and then say which of your assumptions it "
     "rests on, and why they hold here?",
 )
+# How much a script repeats of what its tools gave.
+REPEATED = 500
 # From this message of the participant on a tutor tells the answer, too.
 TELLS_AT = 3
 BOLD = re.compile(r"\*\*(.+?)\*\*")
@@ -74,6 +89,13 @@ async def type_reply(text: str, request: Request, options: PacedOptions, sleep: 
     )
 
 
+class ScriptedCall(BackendOptions):
+    """A tool that the script asks for."""
+
+    tool: str
+    arguments: dict[str, JSON] = {}
+
+
 class ScriptedOptions(PacedOptions):
     wrong: float = Field(0.25, ge=0, le=1)
     """How often it answers a problem wrongly, from 0 to 1; it sounds the same as when it is right."""
@@ -82,20 +104,47 @@ class ScriptedOptions(PacedOptions):
     tells the answer at once and in few words."""
     violating: float = Field(0, ge=0, le=1)
     """How often a tutor speaks as a teller, and a teller as a tutor, from 0 to 1: by chance, anew in each reply."""
+    calls: tuple[tuple[ScriptedCall, ...], ...] = ()
+    """The tools that it asks for after the participant's first message, the second, and so on, all of one list at
+    once; then it repeats what they gave."""
 
 
 @backend("scripted")
 class Scripted(Backend):
     Options = ScriptedOptions
+    tools = True
 
-    def stream(self, request: Request) -> AsyncGenerator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(ScriptedOptions, request.options)
-        return type_reply(reply(request, options), request, options, self.sleep)
+        if calls := _calls(request, options):
+            for call in calls:
+                yield call
+            yield StreamEnd("tool_calls", request.model)
+            return
+        async with aclosing(type_reply(reply(request, options), request, options, self.sleep)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+
+def _calls(request: Request, options: ScriptedOptions) -> list[ToolCall]:
+    """The calls of the script that are due: after a message of the participant, if their tools are offered."""
+    told = sum(message.role == "user" for message in request.messages)
+    if not request.messages or request.messages[-1].role != "user" or not 0 < told <= len(options.calls):
+        return []
+    offered = {tool.name for tool in request.tools}
+    return [
+        ToolCall(f"call_{told}_{number}", call.tool, json.dumps(call.arguments))
+        for number, call in enumerate(options.calls[told - 1])
+        if call.tool in offered
+    ]
 
 
 def reply(request: Request, options: ScriptedOptions) -> str:
     """The whole reply: JSON, a letter or a word where one is asked for, otherwise an answer or a remark."""
     chance = random.Random(f"{request.seed}\n{request.messages}")  # noqa: S311  (no secret is drawn)
+    results = list(takewhile(lambda message: message.role == "tool", reversed(request.messages)))
+    if results:
+        return "\n\n".join(message.text for message in reversed(results))[:REPEATED] or REMARKS[0]
     if request.schema is not None:
         return json.dumps(random_value(request.schema, chance), ensure_ascii=False)
     problem, last = request.problem, request.messages[-1].text if request.messages else ""

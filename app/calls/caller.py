@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from app.backends.base import Backend, Request, StreamEnd
+from app.backends.base import Backend, Request, StreamEnd, ToolCall
 from app.backends.registry import asks_servers
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import RetryPolicy
@@ -114,6 +114,8 @@ class Result:
     reasoning: str = ""
     unopened: bool = False
     """True if reasoning came as text until its closing tag, because no opening tag marked it."""
+    calls: tuple[ToolCall, ...] = ()
+    """The tools that the model asks for, before it goes on."""
     shown: bool = False
     """True if a person could read a part of a reply that failed: it stays, and the request is not made again."""
 

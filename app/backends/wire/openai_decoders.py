@@ -4,9 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta, ToolCall
 from app.backends.wire.error_mapping import check_event, error_in_stream, refusal
-from app.backends.wire.values import EXCERPT, count, cut_off, finish_reason, listed, part, reasoning_of, string, text_of
+from app.backends.wire.values import (
+    EXCERPT,
+    count,
+    cut_off,
+    finish_reason,
+    listed,
+    part,
+    reasoning_of,
+    shown,
+    string,
+    text_of,
+)
 
 TEXT, REFUSAL = "response.output_text.delta", "response.refusal.delta"
 DELTAS = (TEXT, REFUSAL, "response.reasoning_text.delta", "response.reasoning_summary_text.delta")
@@ -16,12 +27,14 @@ TEXTS = ("text", "output_text", "reasoning_text", "summary_text")
 @dataclass(slots=True)
 class ChatCompletions:
     """A chat completion. The reply is the choice of index 0; chunks without it are skipped. Usage may come with the
-    finish_reason or after it. Where the server gives no finish_reason, `[DONE]` says that the reply is complete."""
+    finish_reason or after it. Where the server gives no finish_reason, `[DONE]` says that the reply is complete. Calls
+    of tools come in pieces by index, and are given before the end."""
 
     _finish_reason: str | None = None
     _model: str | None = None
     _usage: dict[str, Any] = field(default_factory=dict)
     _refusal: str = ""
+    _calls: dict[int, ToolCall] = field(default_factory=dict)
 
     def read(self, chunk: dict[str, Any]) -> Iterator[Delta]:
         check_event(chunk)
@@ -42,14 +55,27 @@ class ChatCompletions:
             yield ReasoningDelta(thought)
         if text := text_of(delta.get("content"), "content"):
             yield TextDelta(text)
+        for place, call in enumerate(listed(delta, "tool_calls")):
+            self._add(place if count(call.get("index")) is None else _index(call), call)
 
-    def end(self, *, done: bool) -> Iterator[StreamEnd]:
-        """Give the end, if a finish_reason was seen or the stream is `done`."""
+    def _add(self, index: int, piece: dict[str, Any]) -> None:
+        """Add a piece of a call; a server that gives no id, as some do, gets one of ours."""
+        function, known = part(piece, "function"), self._calls.get(index, ToolCall("", "", ""))
+        name, arguments = string(function, "name") or "", function.get("arguments") or ""
+        self._calls[index] = ToolCall(
+            known.id or string(piece, "id") or f"call_{index}",
+            known.tool or name,
+            known.arguments + (arguments if isinstance(arguments, str) else shown(arguments).decode()),
+        )
+
+    def end(self, *, done: bool) -> Iterator[Delta]:
+        """Give the calls and the end, if a finish_reason was seen or the stream is `done`."""
         tokens = count(self._usage.get("prompt_tokens")), count(self._usage.get("completion_tokens"))
         if self._refusal:
             raise refusal(self._refusal, tokens)
         if self._finish_reason is None and not done:
             raise cut_off("finish_reason")
+        yield from (call for _, call in sorted(self._calls.items()))
         yield StreamEnd(finish_reason(self._finish_reason or "stop"), self._model, *tokens)
 
 

@@ -20,6 +20,7 @@ SYNONYMS = {
     **dict.fromkeys(("max_length", "max_new_tokens", "max_output_tokens", "max_tokens", "model_length"), "length"),
     **dict.fromkeys(("finish_reason_max_tokens", "max_tokens_reached", "token_limit", "truncated"), "length"),
     "model_context_window_exceeded": "length",
+    **dict.fromkeys(("function_call", "tool_call", "tool_use"), "tool_calls"),
     **dict.fromkeys(("blocklist", "content_filtered", "error_toxic", "guardrail_intervened"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "recitation", "safety", "sensitive", "spii"), "content_filter"),
 }
@@ -117,6 +118,15 @@ def _thought(one: dict[str, Any]) -> str:
             case _:
                 pass
     return ""
+
+
+def object_or_none(text: str) -> dict[str, Any] | None:
+    """The JSON object in a text; None where there is none."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def count(value: object) -> int | None:

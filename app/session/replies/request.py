@@ -13,6 +13,7 @@ from app.backends.base import (
     ReasoningEnd,
     Request,
     StreamEnd,
+    ToolCall,
 )
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.backends.registry import asks_servers
@@ -51,13 +52,16 @@ async def stream_reply(
     """
     started_us = clock.now_us()
     first_us: int | None = None
-    end, error, unopened = StreamEnd(""), None, False
+    end, error, unopened, calls = StreamEnd(""), None, False, list[ToolCall]()
     reply.begin(hold=hold)
     try:
         async with reply.stopping.heeded(), aclosing(guarded_stream(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, StreamEnd):
                     end = delta
+                    continue
+                if isinstance(delta, ToolCall):
+                    calls.append(delta)
                     continue
                 reply.take(delta)
                 unopened = unopened or isinstance(delta, ReasoningEnd)
@@ -75,7 +79,16 @@ async def stream_reply(
     first_token_us = None if first_us is None else first_us - started_us
     took_us = clock.now_us() - started_us
     return Result(
-        text, end, started_us, took_us, first_token_us, error, reasoning=reasoning, unopened=unopened, shown=shown
+        text,
+        end,
+        started_us,
+        took_us,
+        first_token_us,
+        error,
+        reasoning=reasoning,
+        unopened=unopened,
+        shown=shown,
+        calls=tuple(calls),
     )
 
 

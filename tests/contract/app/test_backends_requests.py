@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.backends import registry
-from app.backends.base import PromptMessage, StreamEnd
+from app.backends.base import PromptMessage, StreamEnd, ToolCall, ToolSpec
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from tests.fakes.asking import ASKED, KEY, WAYS, Way, ask, asking, collect, create
@@ -173,3 +173,47 @@ def test_bodies_are_json_that_any_server_reads(sent):
     text = 'a "quoted" \\ line\n\u2028 🎲 \x00 é'
     body = sent("openai", messages=(PromptMessage("user", text),)).body
     assert json.loads(json.dumps(body))["messages"][0]["content"] == text
+
+
+LOOK = ToolSpec("look", "Look up an order.", {"type": "object", "properties": {"order": {"type": "string"}}})
+CALLED = (
+    PromptMessage("user", "Where is it?"),
+    PromptMessage("assistant", "I look.", (ToolCall("a", "look", '{"order": "7"}'), ToolCall("b", "look", "{"))),
+    PromptMessage("tool", "on its way", call_id="a"),
+    PromptMessage("tool", "bad arguments", call_id="b"),
+)
+
+
+def test_tools_their_calls_and_results_in_chat_completions(sent):
+    body = sent("openai", messages=CALLED, tools=(LOOK,)).body
+    described = {"name": "look", "description": "Look up an order.", "parameters": LOOK.schema}
+    assert body["tools"] == [{"type": "function", "function": described}]
+    asked, called, *results = body["messages"]
+    assert (asked["role"], called["content"]) == ("user", "I look.")
+    functions = [(call["id"], call["type"], call["function"]) for call in called["tool_calls"]]
+    assert functions == [
+        ("a", "function", {"name": "look", "arguments": '{"order": "7"}'}),
+        ("b", "function", {"name": "look", "arguments": "{"}),
+    ]
+    assert results == [
+        {"role": "tool", "tool_call_id": "a", "content": "on its way"},
+        {"role": "tool", "tool_call_id": "b", "content": "bad arguments"},
+    ]
+
+
+def test_tools_their_calls_and_results_in_messages(sent):
+    body = sent("anthropic", messages=CALLED, tools=(LOOK,)).body
+    assert body["tools"] == [{"name": "look", "description": "Look up an order.", "input_schema": LOOK.schema}]
+    _, called, results = body["messages"]
+    assert called["content"] == [
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "a", "name": "look", "input": {"order": "7"}},
+        {"type": "tool_use", "id": "b", "name": "look", "input": {}},
+    ]
+    assert results == {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": "on its way"},
+            {"type": "tool_result", "tool_use_id": "b", "content": "bad arguments"},
+        ],
+    }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.backends.base import ReasoningDelta, StreamEnd, TextDelta
+from app.backends.base import ReasoningDelta, StreamEnd, TextDelta, ToolCall
 from app.backends.guard import guarded_stream
 from app.errors import BackendBroken
 from problems.text import clean
@@ -82,3 +82,13 @@ def test_a_slow_reader_is_not_timed_out():
         return deltas
 
     assert asyncio.run(read())[-1] == StreamEnd("stop")
+
+
+def test_calls_of_tools_are_a_reply_without_text():
+    call = ToolCall("a", "look", "{}")
+    for reason in ("stop", "tool_calls"):
+        assert through(call, StreamEnd(reason)) == [call, StreamEnd("tool_calls")]
+    with pytest.raises(BackendBroken):
+        through(StreamEnd("tool_calls"))
+    with pytest.raises(BackendBroken):
+        through(ToolCall("a", "look", "x" * (HASTY.max_reply_chars + 1)), StreamEnd("tool_calls"))

@@ -1,5 +1,6 @@
 """The scripted model: answers wrong as often as a study asks for, in the form that is asked for."""
 
+import asyncio
 import json
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from app.ai_alone.methods.base import MethodContext
 from app.ai_alone.methods.registry import METHODS, RELEASED
 from app.backends import scripted
-from app.backends.base import PromptMessage, Request
+from app.backends.base import PromptMessage, Request, ToolSpec
 from app.backends.model_ref import ModelRef
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.model_spec import ModelSpec
@@ -91,3 +92,27 @@ def test_a_manner_tells_the_answer_or_asks_and_violates_it_at_the_rate(manner, v
     assert "17" in reply(asked("a", "b", "c", "d", "e"), 0, manner="tutor")
     half = [reply(asked("Help?", seed=str(seed)), 0, manner=manner, violating=0.5) for seed in range(400)]
     assert 160 < sum("17" in text for text in half) < 240
+
+
+def test_a_script_asks_for_tools_that_are_offered_and_repeats_what_they_gave():
+    options = {"calls": [[{"tool": "look", "arguments": {"order": 7}}, {"tool": "pay"}]], "first_ms": 0, "pace_ms": 0}
+    look = ToolSpec("look", "", {})
+    backend = scripted.Scripted(None, no_wait)
+    asked = Request("m", (PromptMessage("user", "Where is it?"),), options=options, tools=(look,))
+    call, end = read(backend, asked)
+    assert (call.tool, json.loads(call.arguments), end.finish_reason) == ("look", {"order": 7}, "tool_calls")
+    result = PromptMessage("tool", "on its way", call_id=call.id)
+    answered = replace(asked, messages=(*asked.messages, PromptMessage("assistant", "", (call,)), result))
+    assert "".join(delta.text for delta in read(backend, answered)[:-1]) == "on its way"
+    assert read(backend, replace(asked, tools=()))[-1].finish_reason == "stop"
+
+
+async def no_wait(_):
+    pass
+
+
+def read(backend, request):
+    async def all_of():
+        return [delta async for delta in backend.stream(request)]
+
+    return asyncio.run(all_of())
