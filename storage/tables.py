@@ -77,6 +77,7 @@ pictures = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+# `person` and `wave` only in studies with waves: a random id that joins a person's sessions, until one is withdrawn.
 sessions = Table(
     "session",
     metadata,
@@ -85,7 +86,10 @@ sessions = Table(
     Column("hash", String(64), nullable=False),
     Column("origin", String(16), nullable=False),
     Column("ordinal", Integer, nullable=False),
+    Column("person", String(32)),
+    Column("wave", String(60)),
     UniqueConstraint("study", "ordinal", name="uq_session_study_ordinal"),
+    Index("uq_session_person_wave", "person", "wave", unique=True),
 )
 
 # A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
@@ -112,7 +116,7 @@ seats = Table(
     Column("excluded", Text),
     Column("placed", Boolean, nullable=False, default=True),
     Index("ix_seat_begun", "study", "origin", "begun_us"),
-    Index("ix_seat_counts", "study", "origin", "outcome", "cell"),
+    Index("ix_seat_counts", "study", "origin", "outcome", "placed", "cell"),
     Index(
         "ix_seat_ended",
         *("study", "origin", "outcome", "cell", "place", "furthest", "flags"),

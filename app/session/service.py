@@ -58,6 +58,7 @@ from experiments.session.engine import decide, fold
 from experiments.session.remarks import Kind, remark
 from experiments.session.telemetry import TelemetryRecord, storable_records
 from experiments.session.timing import overdue
+from experiments.session.waves import WaveHistory, next_window, wave_data, wave_schedule
 from experiments.study.location import State
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.recruitment import Quota
@@ -72,9 +73,11 @@ from storage.log.telemetry import TelemetryBatch
 from storage.log.writer import Append, AppendWithCounts, AttemptRow, DraftRow
 from storage.registers.imported_rows import rows_of_events
 from storage.registers.origins import Origin
+from storage.registers.persons import Person
 from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
 
+NOT_OPEN = "The next part is not open now."
 UNKNOWN = "This session was not found. Please use the link that you were given."
 # How many sessions are annotated concurrently; their appends share commits.
 AT_ONCE = 200
@@ -307,8 +310,10 @@ class SessionService(Sessions):
         identity: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] = NOTHING,
         closed_quotas: tuple[Quota, ...] = (),
+        zone: str = "",
     ) -> LoadedSession:
-        """Start a session; `seed` and `stream` are drawn at random unless given.
+        """Start a session; `seed` and `stream` are drawn at random unless given. In a study with waves it is the first
+        of a new person, in the time zone `zone`.
 
         `data` has further data for the `enrolled` event: the `language`, and the `attempt` if the person took part
         before. `closed_quotas` are cells that must not be assigned; they are recorded in the event, because the
@@ -320,10 +325,43 @@ class SessionService(Sessions):
         known |= {"seed": seed or secrets.token_hex(16)}
         if closed_quotas:
             known |= {"shut": [cap.as_data() for cap in closed_quotas]}
+        if study.waves:
+            first = wave_schedule(study, WaveHistory(zone=zone), self._clock.now_us())[0]
+            known |= wave_data(study, first, uuid4().hex, zone)
         session = LoadedSession(stream or str(uuid4()), study, State())
         who = Arrival({**known, **data}, identity, self._budget_gate.closed_cells(study))
         with nullcontext() if study.admission else self._budget_gate.counting_newcomer(study):
             return await self._count(session, partial(enrolment_append, session, who))
+
+    async def begin_wave(
+        self,
+        person: Person,
+        *,
+        zone: str = "",
+        seed: str = "",
+        stream: str = "",
+        identity: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] = NOTHING,
+    ) -> LoadedSession:
+        """Start the wave that is open for a person now, in the time zone `zone` (as before by default).
+
+        Raises Refused if none is open or the study is closed, Conflict if the wave was started or the person erased
+        meanwhile.
+        """
+        study = self.studies.get(person.hash)
+        first = await self.get(person.streams[study.waves[0].id])
+        window = next_window(wave_schedule(study, person.history, self._clock.now_us()))
+        if first is None or window is None or window.state not in ("open", "late"):
+            raise Refused("not_offered", NOT_OPEN)
+        known = {
+            "study": study.name,
+            "hash": study.hash,
+            "origin": person.origin,
+            "seed": seed or secrets.token_hex(16),
+        }
+        known |= wave_data(study, window, person.id, zone or person.history.zone, first.state)
+        session = LoadedSession(stream or str(uuid4()), study, State())
+        return await self._count(session, partial(enrolment_append, session, Arrival({**known, **data}, identity)))
 
     async def reload(self, stream: str) -> LoadedSession | None:
         """A session as it is in the log now, with events that another process has written since it was cached."""

@@ -17,6 +17,7 @@ from experiments.session.assignment import open_cells_or_refuse
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import holds_place
 from experiments.session.study_status import StudyStatus
+from experiments.session.waves import is_later_wave
 from experiments.study.location import State, language_of
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
@@ -82,8 +83,8 @@ def immediate_task(study: Study, state: State) -> PendingTask | None:
 
 
 def depends_on_others(task: PendingTask) -> bool:
-    """Whether a task needs counts of other sessions: an assignment, or a draw with a target."""
-    return task.kind == "assign" or "target" in task.data
+    """Whether a task needs counts of other sessions: an assignment that repeats none, or a draw with a target."""
+    return (task.kind == "assign" and not task.data) or "target" in task.data
 
 
 def to_append(
@@ -147,10 +148,12 @@ def enrolment_append(session: LoadedSession, arrival: Arrival, counts: StudyCoun
     """The append that starts a session; raises Refused if the study is closed or no cell is open."""
     study, origin = session.study, arrival.data["origin"]
     operations = counts.operations(study)
-    if origin == Origin.PERSON and operations.closed_reason is not None:
-        raise Refused("closed", CLOSED.format(study=study.name, why=operations.closed_reason))
-    origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot else origin
-    quotas = _caps(study, origin, operations, arrival.data, arrival.closed)
+    later = is_later_wave(study, State(enrolled=arrival.data))  # whoever was admitted once is not refused
+    why = operations.closed if later else operations.closed_reason
+    if origin == Origin.PERSON and why is not None:
+        raise Refused("closed", CLOSED.format(study=study.name, why=why))
+    origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot and not later else origin
+    quotas = () if later else _caps(study, origin, operations, arrival.data, arrival.closed)
     if quotas:  # counting takes a microsecond for each completed session
         open_cells_or_refuse(study, counts.counts(study, origin), quotas)
     action = Action("enrol", "", {**arrival.data, "origin": origin}, counts.now_us, by="system")
@@ -170,6 +173,9 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
         begun_us=begun_us,
         until_us=until_us(study, begun_us),
         language=language_of(study, state),
+        person=state.enrolled.get("person"),
+        wave=state.enrolled.get("wave"),
+        again=is_later_wave(study, state),
     )
 
 

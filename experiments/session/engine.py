@@ -20,7 +20,6 @@ from typing import assert_never
 from experiments.errors import Refused
 from experiments.events import NOTES, SILENT, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
-from experiments.session.assignment import assignment_fact
 from experiments.session.conversation import SCRIPTED, ended_by_clock
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
 from experiments.session.identity_leaks import leaks, masked
@@ -38,6 +37,7 @@ from experiments.session.timing import (
     stopped_by_clock,
     timing,
 )
+from experiments.session.waves import assigned_fact, factors_of, is_later_wave
 from experiments.study.i18n import lazy
 from experiments.study.location import DrawRecord, Location, Scope, State
 from experiments.study.option_order import ORDERED
@@ -101,8 +101,11 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     """
     if not state.seq or state.outcome:
         return ()
-    if not state.factors and study.factors and holds_place(study, state):
-        return (PendingTask("assign", "", {}),)
+    if not state.factors and factors_of(study, state):
+        if is_later_wave(study, state):
+            return (PendingTask("assign", "", {"repeated": True}),)
+        if holds_place(study, state):
+            return (PendingTask("assign", "", {}),)
     place = current_location(study, state)
     if place is None:
         return ()
@@ -269,7 +272,7 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
     match job.kind:
         case "assign":
-            return (Fact("assigned", assignment_fact(study, state.seed, action.data)),)
+            return (Fact("assigned", assigned_fact(study, state, action.data)),)
         case "draw":
             place = current_location(study, state)
             assert place is not None  # noqa: S101  (a draw is owed at a place)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.session.state import LASTING, memoized_until, visited_path
+from experiments.session.waves import flow_of
 from experiments.study.i18n import lazy
 from experiments.study.location import Location, LoopTurn, State, language_of, matches_value
 from experiments.study.schema import Loop, Node, Phase
@@ -92,7 +93,7 @@ def _count(location: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop
 
 @memoized_until(*STEPS)
 def _steps(study: Study, state: State) -> float:
-    return sum(_weight(node, study, state, "") for node in study.flow)
+    return sum(_weight(node, study, state, "") for node in flow_of(study, state))
 
 
 def _weight(node: Node, study: Study, state: State, prefix: str) -> float:

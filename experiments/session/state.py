@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from experiments.events import Event
+from experiments.session.waves import flow_of, is_later_wave
 from experiments.study.location import Location, LoopTurn, Scope, State
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -47,7 +48,10 @@ def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Calla
 
 
 def holds_place(study: Study, state: State) -> bool:
-    """True if the session counts against the quota: from the start, or from consent if the study has `admission`."""
+    """True if the session counts against the quota: from the start, or from consent if the study has `admission`. A
+    person counts once, in the first wave."""
+    if is_later_wave(study, state):
+        return False
     if not study.admission or state.factors:
         return True
     return any(event.kind == "submitted" for event in state.facts.get(study.admission, ()))
@@ -65,7 +69,7 @@ def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:
     `start` is the path of a location that was reached earlier: those before it are left out.
     """
     values = {**study.constants, **state.factors}
-    yield from _walk(study, state, study.flow, "", Scope(values), start)
+    yield from _walk(study, state, flow_of(study, state), "", Scope(values), start)
 
 
 def _walk(

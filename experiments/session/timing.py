@@ -55,6 +55,8 @@ def _dues(study: Study, state: State) -> Iterator[Deadline]:
     times, place = study.file.session_limits, current_location(study, state)
     if times.time_limit_s is not None:
         yield Deadline("session", state.events[0].at_us + _us(times.time_limit_s))
+    if (until_us := state.enrolled.get("until_us")) is not None:
+        yield Deadline("session", until_us)
     if times.away_after_s is not None:
         last_us = next(event.at_us for event in reversed(state.events) if is_activity(event))
         yield Deadline("away", last_us + _us(times.away_after_s))

@@ -50,10 +50,10 @@ def resolve(
     file, faults = parse_leniently(raw)
     if file is None:
         raise StudyError(name, faults)
-    wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in protocol_refs(node)}
+    wanted = {protocol_name(ref) for node in nodes_of(file.tree) for ref in protocol_refs(node)}
     unread = list[ValidationIssue]()
     read = _read("protocol", ProtocolFile, wanted, protocols, unread)
-    named = {name for flow in (file.flow, *(one.flow for one in read.values())) for name in _instruments_in(flow)}
+    named = {name for flow in (file.tree, *(one.flow for one in read.values())) for name in _instruments_in(flow)}
     asked = _read("instrument", Instrument, named, instruments, unread)
     text = json.dumps(
         {
@@ -66,10 +66,10 @@ def resolve(
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    inlined = _Inlined(file.flow, read, protocols, instruments)
+    inlined = _Inlined(file, read, protocols, instruments)
     study = _study(file, inlined.flow, problems, text, asked)
     found = [*inlined.issues, *validate(study), *(check(study) if check else ())]
-    whole = not (unread or inlined.issues or any(fault.where.startswith("flow") for fault in faults))
+    whole = not (unread or inlined.issues or any(fault.where.startswith(file.root) for fault in faults))
     faults += drop_consequential(raw, faults, found if whole else [fault for fault in found if not fault.absent])
     if faults := [*unread, *faults]:
         raise StudyError(name, faults)
@@ -128,7 +128,7 @@ def restore(document: str) -> Study:
     asked = {key: Instrument.model_validate(raw) for key, raw in parts.get("instruments", {}).items()}
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
     pictures = {key: Picture(**picture) for key, picture in parts.get("pictures", {}).items()}
-    flow = _Inlined(file.flow, read, read, asked).flow
+    flow = _Inlined(file, read, read, asked).flow
     return replace(_study(file, flow, pools, document, asked), pictures=PictureMap(pictures))
 
 
@@ -199,14 +199,14 @@ class _Inlined:
 
     def __init__(
         self,
-        flow: Sequence[Node],
+        file: StudyFile,
         protocols: Mapping[str, ProtocolFile],
         known_protocols: Collection[str],
         known_instruments: Collection[str],
     ) -> None:
         self._protocols, self._known_protocols, self._known_instruments = protocols, known_protocols, known_instruments
         self.issues: list[ValidationIssue] = []
-        self.flow = self._nodes(flow, "flow")
+        self.flow = self._nodes(file.tree, file.root)
 
     def _add(self, where: str, message: str) -> None:
         self.issues.append(ValidationIssue(where, message))

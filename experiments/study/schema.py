@@ -35,6 +35,7 @@ from experiments.study.sections.recruitment import (
     SessionLimits,
 )
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
+from experiments.study.sections.waves import Missed, Opening, Span
 from experiments.study.step import kinds
 from problems.items import Columns
 
@@ -134,10 +135,44 @@ class Phase(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, raw: Any) -> Any:
-        if not isinstance(raw, Mapping):
-            return raw
-        words = "".join(c if c.isascii() and c.isalnum() else " " for c in str(raw.get("phase", ""))).lower().split()
-        return {"id": "-".join(words), **raw}
+        return _with_id(raw, "phase")
+
+
+def _with_id(raw: Any, heading: str) -> Any:
+    if not isinstance(raw, Mapping):
+        return raw
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in str(raw.get(heading, ""))).lower().split()
+    return {"id": "-".join(words), **raw}
+
+
+class Wave(StrictModel):
+    """A visit of the same people: a session of its own, with a `finish` step at its end."""
+
+    wave: str
+    """The heading that participants see, such as "Week 1"."""
+    id: Slug = ""
+    """The name of the wave in paths and data. Made from the heading by default."""
+    opens: Opening | None = None
+    """When it opens for a participant. As soon as the wave before is over by default; the first opens with the
+    study."""
+    open_for: Span | None = None
+    """How long it can be started, such as `3 days`. A session that is not finished by the end of this time, and the
+    grace, ends as timed out. Without an end by default."""
+    grace: Span | None = None
+    """How long after that it can still be taken, which the data mark as late. Not at all by default."""
+    missed: Missed = "go_on"
+    """What follows if it is not completed in time. `go_on`: later waves open as planned; the missed one counts as over
+    when it closed. `drop`: no further wave. `invite_again`: if it was not even started, it opens once more, for as
+    long; then `go_on`."""
+    factors: dict[Slug, Factor] = {}
+    """Factors that are drawn, not balanced, in this wave alone. Those of the study are drawn once, in the first."""
+    flow: tuple[Node, ...]
+    """The phases, loops and steps, in order. The last is a `finish` step."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        return _with_id(raw, "wave")
 
 
 class Loop(StrictModel):
@@ -308,8 +343,10 @@ class StudyFile(StrictModel):
     privacy: PrivacyInfo | None = None
     """What the data-protection document says and the study does not (`parley privacy`). Not part of the study's
     hash."""
-    flow: tuple[Node, ...]
-    """The phases, loops and steps, in order. The last is a `finish` step."""
+    waves: tuple[Wave, ...] | None = None
+    """The visits of a longitudinal study, in order; each has a `flow` of its own, in place of the study's."""
+    flow: tuple[Node, ...] = ()
+    """The phases, loops and steps, in order. The last is a `finish` step. Every study has either `flow` or `waves`."""
     schema_: str | None = Field(default=None, alias="$schema")
     """For editors only."""
 
@@ -324,6 +361,18 @@ class StudyFile(StrictModel):
             if not isinstance(factor, FromTag) and not any(weights(factor).values()):
                 raise ValueError(f"{name!r} has no value that can be drawn")
         return factors
+
+    @property
+    def tree(self) -> tuple[Node, ...]:
+        """The whole flow: in a study with waves, a phase for each."""
+        if self.waves is None:
+            return self.flow
+        return tuple(Phase(phase=wave.wave, id=wave.id, flow=wave.flow) for wave in self.waves)
+
+    @property
+    def root(self) -> str:
+        """The key of the file that has the tree."""
+        return "flow" if self.waves is None else "waves"
 
 
 class ProtocolFile(StrictModel):
@@ -358,7 +407,7 @@ def models() -> Mapping[str, Any]:
     members = {**kinds(), "phase": Phase, "each": Loop}
     union = Union[tuple(Annotated[cls, Tag(name)] for name, cls in members.items())]  # type: ignore[valid-type]  # noqa: UP007
     names = {"Node": Annotated[union, Discriminator(tag_of)]}
-    for model in (Phase, Loop, StudyFile, ProtocolFile):
+    for model in (Phase, Loop, Wave, StudyFile, ProtocolFile):
         model.model_rebuild(force=True, _types_namespace=names)
     return {"study": StudyFile, "protocol": ProtocolFile, "nodes": members}
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from experiments.study.instrument import Instrument
-from experiments.study.schema import Factor, Loop, Node, Phase, StudyFile
+from experiments.study.schema import Factor, Loop, Node, Phase, StudyFile, Wave
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.step import Step
 from experiments.study.template import names
@@ -59,6 +59,17 @@ class Study:
     def constants(self) -> dict[str, str]:
         """The names that are in scope everywhere: `model`, if the study has only one."""
         return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
+
+    @property
+    def waves(self) -> tuple[Wave, ...]:
+        return self.file.waves or ()
+
+    @property
+    def flows(self) -> Mapping[str, tuple[Node, ...]]:
+        """What one session can walk, by its place in the file: the flow, or that of each wave."""
+        if self.file.waves is None:
+            return {"flow": self.flow}
+        return {f"waves[{number}].flow": phase.flow for number, phase in enumerate(self.flow)}
 
     @cached_property
     def admission(self) -> str:

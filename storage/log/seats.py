@@ -71,7 +71,7 @@ class SessionSummary:
     excluded: str | None = None
     """The reason for which a researcher has excluded it, if any."""
     placed: bool = False
-    """True if the session holds a place: from its start, or from consent."""
+    """True if the session holds a place: from its start, or from consent; never in a later wave."""
 
 
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded", "placed")
@@ -128,7 +128,7 @@ def _in_cells(condition: ColumnElement[bool]) -> Select[Any]:
 
 
 # Built once, because every arrival runs it. A union, because an index serves only one of the conditions.
-_COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(IN_PROGRESS, _seat.placed)))
+_COUNTS = _in_cells(and_(_seat.outcome == COMPLETE, _seat.placed)).union_all(_in_cells(and_(IN_PROGRESS, _seat.placed)))
 
 
 def outcomes(engine: Engine, study: str, origin: str) -> Mapping[str, str | None]:

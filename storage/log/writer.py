@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -28,9 +28,10 @@ from storage.errors import Conflict
 from storage.log import usage
 from storage.log.erasure import REDACTED, erase, is_erased, is_removed
 from storage.log.quota import StudyCounts
-from storage.log.seats import insert_seat, lock, update_seat
+from storage.log.seats import SessionSummary, insert_seat, lock, update_seat
 from storage.log.telemetry import TelemetryBatch, write_telemetry
 from storage.registers.origins import Origin
+from storage.registers.persons import siblings
 from storage.schemas.base import ReleasedRow
 
 
@@ -47,6 +48,10 @@ class Enrolment:
     until_us: int = 0
     """Until when its seat is kept, whatever happens."""
     language: str = ""
+    person: str | None = None
+    wave: str | None = None
+    again: bool = False
+    """Whether the person has an earlier session; if that was withdrawn meanwhile, none starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,7 @@ def _write_append(connection: Connection, append: Append) -> None:
     append_events(connection, ((append.stream, event) for event in append.events))
     # Only after the insert, which holds the lock: a writer that missed an erasure could reuse the erased numbers.
     if append.erases:
-        erase(connection, append.stream, append.events[0])
+        _erase_person(connection, append.stream, append.events[0])
     elif is_erased(connection, append.stream):
         raise Conflict(f"{append.stream}: the session was erased")
     elif append.origin == Origin.REHEARSAL and is_removed(connection, append.stream):
@@ -208,6 +213,23 @@ def _write_append(connection: Connection, append: Append) -> None:
     if append.spent is not None:
         _spend(connection, append.stream, append.spent)
     update_seat(connection, append.stream, append.seat)
+
+
+def _erase_person(connection: Connection, stream: str, event: Event) -> None:
+    """Erase a session, and with it all other sessions of its person, each of which gets such an event, and what joins
+    them."""
+    session, outcome = tables.sessions, select(tables.seats.c.outcome)
+    person = connection.execute(select(session.c.person).where(session.c.stream == stream)).scalar()
+    for other in siblings(connection, person, erases=True) if person else ():
+        if other != stream:
+            was = connection.execute(outcome.where(tables.seats.c.stream == other)).scalar() or "live"
+            seq = connection.execute(select(_next(_event.seq, _event.stream == other))).scalar_one()
+            own = replace(event, seq=seq, key=None, data={**event.data, "was": was})
+            append_events(connection, [(other, own)])
+            erase(connection, other, own)
+            update_seat(connection, other, asdict(SessionSummary("withdrawn", last_us=event.at_us)))
+    erase(connection, stream, event)
+    connection.execute(update(session).where(session.c.person == person).values(person=None, wave=None))
 
 
 def _spend(connection: Connection, stream: str, cleared: ClearedDraft) -> None:
@@ -229,7 +251,11 @@ def _enrol(connection: Connection, stream: str, enrolment: Enrolment) -> None:
         "hash": enrolment.hash,
         "origin": enrolment.origin,
         "ordinal": ordinal,
+        "person": enrolment.person,
+        "wave": enrolment.wave,
     }
+    if enrolment.again and not siblings(connection, enrolment.person):
+        raise Conflict(f"{stream}: the person has withdrawn")
     connection.execute(insert(session).inline().values(entry))
     if enrolment.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from experiments.events import Data, Event
-from experiments.session.assignment import assignment_fact
 from experiments.session.engine import apply
 from experiments.session.sampling import draw_fact, order_fact
 from experiments.session.state import current_location
+from experiments.session.waves import assigned_fact
 from experiments.study.location import State
 from experiments.study.option_order import ORDERED
 from experiments.study.study import Study
@@ -73,7 +73,7 @@ def _session(study: Study, events: tuple[Event, ...], outcome: str | None, count
 
 def _derived(study: Study, state: State, event: Event) -> Iterator[str]:
     if event.kind == "assigned":
-        again: Data = assignment_fact(study, state.seed, event.data)
+        again: Data = assigned_fact(study, state, event.data)
     elif event.kind in ("drawn", ORDERED):
         if not all(event.data.get("taken", {}).values()):
             return  # of an older version, which told only of those that were drawn

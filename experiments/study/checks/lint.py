@@ -48,7 +48,7 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
-    steps = list(_steps(study.flow, "flow", late=False))
+    steps = [at for where, nodes in study.flows.items() for at in _steps(nodes, where, late=False)]
     found = [
         *_unproven(study),
         *_unidentified(study),
@@ -195,7 +195,7 @@ def _can_time_out(study: Study, steps: Sequence[_At]) -> bool:
     times, limits = study.file.session_limits, [(at, limit) for at in steps if (limit := at.step.time_limit)]
     if times.time_limit_s or times.away_after_s or any(limit.on_expiry == "end" for _, limit in limits):
         return True
-    screens = sum(OFTEN if ".flow" in at.where else 1 for at, _ in limits)
+    screens = sum(OFTEN if "flow" in at.where.split("flow[", 1)[1] else 1 for at, _ in limits)
     return times.end_after_unattended is not None and screens >= times.end_after_unattended
 
 

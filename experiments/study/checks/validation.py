@@ -24,10 +24,11 @@ from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, out
 from experiments.study.checks.embed_check import embed_faults
 from experiments.study.checks.fidelity_check import fidelity_faults
 from experiments.study.checks.option_order_check import order_issues
+from experiments.study.checks.waves_check import waves_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
-from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
+from experiments.study.schema import ByFactor, Factor, FromTag, Loop, Node, Phase, weights
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.two_step_simulator import DEFAULT, validate_prompts
 from experiments.study.step import Step
@@ -91,8 +92,10 @@ def validate(study: Study) -> list[ValidationIssue]:
     values = {name: (value,) for name, value in study.constants.items()} | {"language": study.file.offered}
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
     flow = _FlowCheck(study)
-    flow.nodes(study.flow, NameScope(known, have=frozenset({"model"} & known), values=values), "flow")
-    factors = list(_factors(study))
+    scope = NameScope(known, have=frozenset({"model"} & known), values=values)
+    for number, (where, nodes) in enumerate(study.flows.items()):
+        flow.nodes(nodes, _in_wave(study, scope, number), where)
+    factors = [*_factors(study, study.file.factors, "factors"), *_wave_factors(study)]
     return [
         *(*_fallbacks(study), *_prices(study), *factors, *(() if factors else _cells(study)), *_caps(study)),
         *(*_bonus(study), *_same_ids(study), *validate_ai_alone(study), *_conversations(study)),
@@ -100,8 +103,15 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
         *fidelity_faults(study, _levels(flow.replying)),
         *order_issues(study),
-        *(*_blank(study), *_end(study)),
+        *(*waves_faults(study), *_blank(study), *_end(study)),
     ]
+
+
+def _in_wave(study: Study, scope: NameScope, number: int) -> NameScope:
+    """The names known at the start of a wave: its session knows nothing of those before it but the study's factors."""
+    factors = study.waves[number].factors if study.waves else {}
+    own = {name: factor_values(factor, study.pools) for name, factor in factors.items()}
+    return replace(scope, known=scope.known | own.keys(), values={**scope.values, **own})
 
 
 def _levels(scopes: Sequence[NameScope]) -> dict[str, frozenset[str]]:
@@ -113,11 +123,12 @@ def _levels(scopes: Sequence[NameScope]) -> dict[str, frozenset[str]]:
 
 
 def _end(study: Study) -> Iterator[ValidationIssue]:
-    last = study.flow[-1] if study.flow else None
-    if getattr(last, "step", None) != "finish":
-        yield ValidationIssue("flow", "must end with a `finish` step, which shows the completion code")
-    elif last and last.when:
-        yield ValidationIssue(f"flow[{len(study.flow) - 1}].when", "the last `finish` must not have a condition")
+    for where, flow in study.flows.items():
+        last = flow[-1] if flow else None
+        if getattr(last, "step", None) != "finish":
+            yield ValidationIssue(where, "must end with a `finish` step, which shows the completion code")
+        elif last and last.when:
+            yield ValidationIssue(f"{where}[{len(flow) - 1}].when", "the last `finish` must not have a condition")
 
 
 def _fallbacks(study: Study) -> Iterator[ValidationIssue]:
@@ -140,12 +151,17 @@ def _bonus(study: Study) -> Iterator[ValidationIssue]:
             yield from _pool(study, pool, f"bonus[{number}].pools[{place}]")
 
 
-def _factors(study: Study) -> Iterator[ValidationIssue]:
-    for number, (name, factor) in enumerate(study.file.factors.items()):
-        where = f"factors.{name}"
+def _wave_factors(study: Study) -> Iterator[ValidationIssue]:
+    for number, wave in enumerate(study.waves):
+        yield from _factors(study, wave.factors, f"waves[{number}].factors")
+
+
+def _factors(study: Study, factors: Mapping[str, Factor], at: str) -> Iterator[ValidationIssue]:
+    for number, (name, factor) in enumerate(factors.items()):
+        where = f"{at}.{name}"
         if isinstance(factor, FromTag):
             yield from _pool(study, factor.one_of, f"{where}.one_of", tag_needed=True)
-            earlier = frozenset(list(study.file.factors)[:number])
+            earlier = frozenset(list(factors)[:number])
             yield from _undefined(factor.where.values(), earlier, f"{where}.where")
         elif name == "model":
             yield from _no_models(study, weights(factor), where)
@@ -453,7 +469,8 @@ def _stray_prompts(model: ModelSpec, where: str, scopes: Sequence[NameScope]) ->
 def _blank(study: Study) -> Iterator[ValidationIssue]:
     if not study.file.title.strip():
         yield ValidationIssue("title", BLANK)
-    yield from _blank_nodes(study.flow, "flow")
+    for where, nodes in study.flows.items():
+        yield from _blank_nodes(nodes, where)
 
 
 def _blank_nodes(nodes: Sequence[Node], where: str) -> Iterator[ValidationIssue]:

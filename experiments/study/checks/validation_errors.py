@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -124,7 +125,11 @@ def _names_of_member(member: Any) -> Iterator[int | str]:
 
 
 ROUNDS = 6
+# Places in a flow.
+FLOW = re.compile(r"(waves\[\d+\]\.)?flow")
 # Keys without which a step is none; it can be read without any other, unless that is required.
+# Keys of a wave that others need.
+UNREAD_TIME = re.compile(r"waves\[\d+\]\.(opens|open_for)")
 NAMING = ("step", "phase", "each", "id")
 # Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside.
 SOUND: Mapping[str, Mapping[str, Any]] = {
@@ -166,10 +171,12 @@ def drop_consequential(
 ) -> list[ValidationIssue]:
     """The errors of meaning that do not only follow from a part that could not be read."""
     words = {part for fault in earlier_issues for part in _named(raw, fault.where)}
+    unread = [found for fault in earlier_issues if (found := UNREAD_TIME.match(fault.where))]
+    issues = [fault for fault in issues if fault.where not in {found[0] for found in unread}]
     if not words:
-        return list(issues)
+        return issues
     marks = [mark for word in words for mark in (f"'{word}'", f"'{word}.", f"{{{word}.", f"{{{word}}}")]
-    marks += [f"`{fault.where.rpartition('.')[2]}" for fault in earlier_issues if fault.where.startswith("flow")]
+    marks += [f"`{fault.where.rpartition('.')[2]}" for fault in earlier_issues if FLOW.match(fault.where)]
     return [fault for fault in issues if not any(mark in fault.what for mark in marks)]
 
 

@@ -1,0 +1,199 @@
+"""Where a person is in the waves of a study: when each opens and closes, and what became of it.
+
+A wave is a session of its own. All here is a function of the study, the sessions of the person and the time. Waves come
+in their order: one is open only when those before it are done or missed. A wave is missed if its session was not
+completed before it closed, grace included; what follows is up to the study, except that nobody goes on without having
+completed the first, or after an outcome of FINAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from experiments.events import Data
+from experiments.session.assignment import assignment_fact, drawn_factors
+from experiments.study.location import State
+from experiments.study.schema import Factor, Node, Wave
+from experiments.study.sections.waves import Opening, hour_us, later_us, local_time, opening_us, zone_of
+from experiments.study.study import Study
+
+# Outcomes after which a person takes part in no further wave.
+FINAL = frozenset({"screened_out", "failed_attention", "no_consent", "withdrawn"})
+WaveState = Literal["upcoming", "open", "late", "live", "done", "missed", "dropped"]
+# States in which a wave is still to come or in progress.
+PENDING: frozenset[WaveState] = frozenset({"upcoming", "open", "late", "live"})
+
+
+@dataclass(frozen=True, slots=True)
+class WaveVisit:
+    """A person's session of a wave; `ended_us` and `outcome` are None while it is in progress."""
+
+    wave: str
+    begun_us: int
+    ended_us: int | None = None
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaveHistory:
+    """A person's sessions so far, and the IANA name of their time zone; UTC if it is not known."""
+
+    visits: tuple[WaveVisit, ...] = ()
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaveWindow:
+    """A wave of a person. It is open from `opens_us` to `closes_us`, late until `until_us`, then missed; None where a
+    time is not known yet, or where it stays open.
+
+    `upcoming`: it opens later. `open`, `late`: it can be started; late is within the grace. `live`: its session is in
+    progress. `done`: completed. `missed`: not completed in time. `dropped`: it never opens for this person.
+    `round` is 2 when the person was invited again.
+    """
+
+    wave: str
+    state: WaveState
+    opens_us: int | None = None
+    closes_us: int | None = None
+    until_us: int | None = None
+    round: int = 1
+    over_us: int | None = None
+    """When a done or missed wave was over."""
+
+
+def wave_schedule(study: Study, history: WaveHistory, now_us: int) -> tuple[WaveWindow, ...]:
+    """The waves of a person in their order; none if the study has no waves."""
+    visits, zone = {visit.wave: visit for visit in history.visits}, zone_of(history.zone)
+    found: list[WaveWindow] = []
+    dropped = False
+    for number, wave in enumerate(study.waves):
+        visit = visits.get(wave.id)
+        window = _window(wave, visit, found, visits, zone, now_us)
+        if dropped and visit is None:
+            window = WaveWindow(wave.id, "dropped")
+        found.append(window)
+        missed = window.state == "missed"
+        dropped |= missed and (number == 0 or wave.missed == "drop" or (visit is not None and visit.outcome in FINAL))
+    return tuple(found)
+
+
+def next_window(windows: Sequence[WaveWindow]) -> WaveWindow | None:
+    """The wave in progress, or else the next one; None if there is none to come."""
+    return next((window for window in windows if window.state in PENDING), None)
+
+
+def _window(
+    wave: Wave,
+    visit: WaveVisit | None,
+    earlier: Sequence[WaveWindow],
+    visits: Mapping[str, WaveVisit],
+    zone: ZoneInfo,
+    now_us: int,
+) -> WaveWindow:
+    opens_us = _opens_us(wave, earlier, visits, zone) if earlier else visit.begun_us if visit else now_us
+    if opens_us is None:
+        return WaveWindow(wave.id, "upcoming")
+    closes_us, until_us = _closing(wave, opens_us, zone)
+    number = 1
+    starts_us = visit.begun_us if visit else now_us
+    if wave.missed == "invite_again" and until_us is not None and starts_us >= until_us:
+        number, opens_us = 2, _again_us(wave.opens or Opening(), until_us, zone)
+        closes_us, until_us = _closing(wave, opens_us, zone)
+    waits = any(window.state in PENDING for window in earlier)
+    state = _state(visit, opens_us, closes_us, until_us, now_us, waits=waits)
+    over_us = visit.ended_us if visit and state in ("done", "missed") else None
+    if state == "missed" and until_us is not None:
+        over_us = min(until_us, over_us or until_us)
+    return WaveWindow(wave.id, state, opens_us, closes_us, until_us, number, over_us)
+
+
+def _closing(wave: Wave, opens_us: int, zone: ZoneInfo) -> tuple[int | None, int | None]:
+    """When a wave closes, without and with the grace."""
+    if wave.open_for is None:
+        return None, None
+    closes_us = later_us(opens_us, wave.open_for, zone)
+    return closes_us, later_us(closes_us, wave.grace, zone)
+
+
+def _opens_us(wave: Wave, earlier: Sequence[WaveWindow], visits: Mapping[str, WaveVisit], zone: ZoneInfo) -> int | None:
+    opening = wave.opens or Opening()
+    if opening.on is not None:
+        return opening_us(opening, 0, zone)
+    before = next((window for window in earlier if window.wave == opening.of), earlier[-1])
+    since_us = before.over_us
+    if opening.since == "start":
+        since_us = visits[before.wave].begun_us if before.wave in visits else before.over_us and before.opens_us
+    return None if since_us is None else opening_us(opening, since_us, zone)
+
+
+def _again_us(opening: Opening, until_us: int, zone: ZoneInfo) -> int:
+    """When a missed wave opens again: at once, or at its next hour."""
+    if opening.at is None:
+        return until_us
+    day = local_time(until_us, zone).date()
+    days = (hour_us(day + timedelta(days=number), opening.at, zone) for number in (0, 1))
+    return next(at_us for at_us in days if at_us >= until_us)
+
+
+def _state(
+    visit: WaveVisit | None, opens_us: int, closes_us: int | None, until_us: int | None, now_us: int, *, waits: bool
+) -> WaveState:
+    if visit is not None and visit.outcome is not None:
+        return "done" if visit.outcome == "complete" else "missed"
+    if until_us is not None and now_us >= until_us:
+        return "missed"
+    if visit is not None:
+        return "live"
+    if waits or now_us < opens_us:
+        return "upcoming"
+    return "late" if closes_us is not None and now_us >= closes_us else "open"
+
+
+def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: State | None = None) -> dict[str, Any]:
+    """What the event `enrolled` says of a wave; `state` is that of the person's first session, if this is a later
+    one."""
+    data: dict[str, Any] = {"person": person, "wave": window.wave}
+    data |= {"zone": zone} if zone else {}
+    data |= {"until_us": window.until_us} if window.until_us is not None else {}
+    data |= {"late": True} if window.state == "late" else {}
+    if state is not None:
+        data["factors"] = {name: value for name, value in state.factors.items() if name in study.factors}
+    return data
+
+
+def wave_of(study: Study, state: State) -> Wave | None:
+    """The wave of a session; None in a study without waves."""
+    return next((wave for wave in study.waves if wave.id == state.enrolled.get("wave")), None)
+
+
+def is_later_wave(study: Study, state: State) -> bool:
+    wave = wave_of(study, state)
+    return wave is not None and wave.id != study.waves[0].id
+
+
+def flow_of(study: Study, state: State) -> Sequence[Node]:
+    """The part of the study's flow that a session walks: that of its own wave."""
+    wave = state.enrolled.get("wave")
+    return tuple(node for node in study.flow if node.id == wave) if wave else study.flow
+
+
+def factors_of(study: Study, state: State) -> Mapping[str, Factor]:
+    """The factors of a session: those of the study, and its wave's own."""
+    wave = wave_of(study, state)
+    return {**study.factors, **wave.factors} if wave else study.factors
+
+
+def assigned_fact(study: Study, state: State, known: Data) -> dict[str, Any]:
+    """The data of the event `assigned`: later waves repeat the factors of the first, and each draws its own."""
+    wave = wave_of(study, state)
+    if is_later_wave(study, state):
+        fact: dict[str, Any] = {"factors": state.enrolled.get("factors", {}), "method": "repeated"}
+    else:
+        fact = assignment_fact(study, state.seed, known)
+    own = drawn_factors(wave.factors, study.pools, state.seed) if wave else {}
+    return {**fact, "factors": {**fact["factors"], **own}}

@@ -1,0 +1,82 @@
+"""Errors of meaning in a study's `waves`: two openings, unknown waves, windows that nobody can ever meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.schema import Wave
+from experiments.study.sections.waves import Opening, later_us, opening_us, span_of, zone_of
+from experiments.study.study import Study
+
+# Where it is a date last, and first: 26 hours apart.
+WEST, EAST = zone_of("Etc/GMT+12"), zone_of("Etc/GMT-14")
+
+
+def waves_faults(study: Study) -> Iterator[ValidationIssue]:
+    file = study.file
+    if file.waves is None:
+        return
+    if file.flow:
+        yield ValidationIssue("waves", "the study has a `flow` as well; keep one of them")
+    if not file.waves:
+        yield ValidationIssue("waves", "has no wave; write at least one, with its `flow`")
+    for number, wave in enumerate(file.waves):
+        at = f"waves[{number}]"
+        yield from _first(wave, at) if number == 0 else _opening(wave, file.waves[:number], f"{at}.opens")
+        if wave.open_for is None and (wave.grace or wave.missed != "go_on"):
+            yield ValidationIssue(f"{at}.open_for", "is needed for `grace` and `missed`: else it never closes")
+        if not wave.wave.strip():
+            yield ValidationIssue(f"{at}.wave", "is blank, and participants need to read it; write a text")
+        if wave.id in [other.id for other in file.waves[:number]]:
+            yield ValidationIssue(at, f"{wave.id!r} is the id of an earlier wave; give one of them another `id`")
+        yield from _own_factors(study, number, f"{at}.factors")
+    yield from _never_open(file.waves)
+
+
+def _first(wave: Wave, at: str) -> Iterator[ValidationIssue]:
+    if wave.opens is not None:
+        yield ValidationIssue(f"{at}.opens", "the first wave opens with the study; leave it out")
+    if wave.missed != "go_on":
+        yield ValidationIssue(f"{at}.missed", "nobody goes on who has not completed the first wave; leave it out")
+
+
+def _opening(wave: Wave, earlier: tuple[Wave, ...], at: str) -> Iterator[ValidationIssue]:
+    opening, ids = wave.opens or Opening(), [other.id for other in earlier]
+    if opening.after and opening.on:
+        yield ValidationIssue(at, "has both `after` and `on`; keep one")
+    if wave.opens and not opening.after and not opening.on:
+        yield ValidationIssue(at, "needs `after` (a time, such as `7 days`) or `on` (a date, such as 2027-03-01)")
+    if opening.on and (opening.of or opening.since != "end"):
+        yield ValidationIssue(at, "has `on`, so nothing is counted `since` or `of` another wave; leave that out")
+    if opening.at and opening.after and not span_of(opening.after)[0]:
+        yield ValidationIssue(f"{at}.at", "needs `after` in days or weeks: it is the hour of that day")
+    if opening.of and opening.of not in ids:
+        yield ValidationIssue(f"{at}.of", f"{opening.of!r} is not an earlier wave{suggestion(opening.of, ids)}")
+
+
+def _own_factors(study: Study, number: int, at: str) -> Iterator[ValidationIssue]:
+    others = dict.fromkeys(study.factors, "the study")
+    others |= {name: wave.wave for wave in study.waves[:number] for name in wave.factors}
+    for name in study.waves[number].factors:
+        if name in others:
+            yield ValidationIssue(f"{at}.{name}", f"is a factor of {others[name]} as well; give it another name")
+
+
+def _never_open(waves: tuple[Wave, ...]) -> Iterator[ValidationIssue]:
+    """Waves that close before an earlier one can open: by the first moment at which it can, anywhere on earth."""
+    first: dict[str, int] = {}
+    for number, wave in enumerate(waves):
+        opening = wave.opens or Opening()
+        before = max(first.values(), default=0)
+        if opening.on is None:
+            since = first.get(opening.of, before) if opening.of else before
+            first[wave.id] = opening_us(opening, since, EAST) if since else 0
+            continue
+        first[wave.id] = opening_us(opening, 0, EAST)
+        if wave.open_for is None:
+            continue
+        over_us = later_us(later_us(opening_us(opening, 0, WEST), wave.open_for, WEST), wave.grace, WEST)
+        if over_us <= before:
+            words = f"it is over before {waves[number - 1].wave!r} or a wave before that opens; nobody can take it"
+            yield ValidationIssue(f"waves[{number}].opens.on", words)

@@ -1,0 +1,126 @@
+"""One person over several waves: one session a wave, the same factors, and an erasure of all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Table, select
+
+from app.bots.random_bot import RandomBot
+from app.clock import VirtualClock
+from app.config.settings import Settings
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from experiments.errors import Refused
+from storage import tables
+from storage.db.engine import Database, open_database
+from storage.errors import Conflict
+from storage.log.event_log import load
+from storage.registers.persons import Person, people, person_of
+from storage.registers.study_status import set_status
+from storage.reports.reproducibility import recompute_draws
+from tests.fakes.clicks import finish
+from tests.fakes.waves import study, us
+
+pytestmark = pytest.mark.anyio
+FIRST, OPEN = us("2027-03-21 20:00"), us("2027-03-28 09:00")
+
+
+class Weeks:
+    def __init__(self, folder: Path, **keys: Any) -> None:
+        self.study, self.clock = study(**keys), VirtualClock(FIRST)
+        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        self.service = SessionService(self.database, Settings(_env_file=None), self.clock)
+        self.service.prepare(self.study)
+
+    async def first(self) -> Person:
+        return self.person(await self.end(await self.service.enrol(self.study, origin="person", zone="Europe/Berlin")))
+
+    async def end(self, session: LoadedSession) -> LoadedSession:
+        return await finish(self.service, session, RandomBot("1"))
+
+    def person(self, session: LoadedSession) -> Person:
+        found = person_of(self.database, session.stream)
+        assert found is not None
+        return found
+
+    def rows(self, table: Table) -> list[Any]:
+        with self.database.connect() as connection:
+            return [dict(row) for row in connection.execute(select(table)).mappings()]
+
+
+@pytest.fixture
+async def weeks(tmp_path: Path) -> AsyncIterator[Weeks]:
+    found = Weeks(tmp_path, quotas=[{"max": 1}])
+    yield found
+    await found.service.close()
+
+
+async def test_a_wave_opens_at_its_time_and_starts_once(weeks: Weeks) -> None:
+    person = await weeks.first()
+    weeks.clock.set(OPEN - 1)
+    with pytest.raises(Refused, match="not open"):
+        await weeks.service.begin_wave(person)
+    weeks.clock.set(OPEN)
+    started = await asyncio.gather(*(weeks.service.begin_wave(person) for _ in range(3)), return_exceptions=True)
+    (second,) = [one for one in started if isinstance(one, LoadedSession)]
+    assert [type(one) for one in started].count(Conflict) == 2
+    first = await weeks.service.get(person.streams["week-1"])
+    assert first is not None
+    assert {**second.state.factors, "mood": None} == {**first.state.factors, "mood": None}
+    assert second.screen.path == "week-2/info"
+    enrolled = second.state.enrolled
+    assert (enrolled["person"], enrolled["zone"]) == (person.id, "Europe/Berlin")
+    assert enrolled["until_us"] == us("2027-03-30 21:00")
+    assert [(found.id, [*found.streams]) for found in people(weeks.database, "weeks", "person")] == [
+        (person.id, ["week-1", "week-2"])
+    ]
+    await weeks.end(second)
+    assert not recompute_draws(weeks.database, "weeks").differences
+
+
+async def test_a_wave_that_nobody_finishes_ends_with_its_grace(weeks: Weeks) -> None:
+    person = await weeks.first()
+    weeks.clock.set(OPEN)
+    second = await weeks.service.begin_wave(person)
+    weeks.clock.set(us("2027-03-30 20:59"))
+    assert not (await weeks.service.get(second.stream) or second).state.outcome
+    weeks.clock.set(us("2027-04-09 00:00"))  # the server was down meanwhile
+    await weeks.service.sweep()
+    assert (await weeks.service.get(second.stream) or second).state.outcome == "timed_out"
+
+
+async def test_whoever_was_admitted_is_not_refused_though_the_study_is_full_or_paused(weeks: Weeks) -> None:
+    person = await weeks.first()
+    with pytest.raises(Refused):
+        await weeks.service.enrol(weeks.study, origin="person")
+    weeks.clock.set(OPEN)
+    set_status(weeks.database, "weeks", "paused", {"why": "enough"}, by="researcher", at_us=OPEN)
+    second = await weeks.end(await weeks.service.begin_wave(person))
+    weeks.clock.set(OPEN + 11 * 3_600_000_000)
+    set_status(weeks.database, "weeks", "closed", {"why": "over"}, by="researcher", at_us=weeks.clock.now_us())
+    with pytest.raises(Refused):
+        await weeks.service.begin_wave(weeks.person(second))
+
+
+async def test_a_withdrawal_in_any_wave_erases_all_and_what_joins_them(weeks: Weeks) -> None:
+    person = await weeks.first()
+    weeks.clock.set(OPEN)
+    second = await weeks.service.begin_wave(person)
+    assert await weeks.service.withdraw(second.stream)
+    streams = {*person.streams.values(), second.stream}
+    for stream in streams:
+        (event,) = load(weeks.database, stream)
+        assert (event.kind, {*event.data}) == ("withdrew", {"study", "hash", "origin", "was"})
+    assert {row["stream"] for row in weeks.rows(tables.erasures)} == streams
+    for table in tables.metadata.sorted_tables:
+        assert person.id not in json.dumps(weeks.rows(table), default=repr), table.name
+    assert {seat["outcome"] for seat in weeks.rows(tables.seats)} == {"withdrawn"}
+    with pytest.raises(Conflict):
+        await weeks.service.begin_wave(person)
+    assert people(weeks.database, "weeks", "person") == []
