@@ -269,8 +269,8 @@ class SessionService(Sessions):
         self.claims = AdvisoryLocks(database) if database.dialect.name == "postgresql" else None
         """What this process does and no other that serves the database; None where no other can: over SQLite."""
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
-        self._judges = Judges(database, questions, self._means, self.act)
-        self._answering = ReplyTasks(self._means, self.act, turn, self._judges)
+        self._judges = Judges(database, questions, self._reply_context, self.act)
+        self._answering = ReplyTasks(self._reply_context, self.act, turn, self._judges)
         self._budget_gate = BudgetGate(database, clock)
         self.closed = self._budget_gate.closed_reason
         """Why new participants cannot start a study; None while they can."""
@@ -446,8 +446,8 @@ class SessionService(Sessions):
     async def ask_separately(self, session: LoadedSession, study: Study, task: PendingTask) -> Attempt:
         """Request a reply from a model of `study` that acts as the participant (a simulated user). Every attempt is
         recorded; the last is returned."""
-        means = self._means(session.stream, task, session.state, study)
-        return (await ask_with_retries(means, study, task.data, task.data["seed"], ReplyBuffer()))[-1]
+        context = self._reply_context(session.stream, task, session.state, study)
+        return (await ask_with_retries(context, study, task.data, task.data["seed"], ReplyBuffer()))[-1]
 
     async def times_asked(self, session: LoadedSession, slot: str) -> int:
         return await asyncio.to_thread(times_asked, self._database, session.stream, session.state.seq, slot)
@@ -516,7 +516,7 @@ class SessionService(Sessions):
                 await asyncio.sleep(0)
         return later_session
 
-    def _means(self, stream: str, task: PendingTask, state: State, study: Study) -> ReplyContext:
+    def _reply_context(self, stream: str, task: PendingTask, state: State, study: Study) -> ReplyContext:
         """The context of a model call for a session. The model is one of `study`; each attempt is recorded."""
 
         def record(attempt: Attempt) -> None:

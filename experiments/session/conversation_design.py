@@ -7,7 +7,7 @@ Numbers and texts are the same for all, or one for each value of a factor (`{by:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field as About
 from pydantic import (
@@ -115,6 +115,14 @@ class Suggestions(StrictModel):
     """Whether a button sends its message at once. It fills the message box by default."""
 
 
+class MessageLimits(NamedTuple):
+    """How many messages a participant sends, and of how many characters."""
+
+    least: int
+    most: int
+    chars: int
+
+
 class ConversationDesign(Step):
     """A conversation that can be designed."""
 
@@ -140,6 +148,13 @@ class ConversationDesign(Step):
     `delay_s`."""
     max_reply_chars: Counts | None = None
     """The number of characters at which a reply is cut, with a note; no limit at 0. By factor as `delay_s`."""
+
+    def limits(self) -> MessageLimits:
+        raise NotImplementedError
+
+    def pictures(self) -> Mapping[str, Texts | None]:
+        """The pictures beside the labels, by key."""
+        raise NotImplementedError
 
     def opening(self, location: Location) -> str:
         """The assistant's first words, or `model`; empty where the participant begins."""
@@ -213,31 +228,28 @@ class ConversationDesign(Step):
         for key, value in self._by_factor().items():
             if isinstance(value, PickByFactor):
                 yield from ((key, words) for words in _pick_faults(value, levels))
-            if key.startswith("assistant_picture"):
-                yield from ((key, words) for words in _picture_faults(value))
+        for key, picture in self.pictures().items():
+            yield from ((key, words) for words in _picture_faults(picture))
         yield from self._contradictions()
 
     def _by_factor(self) -> dict[str, object]:
         """The keys that can differ by factor."""
-        pictures = getattr(self, "assistant_pictures", None) or ()
-        numbers = ("delay_s", "pace", "max_reply_tokens", "max_reply_chars")
         return {
-            **{key: getattr(self, key) for key in numbers},
-            "ends.after": self.ends and self.ends.after,
-            **{"opens": self.opens, "assistant_picture": getattr(self, "assistant_picture", None)},
+            **{"delay_s": self.delay_s, "pace": self.pace, "ends.after": self.ends and self.ends.after},
+            **{"max_reply_tokens": self.max_reply_tokens, "max_reply_chars": self.max_reply_chars, "opens": self.opens},
             **{f"scripted.{turn}": text for turn, text in (self.scripted or {}).items()},
             **{f"system_additions[{at}].text": one.text for at, one in enumerate(self.system_additions or ())},
-            **{f"assistant_pictures[{at}]": text for at, text in enumerate(pictures)},
+            **self.pictures(),
         }
 
     def _ending_faults(self, ends: Sequence[int]) -> Iterator[Fault]:
-        least, most = (int(getattr(self, name)) for name in ("min_messages", "max_messages"))
+        least, most, _ = self.limits()
         for last in filter(None, ends):
             if not least <= last <= most:
                 yield "ends.after", f"{last} is not from `min_messages` ({least}) to `max_messages` ({most})"
 
     def _contradictions(self) -> Iterator[Fault]:
-        most, room = (int(getattr(self, name)) for name in ("max_messages", "max_chars"))
+        _, most, room = self.limits()
         after = self.ends and self.ends.after
         ends = [*after.pick.values()] if isinstance(after, PickByFactor) else [after or 0]
         yield from self._ending_faults(ends)
@@ -270,10 +282,10 @@ def _pick_faults(by_factor: PickByFactor[Any], levels: Levels) -> Iterator[str]:
     yield from (f"{value!r} is not a value of {by}{suggestion(value, values)}" for value in strays)
 
 
-def _picture_faults(given: object) -> Iterator[str]:
+def _picture_faults(given: Texts | None) -> Iterator[str]:
     for text in given.pick.values() if isinstance(given, PickByFactor) else [given]:
-        if text and not is_picture(str(text)):
-            yield f"{str(text)[:60]!r} is no picture. Write ![what it shows](file.png)"
+        if text and not is_picture(text):
+            yield f"{text[:60]!r} is no picture. Write ![what it shows](file.png)"
 
 
 def _written(events: Sequence[Event], slot: str) -> Data | None:

@@ -41,7 +41,7 @@ from experiments.session.conversation import (
     stopped_by_user,
     why_unanswered,
 )
-from experiments.session.conversation_design import ConversationDesign
+from experiments.session.conversation_design import ConversationDesign, MessageLimits
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
@@ -118,6 +118,12 @@ class ChatStep(ConversationDesign, AnsweringStep):
     default."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
+
+    def limits(self) -> MessageLimits:
+        return MessageLimits(self.min_messages, self.max_messages, self.max_chars)
+
+    def pictures(self) -> Mapping[str, Texts | None]:
+        return {"assistant_picture": self.assistant_picture}
 
     def questions_asked(self) -> tuple[Field, ...]:
         answer = self.answer_asked() if self.answer else ()

@@ -40,7 +40,7 @@ from experiments.session.conversation import (
     turn_of,
     why_unanswered,
 )
-from experiments.session.conversation_design import ConversationDesign
+from experiments.session.conversation_design import ConversationDesign, MessageLimits
 from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.location import Location
@@ -125,6 +125,12 @@ class CompareStep(ConversationDesign, OptionsStep):
     @property
     def _slots(self) -> dict[str, str]:
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
+
+    def limits(self) -> MessageLimits:
+        return MessageLimits(self.min_messages, self.max_messages, self.max_chars)
+
+    def pictures(self) -> Mapping[str, Texts | None]:
+        return {f"assistant_pictures[{at}]": text for at, text in enumerate(self.assistant_pictures or ())}
 
     def questions_asked(self) -> tuple[Field, ...]:
         if self.vote == "choice":

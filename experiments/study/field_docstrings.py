@@ -1,6 +1,6 @@
 """The docstrings under the fields of models, read from their source only where they are shown.
 
-pydantic can read them whenever a class is made, which was a tenth of a server's start.
+pydantic can read them itself whenever a class is made: 0.2 s of each start, a tenth of it.
 """
 
 from __future__ import annotations

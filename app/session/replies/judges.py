@@ -46,15 +46,15 @@ class JudgeQuestion:
 
 
 Questions = Callable[[Study, str, Conversation], JudgeQuestion]
-Means = Callable[[str, PendingTask, State, Study], ReplyContext]
+MakeContext = Callable[[str, PendingTask, State, Study], ReplyContext]
 Act = Callable[[str, Action], Awaitable[LoadedSession]]
 
 
 class Judges:
     """The judges of this process. `questions` makes the question of one of a study's annotators."""
 
-    def __init__(self, database: Database, questions: Questions | None, means: Means, act: Act) -> None:
-        self._database, self._questions, self._means, self._act = database, questions, means, act
+    def __init__(self, database: Database, questions: Questions | None, make_context: MakeContext, act: Act) -> None:
+        self._database, self._questions, self._make_context, self._act = database, questions, make_context, act
         self._budgets: dict[tuple[str, str], Budget] = {}
         self._running: dict[tuple[str, str, int], asyncio.Task[None]] = {}
 
@@ -100,18 +100,18 @@ class Judges:
         study, name = study_asked(place.study, state), rule.annotator or ""
         question = self._questions(study, name, conversation_at(so_far, reply.slot, stream))
         slot = f"{JUDGE_SLOT}{crc32(rule.name.encode()):08x}"
-        means = self._means(stream, PendingTask("reply", place.path, {}, slot), state, study)
+        context = self._make_context(stream, PendingTask("reply", place.path, {}, slot), state, study)
         request = replace(question.request, seed=f"{state.seed}:{place.path}:{event.seq}:{rule.name}")
         over = StopSignal()
 
         async def ask(backend: Backend, request: Request, _: bool) -> Result:
-            return await stream_reply(backend, request, means.limits, ReplyBuffer(stopping=over), means.clock)
+            return await stream_reply(backend, request, context.limits, ReplyBuffer(stopping=over), context.clock)
 
         timer = asyncio.get_running_loop().call_later(rule.time_limit_s, over.give)
         try:
-            caller = replace(means.caller, budget=await self._budget(study.name, rule, slot))
-            call = Call(stream, over, ask, means.record)
-            attempt = await caller.call(means.access(study, question.label), request, call)
+            caller = replace(context.caller, budget=await self._budget(study.name, rule, slot))
+            call = Call(stream, over, ask, context.record)
+            attempt = await caller.call(context.access(study, question.label), request, call)
         except StorageError as error:
             log.error("session %s: failed to ask a judge: %s", stream, error)
             return {"missing": "storage"}

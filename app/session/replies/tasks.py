@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from app.calls.caller import Attempt, Result, StopSignal
 from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
-from app.session.replies.judges import Act, Judges, Means
+from app.session.replies.judges import Act, Judges, MakeContext
 from app.session.replies.pacing import fixed_reply, model_times, paced_outcome
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, empty_reply_error, study_asked
 from app.session.transitions import LoadedSession
@@ -123,11 +123,10 @@ class _ReplyTask:
 
 
 class ReplyTasks:
-    """All replies in progress in this process. `means` makes the context of a call for a session, a task and a study;
-    `turn` waits for the lock."""
+    """All replies in progress in this process; `turn` waits for the lock on one."""
 
-    def __init__(self, means: Means, act: Act, turn: Turn, judges: Judges) -> None:
-        self._means, self._act, self._turn, self._judges = means, act, turn, judges
+    def __init__(self, make_context: MakeContext, act: Act, turn: Turn, judges: Judges) -> None:
+        self._make_context, self._act, self._turn, self._judges = make_context, act, turn, judges
         self._running: dict[Key, _ReplyTask] = {}
         self._listeners = Listeners()
 
@@ -192,7 +191,7 @@ class ReplyTasks:
         written is first recorded as written, if it is paced."""
         state, job = pending.state, pending.job
         study = study_asked(pending.study, state)
-        means = self._means(stream, job, state, study)
+        context = self._make_context(stream, job, state, study)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
         beside = [
             one.data["model"] for one in pending_tasks(study, state) if (one.kind, one.path) == ("reply", job.path)
@@ -203,16 +202,16 @@ class ReplyTasks:
                 reply.begin()
                 reply.add(fixed.data["text"])
                 return fixed
-            attempts = await ask_with_retries(means, study, job.data, seed, reply, beside)
+            attempts = await ask_with_retries(context, study, job.data, seed, reply, beside)
             return _outcome(job, attempts, reply, paced=paced)
 
-        record = partial(self._record, stream, means=means)
-        outcome = await (paced_outcome(job, reply, get, record, means.clock) if reply.paced else get())
+        record = partial(self._record, stream, context=context)
+        outcome = await (paced_outcome(job, reply, get, record, context.clock) if reply.paced else get())
         if reply.hidden and outcome.kind == "reply":
             outcome = await self._judged(stream, pending, outcome, reply.stopping)
             if paced and outcome.kind == "reply":
                 outcome = replace(outcome, kind="write", data={**outcome.data, "shown": 0})
-        session = await self._record(stream, outcome, means)
+        session = await self._record(stream, outcome, context)
         return _owed_again(session, job) if session is not None and reply.hidden else None
 
     async def _judged(self, stream: str, pending: PendingReply, outcome: Action, stop: StopSignal) -> Action:
@@ -225,12 +224,12 @@ class ReplyTasks:
         kept = {name: outcome.data[name] for name in ("model", "wanted", "slot", "cost") if name in outcome.data}
         return replace(outcome, kind="fail", data={**kept, "reason": STOPPED, "cause": str(empty_reply_error())})
 
-    async def _record(self, stream: str, outcome: Action, means: ReplyContext) -> LoadedSession | None:
+    async def _record(self, stream: str, outcome: Action, context: ReplyContext) -> LoadedSession | None:
         """Write what became of a reply, and ask the judges who follow it; None if it came too late."""
         while True:
             try:
-                session = await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
-                self._judges.ensure_running(session, means.clock.now_us())
+                session = await self._act(stream, replace(outcome, at_us=context.clock.now_us()))
+                self._judges.ensure_running(session, context.clock.now_us())
                 return session
             except Refused as refused:
                 log.info("session %s: discarded a reply that came too late: %s", stream, refused)
@@ -238,7 +237,7 @@ class ReplyTasks:
             except StorageError as error:
                 log.error("session %s: failed to write a reply; keeping it to retry: %s", stream, error)
                 await asyncio.sleep(AGAIN_S)  # real time and not `clock`, like the database
-                await means.writable()
+                await context.writable()
 
 
 def _may_withhold(pending: PendingReply) -> bool:
