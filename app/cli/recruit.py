@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from app.cli.commands import group
 from app.cli.common import (
     STDOUT,
+    DryRun,
     StudyName,
     ToFile,
     Where,
+    Yes,
     argument,
     cell_of,
+    existing_database,
     name_of,
     option,
     participants,
     published_study,
     settings_in_use,
+    with_saved,
     write_csv,
 )
-from app.cli.printing import echo, warn
+from app.cli.printing import echo, show, warn
 from app.clock import SystemClock
 from app.errors import ArgumentInvalid
 from app.use_cases.recruit import (
@@ -39,6 +45,9 @@ from storage.accounts.roles import TERMINAL
 from storage.payments.prolific import statuses
 from storage.payments.prolific_export import read_prolific
 from storage.registers.studies import Studies
+
+if TYPE_CHECKING:
+    from app.use_cases.prolific_study import ProlificView
 
 commands = group("recruit")
 Unlimited = Annotated[bool, option("--unlimited", "Remove the limit.")]
@@ -154,3 +163,46 @@ def release_(
     name = Studies(database).newest(name_of(study)).name
     freed = release_places(database, people, name, statuses(read_prolific(export)), TERMINAL, SystemClock())
     echo(str(freed))
+
+
+@commands.command("prolific")
+def prolific(
+    study: StudyName,
+    act: Annotated[
+        Literal["show", "draft", "publish", "pause", "start", "stop", "places"],
+        argument("ACTION", "show, draft, publish, pause, start, stop, or places (raise them to the quota)."),
+    ] = "show",
+    agreed: Annotated[
+        str, option("--sum AMOUNT", "With publish and places: the sum of money, instead of typing it when asked.")
+    ] = "",
+    dry: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Compare a study with its draft or study at Prolific; create, change and publish it by Prolific's API.
+
+    Nothing is sent before it is shown. Publishing and more places spend money, so you type the sum.
+    """
+    from app.use_cases.prolific_study import StudyAtProlific, prolific_client  # httpx2 and numpy take 0.2 s
+
+    settings, database = with_saved(settings_in_use())
+    database = database or existing_database(settings)
+    found = Studies(database).newest(name_of(study))
+    with prolific_client(settings) as client:
+        at_prolific = StudyAtProlific(client, database, settings, found, SystemClock(), TERMINAL)
+        view = at_prolific.look()
+        _show_at_prolific(view)
+        if dry or act == "show":
+            return
+        if act in ("publish", "places") and view.due.cents and not agreed:
+            agreed = typer.prompt(f"This spends {view.due}. Type the amount to agree", err=True)
+        elif act in ("draft", "stop") and not yes:
+            typer.confirm("Go on?", abort=True, err=True)
+        view = at_prolific.act(act, agreed)
+    echo(f"{found.name} at Prolific: {view.status}.")
+
+
+def _show_at_prolific(view: ProlificView) -> None:
+    rows = [{"field": one.label, "now": one.now, "wanted": one.wanted} for one in view.changes]
+    show({"at_prolific": view.status, "differences": rows}, as_json=False)
+    for sentence in view.money:
+        echo(sentence)

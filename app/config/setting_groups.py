@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
@@ -112,6 +113,12 @@ class ProlificSettings(BaseModel):
         None,
         description="An API token of Prolific. It has all rights of its account. Default: the one entered in the "
         "console, if any.",
+    )
+    prolific_spend_limit: Decimal | None = Field(
+        None,
+        gt=0,
+        description="The most that may be spent at Prolific on one study, whatever its own `prolific.spend_limit` is, "
+        "in the account's currency. Default: only the study's.",
     )
     prolific_url: RepositoryAddress = Field("https://api.prolific.com", description="The address of Prolific's API.")
 

@@ -41,6 +41,12 @@ RECRUITERS: Mapping[str, LinkParameters] = {
     "connect": LinkParameters("participantId", "assignmentId", ("connectid",)),
     "sona": LinkParameters("survey_code", others=("sonaid",)),
 }
+# The label of a recruiter that fills in ids, and the query with its placeholders. CloudResearch Connect has none: it
+# adds its parameters itself.
+PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
+    "prolific": ("Prolific", "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"),
+    "sona": ("SONA", "?survey_code=%SURVEY_CODE%"),
+}
 # SONA's usual `?id=%SURVEY_CODE%`. It applies only to studies whose channels include SONA, as other recruiters use the
 # same name.
 SONA_OWN = "id"

@@ -14,6 +14,7 @@
                                that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
     released {over}            submissions were over at the recruiter: its status by the session's stream
+    recruiting {...}, recruited {...}  something was asked of a recruiter's API, and its answer (recruiting.py)
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
@@ -33,11 +34,14 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["published", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
-    "released", "sampled", "preregistered", "looked", "explained",
+    "released", "sampled", "recruiting", "recruited", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
-ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "released", "sampled", *PLAN)
+ALWAYS: tuple[Decision, ...] = (
+    *("published", "budgeted", "capped", "described", "released", "sampled", "recruiting", "recruited"),
+    *PLAN,
+)
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
     "published": ("piloted", "opened", "closed"),
     "pilot": ("opened", "paused", "closed"),

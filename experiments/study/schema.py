@@ -24,6 +24,7 @@ from experiments.study.sections.integrity import IntegrityChecks
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
 from experiments.study.sections.privacy import PrivacyInfo
+from experiments.study.sections.prolific import ProlificRecruitment
 from experiments.study.sections.recruitment import (
     Bonus,
     EndPage,
@@ -305,6 +306,8 @@ class StudyFile(StrictModel):
     """How many participants are wanted, in total and for certain values of factors."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what happens when one comes again."""
+    prolific: ProlificRecruitment | None = None
+    """How it is recruited at Prolific by its API (`parley recruit prolific`)."""
     keep_ids_for: Period | None = None
     """How long a recruiter's id is kept after the last activity in its session, such as `90 days`. The data stay.
     An id with an open bonus payment is kept until it is paid. For ever by default."""

@@ -73,11 +73,12 @@ class StatusTransaction:
     study: str
     numbers: Iterator[int]
 
-    def add(self, decision: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int) -> None:
-        """Add a decision; raises NotPossible where the study's state does not allow it."""
+    def add(self, decision: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int) -> int:
+        """Add a decision, and return its number; raises NotPossible where the study's state does not allow it."""
         refuse_unfit(self.study, operations_in(self.connection, self.study), decision)
         event = Event(next(self.numbers), at_us, by, "", decision, data)
         append_events(self.connection, [(study_stream(self.study), event)])
+        return event.seq
 
 
 def decided(database: Database, study: str, make: Callable[[StatusTransaction], Made]) -> Made:

@@ -77,6 +77,37 @@ def timed(folder: Path) -> Path:
     return write(folder, raw)
 
 
+def recruited(folder: Path, **section: Any) -> Path:
+    """A study that Prolific recruits for, with a screening, and a code for each outcome that it can have."""
+    screening = {
+        **{"step": "check", "id": "adult", "kind": "screening", "correct_answers": {"age": {"minimum": 18}}},
+        "questions": [{"type": "number", "name": "age", "text": "How old are you?", "minimum": 0}],
+    }
+    prolific: dict[str, Any] = {
+        "description": "Talk with a model.",
+        "reward": "1.50",
+        "minutes": 10,
+        "spend_limit": 500,
+    }
+    prolific["screen_out"] = {"reward": "0.20", "places": 5}
+    prolific |= section
+    codes = {"screened_out": "OUT1", "no_consent": "NOPE1", "withdrawn": "GONE1", "timed_out": "LATE1"}
+    raw = {
+        "study": "recruited",
+        "title": "A talk",
+        "recruitment": {"channels": ["prolific"]},
+        "prolific": prolific,
+        "quotas": [{"max": 20}],
+        "outcomes": {outcome: {"code": code} for outcome, code in codes.items()},
+        "flow": [
+            {"step": "consent", "text": "Do you agree?"},
+            screening,
+            {"step": "finish", "code": "DONE1"},
+        ],
+    }
+    return write(folder, raw)
+
+
 def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "study": name,

@@ -14,6 +14,7 @@ from typing import Literal
 from starlette.datastructures import QueryParams
 
 from app.studies.link_ids import (
+    PLACEHOLDERS,
     RECRUITERS,
     UnreadableId,
     UnreadableReason,
@@ -32,12 +33,6 @@ TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
 
-# The label of a recruiter that fills in ids, and the query with its placeholders. CloudResearch Connect has none: it
-# adds its parameters itself.
-PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
-    "prolific": ("Prolific", "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"),
-    "sona": ("SONA", "?survey_code=%SURVEY_CODE%"),
-}
 # Why a study does not accept a link.
 Refusal = Literal[UnreadableReason, "missing", "other_recruiter", "unproven", "invalid_proof"]
 

@@ -175,8 +175,12 @@ def _consent(study: Study) -> Iterator[str]:
             yield f"{path}: a model replies before the consent form. Move the form before {step.id!r}."
 
 
-def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[str]]]:
+def possible_codes(study: Study) -> dict[str, frozenset[str]]:
     """The outcomes that sessions of the study can have, each with its codes; an empty one where there may be none."""
+    return dict(_codes(study, list(_steps(study.flow, "flow", late=False))))
+
+
+def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[str]]]:
     found: dict[str, set[str]] = {}
     for at in steps:
         for outcome, code in at.step.outcome_codes().items():

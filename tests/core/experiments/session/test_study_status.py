@@ -27,6 +27,8 @@ DATA: dict[str, dict[str, Any]] = {
     "explained": {"deviation": "late", "why": "lunch"},
     "released": {"over": {}},
     "sampled": {},
+    "recruiting": {"act": "PUBLISH", "who": "ada", "request": {}, "cents": 100},
+    "recruited": {"of": 1, "study": "s1", "status": "ACTIVE"},
 }
 KIND = st.sampled_from(KINDS)
 

@@ -1,0 +1,409 @@
+"""A study at Prolific: its draft from the study file, compared with what is there, and what a person decides of it.
+
+Each request is an event before it is sent and after its answer, so that one whose answer was lost is looked up before
+anything is asked again: there are never two studies, and nothing is published twice. Money is committed in the
+transaction of the event, below the study's limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+from typing import Any, Literal
+
+from app.clock import Clock
+from app.config.settings import Settings, env_name
+from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.recruiters.prolific import CompletionCode, Prolific, ProlificStudy, StudyAction, StudyDraft
+from app.studies.link_ids import PLACEHOLDERS
+from experiments.errors import NotPossible
+from experiments.money import Money
+from experiments.session.recruiting import RecruiterAct, committed_cents, recruited_study
+from experiments.study.checks.lint import possible_codes
+from experiments.study.sections.prolific import CODES, ProlificRecruitment
+from experiments.study.study import Study
+from storage.accounts.audit_log import AuditLog
+from storage.db.engine import Database
+from storage.log.seats import query_params
+from storage.payments.prolific import PROLIFIC
+from storage.registers.origins import Origin
+from storage.registers.recruiting import RecruiterRequest, begin_act, end_act, recruiter_acts
+from storage.registers.study_status import operations_of
+from storage.reports.monitoring.sessions import median_minutes
+
+ProlificAct = Literal["show", "draft", "publish", "pause", "start", "stop", "places"]
+ACTIONS: Mapping[str, StudyAction] = {"pause": "PAUSE", "start": "START", "stop": "STOP"}
+# What an action makes of a study that is in one of the states.
+MOVES: Mapping[StudyAction, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "PUBLISH": (("UNPUBLISHED",), ("PUBLISHING", "SCHEDULED", "ACTIVE")),
+    "PAUSE": (("ACTIVE",), ("PAUSED",)),
+    "START": (("PAUSED",), ("ACTIVE",)),
+    "STOP": (("ACTIVE", "PAUSED"), ("AWAITING REVIEW", "COMPLETED")),
+}
+NOT_FOUND = 404
+UNITS = {"reward": "cents", "estimated_completion_time": "minutes", "maximum_allowed_time": "minutes"}
+RETURN_REASONS: Mapping[str, str] = {
+    "no_consent": "You did not agree to take part.",
+    "screened_out": "You are not eligible for this study.",
+    "withdrawn": "You withdrew from the study.",
+}
+
+
+def prolific_client(settings: Settings) -> Prolific:
+    """The client with the token of the settings, or else the one that an owner entered in the console; raises
+    RecruiterDenied if there is none."""
+    if settings.prolific_token is not None:
+        return Prolific(settings.prolific_url, settings.prolific_token.get_secret_value())
+    saved = settings.find_server(PROLIFIC)
+    if saved is None or saved.key is None:
+        raise RecruiterDenied(
+            f"There is no token of Prolific. Set {env_name('prolific_token')}, or enter it in the console, under "
+            "Model servers."
+        )
+    return Prolific(saved.url, saved.key.get_secret_value())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field of the study at Prolific: its value there, None without a study, and the one it would have."""
+
+    field: str
+    now: Any
+    wanted: Any
+
+    @property
+    def label(self) -> str:
+        return f"{self.field} ({UNITS[self.field]})" if self.field in UNITS else self.field
+
+
+@dataclass(frozen=True, slots=True)
+class ProlificView:
+    """What would be at Prolific, what is there, and the money. `due` is what publishing, or more places, commits now;
+    `measured` says that the minutes are the median of complete sessions."""
+
+    draft: StudyDraft
+    there: ProlificStudy | None
+    currency: str
+    measured: bool
+    due: Money
+    committed: Money
+    limit: Money
+    acts: tuple[RecruiterAct, ...]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return tuple(_changes(self.draft, self.there))
+
+    @property
+    def reward(self) -> Money:
+        return Money.of_cents(self.draft.reward, self.currency)
+
+    @property
+    def hourly(self) -> Money:
+        return Money(self.reward.amount * 60 / self.draft.estimated_completion_time, self.currency)
+
+    @property
+    def cost(self) -> Money | None:
+        """With Prolific's fees; None if its API does not tell."""
+        cents = self.there.total_cost if self.there else None
+        return None if cents is None else Money.of_cents(ceil(cents), self.currency)
+
+    @property
+    def status(self) -> str:
+        return self.there.status if self.there else "nothing"
+
+    @property
+    def money(self) -> tuple[str, ...]:
+        """What is to be known before money is spent, a sentence each."""
+        minutes, told = self.draft.estimated_completion_time, "the median of sessions" if self.measured else "expected"
+        told_cost = self.cost if self.status == "UNPUBLISHED" else None
+        fees = f"{told_cost} with Prolific's fees, as it says" if told_cost else "Prolific's fees come on top"
+        return (
+            f"Reward: {self.reward} for {minutes} minutes ({told}), which is {self.hourly} an hour.",
+            f"To be spent now: {self.due} in rewards and screen-outs ({fees}).",
+            f"Committed so far: {self.committed}; the limit is {self.limit}.",
+        )
+
+    @property
+    def can_add_places(self) -> bool:
+        there = self.there
+        return bool(there and there.status != "UNPUBLISHED" and self.draft.total_available_places > _places(there))
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAtProlific:
+    """`who` decides about a published `study`. All methods raise RecruiterError and NotPossible."""
+
+    client: Prolific
+    database: Database
+    settings: Settings
+    study: Study
+    clock: Clock
+    who: str
+
+    def look(self) -> ProlificView:
+        """Compare. Nothing is changed, at Prolific or here."""
+        section, acts = self._section(), recruiter_acts(self.database, self.study.name)
+        measured = self._measured_minutes()
+        draft = draft_of(self.study, section, self.settings.address, self._places(), measured or section.minutes)
+        there = self._there(acts)
+        currency = (there and there.currency) or self.client.account().currency_code
+        limit = min(section.spend_limit, self.settings.prolific_spend_limit or section.spend_limit)
+        return ProlificView(
+            draft=draft,
+            there=there,
+            currency=currency,
+            measured=measured is not None,
+            due=self._due(draft, there, currency),
+            committed=Money.of_cents(committed_cents(acts), currency),
+            limit=Money(limit, currency),
+            acts=acts,
+        )
+
+    def act(self, word: ProlificAct, said: str = "") -> ProlificView:
+        """Carry out what a person decided; `said` is the sum of money that they typed for it."""
+        match word:
+            case "show":
+                return self.look()
+            case "draft":
+                return self.save_draft()
+            case "publish":
+                return self.publish(said)
+            case "places":
+                return self.add_places(said)
+            case "pause" | "start" | "stop":
+                return self.move(ACTIONS[word])
+
+    def save_draft(self) -> ProlificView:
+        """Create the draft, or change what differs in it."""
+        view = self._settled()
+        if view.there is None:
+            return self._ask(view, "create", view.draft.model_dump(mode="json"), self._create(view.draft))
+        if view.status != "UNPUBLISHED":
+            raise NotPossible(f"The study is {view.status} at Prolific, where a published study cannot be changed.")
+        wanted = {one.field: one.wanted for one in view.changes}
+        there = view.there.id
+        return self._ask(view, "update", wanted, lambda: self.client.update_study(there, wanted)) if wanted else view
+
+    def publish(self, said: str) -> ProlificView:
+        view = self._settled()
+        if view.there is None or (view.status == "UNPUBLISHED" and view.changes):
+            raise NotPossible("The draft at Prolific is not as the study has it. Save the draft first, and look at it.")
+        return self._move(view, "PUBLISH", self._agreed(view, said)) if view.status == "UNPUBLISHED" else view
+
+    def move(self, action: StudyAction) -> ProlificView:
+        view = self._settled()
+        return self._move(view, action, Money.of_cents(0, view.currency))
+
+    def add_places(self, said: str) -> ProlificView:
+        """Raise the places to the quota."""
+        view = self._settled()
+        if view.there is None or not view.can_add_places:
+            return view
+        there, wanted = view.there.id, {"total_available_places": view.draft.total_available_places}
+        return self._ask(
+            view, "places", wanted, lambda: self.client.update_study(there, wanted), self._agreed(view, said)
+        )
+
+    def _move(self, view: ProlificView, action: StudyAction, money: Money) -> ProlificView:
+        there, (before, after) = view.there, MOVES[action]
+        if there is not None and there.status in after:
+            return view
+        if there is None or there.status not in before:
+            state = there.status if there else "not there"
+            raise NotPossible(f"The study is {state} at Prolific; {action} needs one that is {' or '.join(before)}.")
+        return self._ask(
+            view, action, {"study": there.id}, lambda: self.client.transition_study(there.id, action), money
+        )
+
+    def _agreed(self, view: ProlificView, said: str) -> Money:
+        if said.strip() != str(view.due.amount):
+            typed = f"{said!r} was typed" if said else "nothing was typed"
+            raise NotPossible(f"This spends {view.due}, and {typed}. Type {view.due.amount} to agree.")
+        # The limit holds for the fees as well, where they are known.
+        return max(view.due, view.cost) if view.cost and view.status == "UNPUBLISHED" else view.due
+
+    def _ask(
+        self,
+        view: ProlificView,
+        act: str,
+        request: Mapping[str, Any],
+        send: Callable[[], ProlificStudy],
+        money: Money | None = None,
+    ) -> ProlificView:
+        """Ask between two events. What may have been carried out although its answer was lost is left open."""
+        money, known = money or Money.of_cents(0, view.currency), view.acts[-1].number if view.acts else 0
+        wanted = RecruiterRequest(act, self.who, {"hash": self.study.hash, **request}, known, money, view.limit)
+        name, audit = self.study.name, AuditLog(self.database, self.clock.now_us)
+        done = (self.who, f"asked Prolific for {act}", f"{name}, {money}")
+        number = begin_act(
+            self.database, name, wanted, self.clock.now_us(), lambda connection: audit.forward(connection, *done)
+        )
+        try:
+            study = send()
+        except RecruiterError as error:
+            lost = isinstance(error, RecruiterUnavailable) and error.uncertain
+            self._end(number, {"lost" if lost else "error": str(error)})
+            raise
+        self._end(number, {"study": study.id, "status": study.status, "places": study.total_available_places})
+        return self.look()
+
+    def _settled(self) -> ProlificView:
+        """Compare, and record of requests whose answers were lost whether they were carried out."""
+        view = self.look()
+        left = [act for act in view.acts if act.is_open and not act.in_progress(self.clock.now_us())]
+        for act in left:
+            there = view.there
+            if there is not None and _carried_out(act, there):
+                self._end(act.number, {"study": there.id, "status": there.status})
+            else:
+                self._end(act.number, {"error": "not carried out"})
+        return self.look() if left else view
+
+    def _end(self, number: int, answer: Mapping[str, Any]) -> None:
+        end_act(self.database, self.study.name, number, answer, self.clock.now_us())
+
+    def _create(self, draft: StudyDraft) -> Callable[[], ProlificStudy]:
+        return lambda: self.client.create_study(draft)
+
+    def _there(self, acts: tuple[RecruiterAct, ...]) -> ProlificStudy | None:
+        """The study that was made last, unless it is over and of another version; else one of our internal name."""
+        if id_ := recruited_study(acts):
+            try:
+                found = self.client.study(id_)
+            except RecruiterRejected as error:
+                if error.status != NOT_FOUND:
+                    raise
+            else:
+                if found.status != "COMPLETED" or found.internal_name == internal_name(self.study):
+                    return found
+        ours = (one for one in self.client.studies(self._section().project or None) if _is(one, self.study))
+        return next((self.client.study(one.id) for one in ours), None)
+
+    def _due(self, draft: StudyDraft, there: ProlificStudy | None, currency: str) -> Money:
+        new = draft.total_available_places
+        if there is not None and there.status != "UNPUBLISHED":
+            return Money.of_cents(there.reward * max(new - _places(there), 0), currency)
+        out = self._section().screen_out
+        screened = Money(out.reward * out.places if out else Decimal(0), currency)
+        return Money.of_cents(draft.reward, currency) * new + screened
+
+    def _section(self) -> ProlificRecruitment:
+        if self.study.file.prolific is None:
+            raise NotPossible(f"{self.study.name} has no section `prolific`. Add it, and publish the study.")
+        return self.study.file.prolific
+
+    def _places(self) -> int:
+        """The quota of all participants, or the sum of those of cells by the same factors."""
+        quotas = operations_of(self.database, self.study.name).quotas_of(self.study.file.quotas)
+        whole = [quota.max for quota in quotas if not quota.where]
+        cells = [quota for quota in quotas if quota.where]
+        same = len({frozenset(quota.where) for quota in cells}) == 1
+        places = whole[0] if whole else sum(quota.max for quota in cells) if same else 0
+        if not places:
+            raise NotPossible(
+                f"{self.study.name} has no quota, which is the number of places: `parley recruit quota "
+                f"{self.study.name} N`."
+            )
+        return places
+
+    def _measured_minutes(self) -> int | None:
+        with self.database.connect() as connection:
+            for origin in (Origin.PERSON, Origin.PILOT):
+                known = query_params(self.study.name, origin, self.clock.now_us(), 0)
+                if (minutes := median_minutes(connection, known)) is not None:
+                    return max(ceil(minutes), 1)
+        return None
+
+
+def internal_name(study: Study) -> str:
+    """By which a draft is found again whose creation was not answered."""
+    return f"{study.name} {study.hash[:16]}"
+
+
+def draft_of(study: Study, section: ProlificRecruitment, address: str, places: int, minutes: int) -> StudyDraft:
+    """The draft of a study with a section `prolific`; raises NotPossible with all that it lacks."""
+    codes = possible_codes(study)
+    missing = [f"outcomes.{outcome}: has no code" for outcome, found in sorted(codes.items()) if "" in found]
+    if PROLIFIC not in study.file.recruitment.channels:
+        missing.append("recruitment.channels: has no `prolific`")
+    if not address.startswith("https://"):
+        missing.append(f"{env_name('public_url')}: participants need an https address, and it is {address}")
+    if missing:
+        raise NotPossible(f"{study.name} cannot be recruited at Prolific yet", *missing)
+    return StudyDraft(
+        name=study.file.title,
+        internal_name=internal_name(study),
+        description=section.description,
+        external_study_url=f"{address}/s/{study.name}{PLACEHOLDERS[PROLIFIC][1]}",
+        completion_codes=tuple(
+            _code(section, outcome, code) for outcome, found in sorted(codes.items()) for code in sorted(found)
+        ),
+        total_available_places=places,
+        estimated_completion_time=minutes,
+        maximum_allowed_time=section.max_minutes,
+        reward=int(section.reward * 100),
+        device_compatibility=section.devices,
+        peripheral_requirements=section.peripherals,
+        filters=tuple(_filters(section)),
+        filter_set_id=section.filter_set or None,
+        project=section.project or None,
+    )
+
+
+def _code(section: ProlificRecruitment, outcome: Any, code: str) -> CompletionCode:
+    kind, action = CODES[outcome][0], section.action(outcome)
+    if kind == "FIXED_SCREENOUT" and action != "screen_out":
+        kind = "OTHER"
+    out, acts = section.screen_out, list[Mapping[str, Any]]()
+    if action == "screen_out" and out is not None:
+        cents = int(out.reward * 100)
+        acts.append({"action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": cents, "slots": out.places})
+    elif action == "return":
+        acts.append({"action": "REQUEST_RETURN", "return_reason": RETURN_REASONS.get(outcome, "It ended early.")})
+    else:
+        acts.append({"action": "AUTOMATICALLY_APPROVE" if action == "approve" else "MANUALLY_REVIEW"})
+    if outcome == "complete" and section.add_to_group:
+        acts.append({"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": section.add_to_group})
+    return CompletionCode(code=code, code_type=kind, actions=tuple(acts))
+
+
+def _filters(section: ProlificRecruitment) -> Iterator[Mapping[str, Any]]:
+    yield from section.filters
+    for kind, groups in (("allowlist", section.only_groups), ("blocklist", section.except_groups)):
+        if groups:
+            yield {"filter_id": f"participant_group_{kind}", "selected_values": list(groups)}
+
+
+def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]:
+    """What differs, of all that the draft sets; the internal name stays that of the version that made the study."""
+    for field in StudyDraft.model_fields:
+        wanted, now = _plain(getattr(draft, field)), _plain(getattr(there, field)) if there else None
+        named = field == "internal_name" and there is not None
+        if wanted not in (None, now) and not named and (there or wanted != []):
+            yield Change(field, now, wanted)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, for comparison and requests; the order of a list of Prolific's says nothing."""
+    if isinstance(value, tuple):
+        found = [one.model_dump(mode="json") if isinstance(one, CompletionCode) else one for one in value]
+        return sorted((dict(one) if isinstance(one, Mapping) else one for one in found), key=repr)
+    return value
+
+
+def _carried_out(act: RecruiterAct, there: ProlificStudy) -> bool:
+    if act.act in MOVES:
+        return there.status in MOVES[act.act][1]  # type: ignore[index]
+    wanted = act.request.get("total_available_places", 0)
+    return act.act == "create" or (act.act == "places" and _places(there) >= wanted)
+
+
+def _is(found: ProlificStudy, study: Study) -> bool:
+    return found.internal_name == internal_name(study)
+
+
+def _places(study: ProlificStudy) -> int:
+    return study.total_available_places

@@ -1,0 +1,88 @@
+"""How a study is recruited at Prolific by its API (`parley recruit prolific`).
+
+It is part of the study's hash: what participants are promised decides who comes and how they work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from experiments.study.base_model import StrictModel, Values
+from experiments.study.sections.recruitment import Amount, OutcomeName
+
+CodeAction = Literal["approve", "review", "return", "screen_out"]
+# Prolific's type of each outcome's code, and what it does with who enters it unless the study says otherwise.
+CODES: Mapping[OutcomeName, tuple[str, CodeAction]] = {
+    "complete": ("COMPLETED", "review"),
+    "screened_out": ("FIXED_SCREENOUT", "return"),
+    "failed_attention": ("FAILED_ATTENTION_CHECK", "review"),
+    "no_consent": ("NO_CONSENT", "return"),
+    "timed_out": ("OTHER", "review"),
+    "technical_failure": ("OTHER", "review"),
+    "off_protocol": ("OTHER", "review"),
+    "withdrawn": ("OTHER", "return"),
+}
+
+
+class ScreenOut(StrictModel):
+    """A payment for participants who are screened out."""
+
+    reward: Amount
+    """What each is paid; less than the study's reward."""
+    places: Annotated[int, Field(ge=1)]
+    """How many are paid so. With more of them Prolific pauses the study."""
+
+
+class ProlificRecruitment(StrictModel):
+    """How a study is recruited at Prolific by its API. The places are the study's quota."""
+
+    description: str
+    """What Prolific shows to those who can take part."""
+    reward: Amount
+    """What each complete submission is paid, in the currency of the account at Prolific."""
+    minutes: Annotated[int, Field(ge=1)]
+    """The expected duration. Once there are complete sessions, their median replaces it."""
+    spend_limit: Amount
+    """The most that may be spent at Prolific on this study, in all its versions: rewards of all places, screen-outs
+    and bonuses, with Prolific's fees where its API tells them."""
+    max_minutes: Annotated[int, Field(ge=1)] | None = None
+    """The time after which Prolific ends a submission. Prolific's own rule by default."""
+    devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")
+    """The devices on which the study can be taken. All by default."""
+    peripherals: tuple[Literal["audio", "camera", "download", "microphone"], ...] = ()
+    """What participants need besides."""
+    filters: tuple[Values, ...] = ()
+    """Prolific's filters, as its API has them, such as `{filter_id: handedness, selected_values: ["2"]}`."""
+    filter_set: str = ""
+    """The id of a saved set of filters, in place of `filters`."""
+    only_groups: tuple[str, ...] = ()
+    """The ids of participant groups; only their members can take part."""
+    except_groups: tuple[str, ...] = ()
+    """The ids of participant groups whose members cannot take part."""
+    add_to_group: str = ""
+    """The id of the participant group to which those who complete the study are added."""
+    project: str = ""
+    """The id of the project at Prolific. That of the account by default."""
+    codes: dict[OutcomeName, CodeAction] = {}
+    """What Prolific does with who enters an outcome's code. `approve`: pays at once. `review`: waits for approval.
+    `return`: asks for a return. `screen_out`: pays as in `screen_out`. By default `return` for no_consent, screened_out
+    and withdrawn, and `review` for the others."""
+    screen_out: ScreenOut | None = None
+    """The payment of participants who are screened out."""
+
+    def action(self, outcome: OutcomeName) -> CodeAction:
+        default = "screen_out" if outcome == "screened_out" and self.screen_out else CODES[outcome][1]
+        return self.codes.get(outcome, default)
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.filter_set and (self.filters or self.only_groups or self.except_groups):
+            raise ValueError("has both `filter_set` and filters or groups; Prolific takes either, so keep one")
+        if "screen_out" in self.codes.values() and self.screen_out is None:
+            raise ValueError("has a code with `screen_out`, which needs `screen_out: {reward: ..., places: ...}`")
+        if self.screen_out and self.screen_out.reward >= self.reward:
+            raise ValueError("has a `reward` in `screen_out` that is not less than the reward")
+        return self

@@ -1,0 +1,40 @@
+from pathlib import Path
+
+from tests.fakes import studies
+from tests.fakes.commanding import Done, parley
+from tests.fakes.prolific_api import TOKEN, prolific_api
+
+ADDRESS = "https://lab.example.org"
+
+
+def test_nothing_is_sent_before_a_persons_word(tmp_path: Path) -> None:
+    parley("publish", str(studies.recruited(tmp_path)), folder=tmp_path)
+    with prolific_api() as fake:
+
+        def run(*words: str, typed: str = "") -> Done:
+            known = {"PARLEY_PROLIFIC_TOKEN": TOKEN, "PARLEY_PROLIFIC_URL": fake.url, "PARLEY_PUBLIC_URL": ADDRESS}
+            done = parley("recruit", "prolific", "recruited", *words, folder=tmp_path, typed=typed, **known)
+            assert TOKEN not in done.stdout + done.stderr
+            return done
+
+        stored = (tmp_path / "parley.db").read_bytes()
+        for words in ((), ("draft", "--dry-run"), ("publish", "--dry-run", "--sum", "31.00")):
+            assert run(*words).returncode == 0
+        assert (fake.changes, (tmp_path / "parley.db").read_bytes() == stored) == ([], True)
+
+        assert run("draft", typed="n\n").returncode
+        assert run("publish", typed="31.00\n").returncode, "there is no draft"
+        assert fake.changes == []
+        assert run("draft", "--yes").returncode == 0
+        assert run("publish", typed="30\n").returncode
+        assert run("publish", typed="\n\nyes\n").returncode
+        assert [one["status"] for one in fake.studies.values()] == ["UNPUBLISHED"]
+        assert run("publish", typed="31.00\n").returncode == 0
+        assert run("pause").returncode == 0
+        assert [one["status"] for one in fake.studies.values()] == ["PAUSED"]
+
+
+def test_without_a_token_it_is_said_where_one_is_entered(tmp_path: Path) -> None:
+    parley("publish", str(studies.recruited(tmp_path)), folder=tmp_path)
+    done = parley("recruit", "prolific", "recruited", folder=tmp_path)
+    assert (done.returncode, "PARLEY_PROLIFIC_TOKEN" in done.stderr) == (2, True)

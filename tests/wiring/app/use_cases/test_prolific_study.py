@@ -1,0 +1,202 @@
+"""A study at Prolific: what is sent, what it costs, and that nothing happens twice, whatever is lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import VirtualClock
+from app.config.settings import load
+from app.errors import RecruiterDenied, RecruiterRejected, RecruiterUnavailable
+from app.recruiters.prolific import Prolific, ProlificStudy
+from app.studies.loader import load_study, read_yaml
+from app.use_cases.prolific_study import ProlificAct, StudyAtProlific, prolific_client
+from app.use_cases.recruit import set_quota
+from experiments.errors import NotPossible
+from experiments.session.recruiting import IN_PROGRESS_S
+from storage.accounts.audit_log import AuditLog
+from storage.db.engine import Database
+from storage.registers.recruiting import recruiter_acts
+from tests.fakes import studies
+from tests.fakes.prolific_api import TOKEN, FakeProlific, Fault, prolific_api
+
+# 20 places of 1.50, and 5 screen-outs of 0.20
+SUM = "31.00"
+
+
+class Killed(BaseException):
+    """As by `kill -9`: nothing of the process's own runs any more."""
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeProlific]:
+    with prolific_api() as served:
+        yield served
+
+
+@pytest.fixture
+def at(fake: FakeProlific, database: Database, tmp_path: Path) -> Iterator[StudyAtProlific]:
+    study = load_study(str(studies.recruited(tmp_path)))
+    settings = load(database_url="sqlite://", public_url="https://lab.example.org", prolific_url=fake.url)
+    with Prolific(fake.url, TOKEN, sleep=lambda _: None) as client:
+        yield StudyAtProlific(client, database, settings, study, VirtualClock(10**15), "ada")
+
+
+def acts(at: StudyAtProlific) -> list[tuple[str, str]]:
+    """What was asked, each with its answer in a word."""
+    found = recruiter_acts(at.database, at.study.name)
+    return [
+        (one.act, "open" if one.answer is None else next(iter(one.answer.keys() - {"of", "places"}))) for one in found
+    ]
+
+
+def test_what_is_sent_is_what_the_study_says(at: StudyAtProlific, fake: FakeProlific) -> None:
+    before = at.look()
+    assert (before.there, str(before.due), fake.changes) == (None, f"{SUM} GBP", [])
+    assert {one.now for one in before.changes} == {None}
+    assert at.act("draft").changes == ()
+    (sent,) = fake.studies.values()
+    assert sent["external_study_url"] == (
+        "https://lab.example.org/s/recruited?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}"
+        "&SESSION_ID={{%SESSION_ID%}}"
+    )
+    names = ("name", "total_available_places", "estimated_completion_time", "reward", "status")
+    assert [sent[name] for name in names] == ["A talk", 20, 10, 150, "UNPUBLISHED"]
+    codes = {one["code"]: (one["code_type"], one["actions"][0]["action"]) for one in sent["completion_codes"]}
+    assert codes == {
+        "DONE1": ("COMPLETED", "MANUALLY_REVIEW"),
+        "OUT1": ("FIXED_SCREENOUT", "FIXED_SCREEN_OUT_PAYMENT"),
+        "NOPE1": ("NO_CONSENT", "REQUEST_RETURN"),
+        "GONE1": ("OTHER", "REQUEST_RETURN"),
+    }
+    assert str(before.hourly) == "9.00 GBP"
+
+
+def test_a_draft_follows_its_study_and_is_published_for_the_sum_that_a_person_typed(
+    at: StudyAtProlific, fake: FakeProlific
+) -> None:
+    at.act("draft")
+    set_quota(at.database, at.study, {}, 30, "bob", at.clock)
+    assert [(one.field, one.now, one.wanted) for one in at.look().changes] == [("total_available_places", 20, 30)]
+    with pytest.raises(NotPossible):
+        at.act("publish", SUM)  # what is there is not what was shown
+    at.act("draft")
+    for said in ("", "46", SUM, "46.01"):
+        with pytest.raises(NotPossible):
+            at.act("publish", said)
+    assert [study["status"] for study in fake.studies.values()] == ["UNPUBLISHED"]
+    assert at.act("publish", "46.00").status == "ACTIVE"
+    committed = at.look().committed
+    assert committed == at.look().cost, "with the fees, as Prolific tells them"
+    assert at.act("publish", "46.00").committed == committed, "once"
+    with pytest.raises(NotPossible):
+        at.act("draft")
+    words: tuple[tuple[ProlificAct, str], ...] = (("pause", "PAUSED"), ("pause", "PAUSED"), ("start", "ACTIVE"))
+    for word, state in words:
+        assert at.act(word).status == state
+    set_quota(at.database, at.study, {}, 32, "bob", at.clock)
+    assert str(at.look().due) == "3.00 GBP"
+    assert at.act("places", "3.00").committed.cents == committed.cents + 300
+    assert at.act("places", "3.00").there is not None
+    assert at.act("stop").status == "AWAITING REVIEW"
+    with pytest.raises(NotPossible):
+        at.act("start")
+    sent = [path.partition("/")[2].partition("/")[2] for _, path in fake.changes]
+    assert sent == ["", "", "transition/", "transition/", "transition/", "", "transition/"], "each once"
+    assert {one.who for one in AuditLog(at.database, at.clock.now_us).read() if "Prolific" in one.what} == {"ada"}
+
+
+@pytest.mark.parametrize("by", ["study", "setting", "funds"])
+def test_a_limit_of_money_is_not_passed(at: StudyAtProlific, fake: FakeProlific, tmp_path: Path, by: str) -> None:
+    fake.tells_cost = False
+    if by == "study":
+        at = replace(at, study=load_study(str(studies.recruited(tmp_path, spend_limit="32.49"))))
+    elif by == "setting":
+        at = replace(at, settings=at.settings.model_copy(update={"prolific_spend_limit": Decimal(32)}))
+    else:
+        fake.available = 4_100  # with fees 39.90 are due, and 1.99 for another place
+    at.act("draft")
+    at.act("publish", SUM)
+    set_quota(at.database, at.study, {}, 21, "bob", at.clock)
+    with pytest.raises(NotPossible if by != "funds" else RecruiterRejected):
+        at.act("places", "1.50")
+    assert at.look().committed.cents == 3_100
+    assert [study["total_available_places"] for study in fake.studies.values()] == [20]
+
+
+@pytest.mark.parametrize("word", ["draft", "publish", "places"])
+@pytest.mark.parametrize("lost", ["answer", "process", "process before"])
+def test_an_act_whose_answer_was_lost_is_looked_up_and_not_repeated(
+    at: StudyAtProlific, fake: FakeProlific, monkeypatch: pytest.MonkeyPatch, word: ProlificAct, lost: str
+) -> None:
+    said = {"draft": "", "publish": SUM, "places": "3.00"}[word]
+    if word != "draft":
+        at.act("draft")
+    if word == "places":
+        at.act("publish", SUM)
+        set_quota(at.database, at.study, {}, 22, "bob", at.clock)
+    method = {"draft": "create_study", "publish": "transition_study", "places": "update_study"}[word]
+    real: Callable[..., ProlificStudy] = getattr(at.client, method)
+
+    def killed(*given: Any) -> ProlificStudy:
+        if lost == "process":
+            real(*given)
+        raise Killed
+
+    if lost == "answer":
+        fake.faults.append(Fault(lose=True, on="POST|PATCH"))
+    else:
+        monkeypatch.setattr(at.client, method, killed)
+    with pytest.raises(RecruiterUnavailable if lost == "answer" else Killed):
+        at.act(word, said)
+    monkeypatch.undo()
+
+    committed = at.look().committed
+    assert committed.cents > 0 or word == "draft", "what may have been spent counts"
+    if lost == "process before":
+        with pytest.raises(NotPossible):  # the other process may still be at it
+            at.act(word, said)
+    assert isinstance(at.clock, VirtualClock)
+    at.clock.advance(IN_PROGRESS_S)
+    now = at.act(word, said)
+    assert len(fake.studies) == 1
+    assert now.committed == committed, "counted once"
+    done = {"draft": "UNPUBLISHED", "publish": "ACTIVE", "places": "ACTIVE"}[word]
+    assert (now.status, now.changes) == (done, ())
+    times = sum(method in ("POST", "PATCH") for method, _ in fake.changes)
+    assert times == {"draft": 1, "publish": 2, "places": 3}[word], "sent once"
+    assert "open" not in dict(acts(at)).values()
+
+
+def test_two_who_decide_at_once_make_one_study(at: StudyAtProlific, fake: FakeProlific) -> None:
+    view = at.look()
+    at.act("draft")
+    with pytest.raises(NotPossible):
+        at._ask(view, "create", {}, lambda: at.client.create_study(view.draft))
+    assert len(fake.studies) == 1
+
+
+def test_a_token_comes_from_the_settings_or_the_console_and_is_never_shown(fake: FakeProlific) -> None:
+    settings = load(prolific_token=TOKEN, prolific_url=fake.url)
+    assert TOKEN not in repr(settings)
+    with prolific_client(settings) as client:
+        assert client.account().currency_code
+    with pytest.raises(RecruiterDenied):
+        prolific_client(load())
+
+
+def test_all_that_a_study_lacks_is_said_at_once(at: StudyAtProlific, tmp_path: Path, fake: FakeProlific) -> None:
+    raw = read_yaml(studies.recruited(tmp_path))
+    raw["outcomes"].pop("screened_out")
+    raw["recruitment"]["channels"] = ["panel"]
+    at = replace(at, study=load_study(str(studies.write(tmp_path, raw))), settings=load())
+    with pytest.raises(NotPossible) as error:
+        at.act("draft")
+    places = [fault.partition(":")[0] for fault in error.value.faults]
+    assert places == ["outcomes.screened_out", "recruitment.channels", "PARLEY_PUBLIC_URL"]
+    assert fake.changes == []
