@@ -18,8 +18,10 @@ from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
 from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
-from storage.log.seats import cell_key, release
-from storage.payments.prolific import OVER, PROLIFIC
+from storage.log.seats import cell_key
+from storage.payments.prolific import PROLIFIC
+from storage.payments.submission_log import observe
+from storage.payments.submissions import OVER, Observation
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import StatusTransaction, decided, operations_of
 
@@ -162,16 +164,17 @@ def release_places(
     status."""
     if not statuses:
         raise NotPossible("Upload or paste Prolific's export of the study first: it says which submissions are over.")
-    over = {id_: status for id_, status in statuses.items() if status in OVER}
-    sessions = {id_: participants.sessions(study, ParticipantId(PROLIFIC, id_)) for id_ in over}
-    marks = {stream: over[id_] for id_, streams in sessions.items() for stream in streams}
-    audit = AuditLog(database, clock.now_us)
-
-    def write(transaction: StatusTransaction) -> int:
-        if marks:
-            transaction.add("released", {"over": marks}, by="researcher", at_us=clock.now_us())
-        places = sum(release(transaction.connection, stream, clock.now_us()) for stream in marks)
-        audit.forward(transaction.connection, who, f"freed the places of {places} submissions", study)
-        return places
-
-    return ReleasedPlaces(len(over), decided(database, study, write), count_strangers(participants, study, statuses))
+    now_us, audit = clock.now_us(), AuditLog(database, clock.now_us)
+    people = {id_: ParticipantId(PROLIFIC, id_) for id_ in statuses}
+    over = [id_ for id_, status in statuses.items() if status in OVER]
+    sessions = {
+        stream: participants.marks(study, participants.reveal(stream) or people[id_])
+        for id_ in over
+        for stream in participants.sessions(study, people[id_])
+    }
+    seen = [Observation(participants.marks(study, people[id_])[-1], statuses[id_], now_us, "export") for id_ in people]
+    places = observe(
+        database, PROLIFIC, seen, sessions, now_us,
+        lambda connection, freed: audit.forward(connection, who, f"freed the places of {freed} submissions", study),
+    )  # fmt: skip
+    return ReleasedPlaces(len(over), places, count_strangers(participants, study, statuses))

@@ -13,7 +13,6 @@
     looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; `number` is
                                that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
-    released {over}            submissions were over at the recruiter: its status by the session's stream
     recruiting {...}, recruited {...}  something was asked of a recruiter's API, and its answer (recruiting.py)
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
@@ -34,12 +33,12 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["published", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
-    "released", "sampled", "recruiting", "recruited", "preregistered", "looked", "explained",
+    "sampled", "recruiting", "recruited", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
 ALWAYS: tuple[Decision, ...] = (
-    *("published", "budgeted", "capped", "described", "released", "sampled", "recruiting", "recruited"),
+    *("published", "budgeted", "capped", "described", "sampled", "recruiting", "recruited"),
     *PLAN,
 )
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import TypeVar
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
 from storage import tables
+from storage.db.engine import Database, attempts, writer
+from storage.errors import Conflict
 
+Made = TypeVar("Made")
 _ADD = insert(tables.events)
 
 
@@ -31,3 +37,21 @@ def append_events(connection: Connection, events: Iterable[tuple[str, Event]]) -
         for stream, event in events
     ]
     connection.execute(_ADD, rows)
+
+
+def append_in_turn(
+    database: Database, stream: str, what: str, make: Callable[[Connection, Iterator[int]], Made]
+) -> Made:
+    """Run `make` in a transaction with the stream's next numbers, and again if another writer took one in between.
+
+    The stream's last number is read first, so `make` sees every earlier event. `what` names the stream in errors.
+    """
+    last = select(func.max(tables.events.c.seq)).where(tables.events.c.stream == stream)
+    for attempt in attempts(what):
+        with attempt:
+            try:
+                with writer(database) as connection, connection.begin():
+                    return make(connection, count((connection.execute(last).scalar() or 0) + 1))
+            except IntegrityError as error:
+                raise Conflict(f"{what}: another writer came between: {error.orig}") from error
+    raise AssertionError  # the last attempt returns or raises

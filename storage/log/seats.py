@@ -112,6 +112,12 @@ def release(connection: Connection, stream: str, now_us: int) -> bool:
     return connection.execute(update(tables.seats).where(held).values(released_us=now_us)).rowcount > 0
 
 
+def held(connection: Connection, study: str) -> list[str]:
+    """The people's sessions of a study that have not ended and whose seats were not released."""
+    own = and_(_seat.study == study, _seat.origin == Origin.PERSON, _seat.outcome.is_(None))
+    return list(connection.execute(select(_seat.stream).where(own, _seat.released_us.is_(None))).scalars())
+
+
 def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
     found = Counter[str]()
     for cell, number in connection.execute(_COUNTS, query_params(study, origin, now_us, lease_s)):

@@ -6,11 +6,11 @@ withdrawal, another `parley payments`) has that number already, so nobody is pai
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
@@ -27,10 +27,11 @@ from storage.errors import Conflict
 from storage.log.erasure import is_erased
 from storage.log.event_log import facts
 from storage.log.seats import status_at
+from storage.payments.submission_log import observations_in
+from storage.payments.submissions import Observation, known_as
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
-from storage.registers.study_status import released_in
 
 COMPLETE, WITHDRAWN = "complete", "withdrawn"
 # What stands for the recruiter of who came without an id.
@@ -62,8 +63,10 @@ class Payee:
     """True if it is complete, and the id is paid by another person's session."""
     excluded: str | None = None
     """A researcher's reason; None if it is not excluded."""
-    over: str = ""
-    """The recruiter's status of the submission when its place was freed; empty if it was not."""
+    status: str = ""
+    """What was last observed of the submission at the recruiter; empty if nothing was."""
+    submission: str = ""
+    flags: str = ""
 
     @property
     def before(self) -> Decimal:
@@ -114,20 +117,22 @@ def _payees(database: Database, participants: Participants, study: str, now_us: 
     s, i, seat = tables.sessions, tables.identities, tables.seats
     known = Studies(database)
     wanted = (
-        select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter, status_at(now_us))
+        select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter, status_at(now_us), seat.c.flags)
         .outerjoin(i, i.c.stream == s.c.stream)
         .outerjoin(seat, seat.c.stream == s.c.stream)
         .where(s.c.study == study, s.c.origin == origin)
         .order_by(s.c.ordinal)
     )
     with database.connect() as connection:
-        released = released_in(connection, study)
-        for stream, number, hash_, recruiter, status in connection.execute(wanted).all():
+        rows = connection.execute(wanted).all()
+        observed = {name: observations_in(connection, name) for name in {row.recruiter for row in rows} if name}
+        for stream, number, hash_, recruiter, status, flags in rows:
             person = participants.reveal(stream) or ParticipantId(recruiter or OPEN, "")
             state = fold(facts(connection, stream))
             payee = _payee(known.get(hash_), state, stream, number, person)
-            over = _over(state.events, *released.get(stream, ("", 0)))
-            yield replace(payee, outcome=payee.outcome or status, over=over)
+            marks = participants.marks(study, person) if person.id else ()
+            found = _status(marks, observed.get(person.recruiter, {}), state.events)
+            yield replace(payee, outcome=payee.outcome or status, status=found, flags=flags or "")
 
 
 def _payee(study: Study, state: State, stream: str, number: int, participant: ParticipantId) -> Payee:
@@ -137,6 +142,7 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
         number=number,
         recruiter=participant.recruiter,
         id=participant.id,
+        submission=participant.submission,
         outcome=state.outcome or "",
         earned=bonus_of(study, state),
         paid=_paid(state.events),
@@ -149,10 +155,13 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
     )
 
 
-def _over(events: Iterable[Event], status: str, at_us: int) -> str:
-    """The status that a submission had then; empty if the participant came back with another submission since."""
-    notes = (event for event in events if event.kind == "noted" and event.at_us > at_us)
-    return "" if any(note.data.get("what") == RESUBMITTED for note in notes) else status
+def _status(marks: Sequence[str], observed: Mapping[str, Observation], events: Iterable[Event]) -> str:
+    """What counts under the first of these marks; empty if the participant came back with another submission since."""
+    one = known_as(marks, observed)
+    if one is None:
+        return ""
+    notes = (event for event in events if event.kind == "noted" and event.at_us > one.at_us)
+    return "" if any(note.data.get("what") == RESUBMITTED for note in notes) else one.status
 
 
 def _payment_key(state: State, stream: str) -> str:
@@ -176,8 +185,15 @@ def _minutes(events: tuple[Event, ...]) -> float | None:
     return (ends[-1] - events[0].at_us) / 60e6 if ends else None
 
 
-def record(database: Database, payments: Iterable[Payment], key: str, at_us: int) -> None:
-    """Keep all of a run's payments or none; raises Conflict where a session has another fact since it was read."""
+def record(
+    database: Database,
+    payments: Iterable[Payment],
+    key: str,
+    at_us: int,
+    then: Callable[[Connection], None] = lambda _: None,
+) -> None:
+    """Keep all of a run's payments or none, and what `then` writes in the same transaction; raises Conflict where a
+    session has another fact since it was read."""
     paid = [(one.payee.stream, _event(one, key, at_us)) for one in payments]
     if not paid:
         return
@@ -186,6 +202,7 @@ def record(database: Database, payments: Iterable[Payment], key: str, at_us: int
             append_events(connection, paid)
             if any(is_erased(connection, stream) for stream, _ in paid):
                 raise Conflict("a session was erased while its payment was computed")
+            then(connection)
     except IntegrityError as error:
         raise Conflict(f"a session changed while its payment was computed: {error.orig}") from error
 
@@ -193,6 +210,12 @@ def record(database: Database, payments: Iterable[Payment], key: str, at_us: int
 def _event(payment: Payment, key: str, at_us: int) -> Event:
     data = {"amount": f"{payment.payee.due:.2f}", "file": payment.file}
     return Event(payment.payee.seq + 1, at_us, "researcher", "", "paid", data, key)
+
+
+def taken_back(payees: Iterable[Payee], file: str) -> tuple[Payment, ...]:
+    """Payments that undo those of a file that was not paid."""
+    paid = [(payee, payee.paid[file]) for payee in payees if payee.paid.get(file)]
+    return tuple(Payment(replace(payee, earned=payee.before - amount), file) for payee, amount in paid)
 
 
 def recorded_of(database: Database, keys: Collection[str]) -> tuple[str, ...]:

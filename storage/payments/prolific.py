@@ -13,11 +13,9 @@ from dataclasses import dataclass
 
 from storage.datasets.exports.chatbench_filter import TAKEN
 from storage.payments.payments import Payee
+from storage.payments.submissions import OVER, RETURNED
 
 PROLIFIC = "prolific"
-# What Prolific says of submissions that are not to be paid.
-RETURNED = "RETURNED"
-OVER = (RETURNED, "TIMED OUT", "REJECTED")
 APPROVED = "APPROVED"
 OPEN = ("ACTIVE", "RESERVED")
 # All that Prolific says of a submission; of several submissions of a person, the one that is named first here counts.
@@ -91,7 +89,8 @@ def _why_not(payee: Payee, statuses: Statuses | None, fit: Sequence[str]) -> str
     """The reason why somebody is in no list for those of the statuses that `fit`; empty if there is none."""
     if not SIGNS.fullmatch(payee.id):
         return NO_ID
-    if statuses is None or payee.over == RETURNED:
-        return payee.over
+    over = payee.status if payee.status in OVER else ""
+    if statuses is None or over == RETURNED:
+        return over
     status = statuses.get(payee.id, UNKNOWN)
     return "" if status in fit else status

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from problems.text import read_text
 from storage.datasets.exports.chatbench_filter import TAKEN, Statuses
 from storage.errors import BadFile
 from storage.payments.prolific import STATUSES
+from storage.payments.submissions import plain_status
 
 ID, STATUS = "participant id", "status"
 MOST_FAULTS = 5
@@ -42,7 +42,7 @@ def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
     if faults:
         raise BadFile(f"{path}: cannot be read; correct these rows:", *faults[:MOST_FAULTS])
     rows = {line: dict(zip(header, cells, strict=True)) for line, cells in records[1:]}
-    found = {line: (row[ID].strip(), re.sub("[-_]", " ", row[STATUS].strip().upper())) for line, row in rows.items()}
+    found = {line: (row[ID].strip(), plain_status(row[STATUS])) for line, row in rows.items()}
     unknown = [f"line {line}: status {status!r}" for line, (_, status) in found.items() if status not in STATUSES]
     if unknown:
         raise BadFile(

@@ -173,6 +173,25 @@ class Participants:
             )
         return ParticipantId(found.recruiter, values["id"], values["submission"])
 
+    def marks(self, study: str, participant: ParticipantId) -> tuple[str, ...]:
+        """The marks under which the log has the submissions of a person in a study: that of this submission, if any,
+        and that of the person's own, of whom an export speaks."""
+        own = self._mac("participant", study, participant.recruiter, participant.id)
+        return (*filter(None, [self.submission_mark(participant.recruiter, participant.submission)]), own)
+
+    def sessions_of(self, participant: ParticipantId) -> dict[str, tuple[str, ...]]:
+        """The sessions of a submission in all studies, each with its marks."""
+        wanted = select(_identity.study).where(_identity.recruiter == participant.recruiter).distinct()
+        with self._engine.connect() as connection:
+            studies = connection.execute(wanted).scalars().all()
+        streams = [(study, stream) for study in studies for stream in self.sessions(study, participant)]
+        mine = [(study, stream) for study, stream in streams if self._submission(stream) == participant.submission]
+        return {stream: self.marks(study, participant) for study, stream in mine}
+
+    def submission_mark(self, recruiter: str, submission: str) -> str:
+        """The mark of a submission, which nobody can trace back without the secret; empty without one."""
+        return self._mac("submission", recruiter, submission) if submission else ""
+
     def _attempts(self, study: str, participant: ParticipantId) -> list[str]:
         return [self._digest(study, participant, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
 

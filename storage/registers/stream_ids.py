@@ -11,3 +11,7 @@ def study_stream(study: str) -> str:
 
 def person_stream(schema: str, study: str, person: str) -> str:
     return str(uuid5(NAMESPACE, f"{schema}\n{study}\n{person}"))
+
+
+def recruiter_stream(recruiter: str) -> str:
+    return str(uuid5(NAMESPACE, f"recruiter\n{recruiter}"))

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select
-from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Actor, Event
 from experiments.session.study_status import KINDS, Decision, StudyStatus, fold_operations, refuse_unfit
 from storage import tables
-from storage.db.append_events import append_events
-from storage.db.engine import Database, attempts, writer
-from storage.errors import Conflict
+from storage.db.append_events import append_events, append_in_turn
+from storage.db.engine import Database
 from storage.registers.stream_ids import study_stream
 
 Made = TypeVar("Made")
@@ -42,13 +39,6 @@ def last_decision(database: Database, study: str) -> int:
 def operations_in(connection: Connection, study: str) -> StudyStatus:
     found = connection.execute(_DECIDED, {"stream": study_stream(study)})
     return fold_operations([Event(*fact) for fact in found])
-
-
-def released_in(connection: Connection, study: str) -> dict[str, tuple[str, int]]:
-    """The recruiter's last status of the sessions whose submissions were over, by stream, each with its time."""
-    wanted = _DECIDED.where(_fact.kind == "released")
-    events = [Event(*fact) for fact in connection.execute(wanted, {"stream": study_stream(study)})]
-    return {stream: (status, event.at_us) for event in events for stream, status in event.data["over"].items()}
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
@@ -82,18 +72,9 @@ class StatusTransaction:
 
 
 def decided(database: Database, study: str, make: Callable[[StatusTransaction], Made]) -> Made:
-    """Run `make` in a transaction, and again if another decision was written in between.
+    """Run `make` in a transaction, and again if another decision was written in between."""
 
-    The stream's last number is read first, so `make` sees every earlier decision.
-    """
-    last = select(func.max(_fact.seq)).where(_fact.stream == study_stream(study))
-    for attempt in attempts(study):
-        with attempt:
-            try:
-                with writer(database) as connection, connection.begin():
-                    return make(
-                        StatusTransaction(connection, study, count((connection.execute(last).scalar() or 0) + 1))
-                    )
-            except IntegrityError as error:
-                raise Conflict(f"{study}: another decision came between: {error.orig}") from error
-    raise AssertionError  # the last attempt returns or raises
+    def write(connection: Connection, numbers: Iterator[int]) -> Made:
+        return make(StatusTransaction(connection, study, numbers))
+
+    return append_in_turn(database, study_stream(study), study, write)

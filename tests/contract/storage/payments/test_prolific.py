@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from experiments.session.outcomes import OUTCOMES
 from storage.log.seats import LIVE
 from storage.payments.payments import Payee
-from storage.payments.prolific import OVER, RETURNED, STATUSES, Statuses, lists
+from storage.payments.prolific import STATUSES, Statuses, lists
+from storage.payments.submissions import OVER, RETURNED
 
 ids = st.sampled_from(["a1", "b2", "c3", "=d4", "e,5", ""])
 cents = st.integers(0, 500).map(lambda number: Decimal(number) / 100)
@@ -27,7 +28,7 @@ payees = st.builds(
     checks_failed=st.integers(0, 3),
     minutes=st.none() | st.floats(0, 90),
     seq=st.integers(1, 99),
-    over=st.sampled_from(["", *OVER]),
+    status=st.sampled_from(["", *STATUSES]),
 )
 
 
@@ -37,8 +38,8 @@ def test_every_list_holds_those_for_whom_it_is(people: list[Payee], known: Statu
     theirs = [payee for payee in people if payee.recruiter == "prolific" and payee.id]
     complete = [payee for payee in theirs if payee.outcome == "complete"]
     good = {id_ for id_, status in (known or {}).items() if status in ("APPROVED", "AWAITING REVIEW")}
-    paid = [p for p in complete if p.id in ("a1", "b2", "c3") and p.over != RETURNED]
-    paid = [p for p in paid if (not p.over if known is None else p.id in good)]
+    paid = [p for p in complete if p.id in ("a1", "b2", "c3") and p.status != RETURNED]
+    paid = [p for p in paid if (p.status not in OVER if known is None else p.id in good)]
     due = [p for p in paid if p.earned > sum(p.paid.values())]
     assert sorted(p.stream for found in sorted_.bonus.values() for p in found) == sorted(p.stream for p in due)
     assert all(payee.id == id_ for id_, found in sorted_.bonus.items() for payee in found)

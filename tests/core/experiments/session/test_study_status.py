@@ -25,7 +25,6 @@ DATA: dict[str, dict[str, Any]] = {
     "preregistered": {"hash": "abc", "version": 1, "files": {}},
     "looked": {"number": 1, "who": "ada", "through": "look", "why": "", "complete": 4, "result": {}},
     "explained": {"deviation": "late", "why": "lunch"},
-    "released": {"over": {}},
     "sampled": {},
     "recruiting": {"act": "PUBLISH", "who": "ada", "request": {}, "cents": 100},
     "recruited": {"of": 1, "study": "s1", "status": "ACTIVE"},
