@@ -24,6 +24,7 @@ from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, Recru
 from app.recruiters.base import Answer, BonusRun, Submission
 from experiments.money import Money
 from storage.payments.prolific import PROLIFIC
+from storage.payments.submissions import plain_status
 
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 3, 1.0, 60.0
@@ -38,12 +39,7 @@ StudyAction = Literal["PUBLISH", "PAUSE", "START", "STOP"]
 Found = TypeVar("Found", bound=Answer)
 
 
-def _status(status: str) -> str:
-    """One form for `TIMED-OUT` of the API, `TIMED OUT` of the export and underscores in some answers."""
-    return status.upper().replace("-", " ").replace("_", " ")
-
-
-Status = Annotated[str, AfterValidator(_status)]
+Status = Annotated[str, AfterValidator(plain_status)]
 
 
 class ProlificAccount(Answer):
@@ -199,7 +195,7 @@ class Prolific:
     def counts(self, study: str) -> dict[str, int]:
         """The number of submissions by status."""
         found = self._send("GET", f"studies/{_part(study)}/submissions/counts/").json()
-        return {_status(name): int(number) for name, number in found.items() if name != "TOTAL"}
+        return {plain_status(name): int(number) for name, number in found.items() if name != "TOTAL"}
 
     def approve(self, submissions: Collection[str]) -> None:
         for some in _chunks(submissions):

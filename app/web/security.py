@@ -32,7 +32,7 @@ ALLOWED: Mapping[str, re.Pattern[str]] = {
         r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/picture/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
         + ASKED
     ),
-    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
+    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)|/hook/prolific"),
 }
 CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
@@ -130,7 +130,7 @@ class SecurityMiddleware:
                 return self._from_elsewhere if path.startswith("/s/") else PlainTextResponse(ANOTHER_SITE, 403)
             if int(headers.get("content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
-        if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
+        if (path == "/" or path.startswith(("/api/", "/s/", "/walk/", "/hook/"))) and self._floods(scope):
             wait = {"retry-after": "2"}
             say = from_accept_language(Request(scope))
             return JSONResponse({"note": say("There were too many requests. Please wait a moment.")}, 429, wait)

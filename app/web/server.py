@@ -29,6 +29,7 @@ from app.web.open_studies import OpenStudies
 from app.web.participant import page
 from app.web.participant.api import ParticipantApi
 from app.web.participant.prolific_tokens import ProlificTokens
+from app.web.participant.prolific_webhook import ProlificWebhook
 from app.web.participant.recruiter_links import Links
 from app.web.participant.session_cookie import SessionCookie, session_of
 from app.web.participant.signed_links import PreviewLinks, RehearsalLinks, Tickets, TrialLinks
@@ -110,6 +111,7 @@ def build_app(
         routes=[
             *ParticipantApi(service, cookies).routes(),
             *arrival.routes(),
+            ProlificWebhook(settings, database, participants, clock).route(),
             _preview_route(PreviewLinks(secret), service, cookies),
             pictures.participants_route(service, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),

@@ -30,7 +30,7 @@ from storage.datasets.writers import escaped
 from storage.db.engine import Database, attempts
 from storage.db.private_files import create, hold_lock, make_folder, new_folder
 from storage.errors import Conflict, StorageError
-from storage.payments.payments import Payee, Payment, payees, record, recorded_of
+from storage.payments.payments import API_PAYMENT, Payee, Payment, payees, record, recorded_of
 from storage.payments.prolific import ProlificLists, Statuses, lists
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants
@@ -132,6 +132,8 @@ def recorded_files(payees: Iterable[Payee]) -> tuple[BonusFile, ...]:
     deleted: dict[str, list[Decimal]] = {}
     for payee in payees:
         for file, amount in payee.paid.items():
+            if file.startswith(API_PAYMENT):
+                continue
             ids = amounts.setdefault(file, {})
             if payee.id:
                 ids[payee.id] = ids.get(payee.id, NOTHING) + amount

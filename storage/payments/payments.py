@@ -39,6 +39,8 @@ OPEN = "open"
 
 
 PROVEN, FIRST = "proven", "first"
+# How the `file` of a payment begins that no file is for: a recruiter's API pays it.
+API_PAYMENT = "prolific-api-"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,8 @@ RETURNED = "RETURNED"
 OVER = (RETURNED, "TIMED OUT", "REJECTED")
 # No submission goes back to these, whatever times its webhooks have.
 BEGINNING = ("RESERVED", "ACTIVE")
-# The pauses between two attempts, and after a request that may have been carried out though its answer was lost:
-# Prolific pays bonuses "in the following minutes".
-FIRST_PAUSE_S, LONGEST_PAUSE_S, UNCERTAIN_S = 30, 3_600, 1_800
+# The pauses between two attempts.
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 30, 3_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,6 @@ class Act:
         """The time of the next attempt."""
         if not self.attempts:
             return self.asked_us
-        if self.is_uncertain and self.what == "bonuses":
-            return self.sent_us + UNCERTAIN_S * 1_000_000
         return self.sent_us + min(FIRST_PAUSE_S << (self.attempts - 1), LONGEST_PAUSE_S) * 1_000_000
 
 

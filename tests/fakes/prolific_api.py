@@ -1,7 +1,7 @@
 """Prolific's API as it is documented (field3.md B4, prolific-oss/cli 4596a2f), on a free port of the loopback.
 
-What the documentation does not say is refused here rather than allowed: a bonus run that is paid twice, a transition
-from a state that does not know it, a field that nobody has seen. `join`, `submit`, `give_back` and `time_out` are what
+What the documentation does not say is refused here rather than allowed: a transition from a state that does not
+know it, a field that nobody has seen. `join`, `submit`, `give_back` and `time_out` are what
 participants do. Events of hooks wait in `outbox` until a test delivers them, as late, as often and in which order it
 likes. `faults` are answered first, one a request.
 """
@@ -68,6 +68,10 @@ CATEGORIES = {
 GIVEN_UP = ("RETURNED", "TIMED-OUT")
 
 
+class GoneAway(Exception):
+    """Raised by a witness: whoever asked is not there any more."""
+
+
 class Refused(Exception):
     def __init__(self, status: int, detail: object) -> None:
         super().__init__(detail)
@@ -121,6 +125,9 @@ class FakeProlific:
     """Method, path with its query, and body of each request that was carried out or refused."""
     page: int = 20
     """The most results of one page."""
+    witness: Callable[[str, bool], None] = lambda _, __: None
+    """Called before each request is carried out, with `POST /studies/`, and once more before it is answered, with
+    true. If it raises, the request goes no further."""
 
     def __post_init__(self) -> None:
         self.lock, self.over, self._count = RLock(), Event(), 0
@@ -408,16 +415,14 @@ class FakeProlific:
         if not bonuses:
             raise Refused(400, "No bonuses.")
         id_, amount_ = self._id(), sum(bonuses.values())
-        self.bonus_runs[id_] = {"bonuses": bonuses, "paid": False}
+        self.bonus_runs[id_] = {"bonuses": bonuses}
         fees = float(amount_ * FEE)
         return 201, {"id": id_, "study": study, "amount": float(amount_), "fees": fees, "total_amount": amount_ + fees}
 
     def pay_bonuses(self, run: str, body: Any) -> Any:
+        """As documented, not idempotent: a run that is asked for twice is paid twice."""
         found = self._found(self.bonus_runs, run)
-        if found["paid"]:
-            raise Refused(400, "These bonuses are paid already.")
         self._reserve(sum(found["bonuses"].values()))
-        found["paid"] = True
         for id_, cents in found["bonuses"].items():
             self.submissions[id_]["bonus_payments"].append(cents)
         return 202, None
@@ -577,14 +582,19 @@ class Handler(BaseHTTPRequestHandler):
         if fault.hang or fault.status:
             return self.send(fault.status or 504, {"message": "fault", "detail": "no service"}, fault.headers)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        with self.fake.lock:
-            self.fake.requests.append((self.command, path, json.loads(content or b"null")))
-            answer = self.carried_out(path, query, content)
-        if fault.lose:
-            self.close_connection = True
-            self.connection.close()
-        else:
-            self.send(*answer)
+        try:
+            self.fake.witness(f"{self.command} {path}", False)
+            with self.fake.lock:
+                self.fake.requests.append((self.command, path, json.loads(content or b"null")))
+                answer = self.carried_out(path, query, content)
+            self.fake.witness(f"{self.command} {path}", True)
+        except GoneAway:
+            return self.hang_up()
+        return self.hang_up() if fault.lose else self.send(*answer)
+
+    def hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.close()
 
     def fault(self, wanted: str) -> Fault:
         with self.fake.lock:

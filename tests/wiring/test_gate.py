@@ -26,6 +26,7 @@ OPEN = {
         "/favicon.ico", "/parley/page.js", "/parley/page.css", "/static/x", "/assets/x", "/api/reply",
     )),
     ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
+    ("POST", "/hook/prolific"),
 }  # fmt: skip
 CLOSED = (
     "/gradio_api/app_id", "/gradio_api/startup-events", "/gradio_api/run/predict", "/svelte/x", "/deep_link",

@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
+from app.config.settings import Settings
 from app.recruiters.prolific import signature
 from storage.db.engine import Database
 from storage.payments.prolific import PROLIFIC
@@ -86,21 +87,20 @@ def _status_change(body: bytes, key: str, at_s: float) -> StatusChange | Refused
 
 
 class ProlificWebhook:
-    """`secret` gives the webhook's secret; None where there is none, and then there is no webhook."""
+    """Without a secret in the settings there is no webhook."""
 
-    def __init__(
-        self, database: Database, participants: Participants, secret: Callable[[], str | None], clock: Clock
-    ) -> None:
-        self._database, self._participants, self._secret, self._clock = database, participants, secret, clock
+    def __init__(self, settings: Settings, database: Database, participants: Participants, clock: Clock) -> None:
+        secret = settings.prolific_webhook_secret
+        self._secret = secret.get_secret_value() if secret else None
+        self._database, self._participants, self._clock = database, participants, clock
 
     def route(self) -> Route:
         return Route(PATH, self._take, methods=["POST"])
 
     async def _take(self, request: Request) -> Response:
-        secret = await asyncio.to_thread(self._secret)
-        if secret is None:
+        if self._secret is None:
             return PlainTextResponse("not found", 404)
-        found = read_event(secret, request.headers, await request.body(), self._clock.now_us())
+        found = read_event(self._secret, request.headers, await request.body(), self._clock.now_us())
         if isinstance(found, RefusedEvent):
             return PlainTextResponse(found.why, found.code)
         await asyncio.to_thread(self._keep, found)

@@ -1,0 +1,329 @@
+"""Submissions: what is known of them at Prolific, what should be done with each, and asking Prolific to do it.
+
+Whatever is asked is an act (`storage.payments.submissions`): written before it is sent, and settled afterwards. After a
+crash in between, `carry_out` asks Prolific what is true, and sends again only what was not carried out.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+from app.clock import Clock
+from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific
+from experiments.errors import NotPossible, suggestion
+from experiments.money import Money
+from experiments.study.study import Study
+from storage.db.engine import Database, attempts
+from storage.log.seats import held
+from storage.payments.payments import API_PAYMENT, Payee, Payment, payees, record, taken_back
+from storage.payments.prolific import OPEN, PROLIFIC, lists
+from storage.payments.submission_log import ActEvent, acts, add_act_event, append_act_event, observe
+from storage.payments.submissions import LIFE, Act, ActKind, Observation, Result
+from storage.registers.participants import ParticipantId, Participants
+
+AWAITING = "AWAITING REVIEW"
+# Of what status a submission must be for an act; empty if nothing was observed of it.
+FITS: Mapping[ActKind, Sequence[str]] = {
+    "approve": (AWAITING,),
+    "reject": (AWAITING,),
+    "complete": (*OPEN, ""),
+    "return": (*OPEN, AWAITING),
+}
+SHORTEST: Mapping[ActKind, int] = {"reject": SHORTEST_REJECTION, "return": 1, "message": 1}
+# How long an approval that Prolific accepted may take to show before it is asked for again, which does no harm.
+SHOWS_WITHIN_US = 3_600_000_000
+# Prolific pays bonuses "in the following minutes": before that, one that does not show is not paid again.
+PAYS_WITHIN_US = 1_800_000_000
+MOST_SESSIONS = 200
+# How many submissions of a payment are looked at to see whether it was carried out.
+PROBES = 3
+RULE = "the study's rule"
+Todo = Literal["approve", "review", "ask to return", "wait", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecruitedStudy:
+    """A study with its study at Prolific. `left` is how much may still be spent; None for no limit."""
+
+    database: Database
+    participants: Participants
+    client: Prolific
+    clock: Clock
+    study: Study
+    id: str
+    left: Callable[[], Money | None]
+
+    @property
+    def name(self) -> str:
+        return self.study.name
+
+    def acts(self) -> Collection[Act]:
+        return acts(self.database, self.name).values()
+
+    def payees(self) -> tuple[Payee, ...]:
+        """The sessions that came from Prolific with an id of a submission."""
+        found = payees(self.database, self.participants, self.name, self.clock.now_us())
+        return tuple(one for one in found if one.recruiter == PROLIFIC and one.submission)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What should be done with a session's submission, and why."""
+
+    payee: Payee
+    todo: Todo
+    why: str
+
+
+def poll(recruited: RecruitedStudy) -> None:
+    """Read all submissions, and free the places of those that are over. Raises RecruiterError."""
+    asked_us = recruited.clock.now_us() // 1_000_000 * 1_000_000  # webhooks may have whole seconds
+    mark, found = recruited.participants.submission_mark, recruited.client.submissions(recruited.id)
+    known = [one for one in found if one.status in LIFE]
+    free_places(recruited, [Observation(mark(PROLIFIC, one.id), one.status, asked_us, "list") for one in known])
+
+
+def free_places(recruited: RecruitedStudy, seen: Sequence[Observation] = ()) -> int:
+    """Keep what was seen, and free the places of all sessions whose submissions are over."""
+    people, name = recruited.participants, recruited.name
+    with recruited.database.connect() as connection:
+        found = {stream: people.reveal(stream) for stream in held(connection, name)}
+    sessions = {stream: people.marks(name, person) for stream, person in found.items() if person}
+    return observe(recruited.database, PROLIFIC, seen, sessions, recruited.clock.now_us())
+
+
+def review(payee: Payee) -> Review:
+    """What the rules say of a session: complete ones without a doubt are approved, and nothing is ever rejected."""
+    if payee.status != AWAITING:
+        todo: Todo = "wait" if payee.status in FITS["complete"] else "nothing"
+        return Review(payee, todo, payee.status.lower() or "nothing is known of it at Prolific yet")
+    if payee.outcome == "complete":
+        doubt = _doubt(payee)
+        return Review(payee, "review" if doubt else "approve", doubt or "complete")
+    if payee.outcome == "no_consent":
+        return Review(payee, "ask to return", "did not consent")
+    return Review(payee, "review", f"the session is not complete ({payee.outcome.replace('_', ' ')})")
+
+
+def _doubt(payee: Payee) -> str:
+    """Why a complete session is not approved by rule; empty if there is no reason."""
+    reasons = {
+        f"excluded: {payee.excluded}": payee.excluded is not None,
+        "another session under this ID is paid": payee.second,
+        "failed an attention check": payee.checks_failed > 0,
+        f"flagged: {payee.flags.replace(',', ', ')}": bool(payee.flags),
+    }
+    return "; ".join(reason for reason, so in reasons.items() if so)
+
+
+def to_approve(recruited: RecruitedStudy) -> tuple[Payee, ...]:
+    """The sessions that the rule approves, and whose approval is not on its way."""
+    since_us = recruited.clock.now_us() - SHOWS_WITHIN_US
+    going = [act for act in recruited.acts() if act.what == "approve" and (act.is_open or act.sent_us > since_us)]
+    asked = {stream for act in going for stream in act.data["sessions"]}
+    found = map(review, recruited.payees())
+    return tuple(one.payee for one in found if one.todo == "approve" and one.payee.stream not in asked)
+
+
+def ask(
+    recruited: RecruitedStudy, what: ActKind, payees: Sequence[Payee], who: str, text: str = "", **data: Any
+) -> None:
+    """Ask Prolific to do something with submissions; `text` is for the participants. `data`: the category of a
+    rejection; the code of a completion, and the percentage of the reward if its action is DYNAMIC_PAYMENT. Raises
+    NotPossible."""
+    fits, said = FITS.get(what), text.strip()
+    if wrong := [payee for payee in payees if fits is not None and payee.status not in fits]:
+        status = wrong[0].status.lower() or "unknown"
+        raise NotPossible(
+            f"Session {wrong[0].number:,} is {status} at Prolific, so that it cannot be asked for: {what}."
+        )
+    if len(said) < SHORTEST.get(what, 0):
+        least = SHORTEST[what]
+        raise NotPossible(f"The text has {len(said)} characters, and needs {least}: the participant reads it.")
+    if what == "reject" and (category := data.get("category")) not in REJECTION_CATEGORIES:
+        known = ", ".join(REJECTION_CATEGORIES)
+        raise NotPossible(f"{category!r} is no category: {known}{suggestion(str(category), REJECTION_CATEGORIES)}")
+    for start in range(0, len(payees), MOST_SESSIONS):
+        sessions = [payee.stream for payee in payees[start : start + MOST_SESSIONS]]
+        _ask(recruited, what, {"who": who, "sessions": sessions, "text": said, **data})
+
+
+def numbered(recruited: RecruitedStudy, numbers: Collection[int]) -> tuple[Payee, ...]:
+    """The sessions of these numbers. Raises NotPossible if one has no submission at Prolific."""
+    found = {payee.number: payee for payee in recruited.payees()}
+    if missing := [number for number in numbers if number not in found]:
+        raise NotPossible(f"Session {missing[0]:,} has no submission at Prolific.")
+    return tuple(found[number] for number in numbers)
+
+
+def _ask(recruited: RecruitedStudy, what: ActKind, data: Mapping[str, Any]) -> None:
+    """Write that something is asked for, unless a decision about one of its sessions is still on its way."""
+
+    def fits(known: Mapping[str, Act]) -> bool:
+        going = [act for act in known.values() if act.is_open and act.what not in ("message", "bonuses")]
+        return what == "message" or all(set(data["sessions"]).isdisjoint(act.data["sessions"]) for act in going)
+
+    asked = {"act": f"{what}-{secrets.token_hex(8)}", "what": what, **data}
+    if not add_act_event(recruited.database, recruited.name, _asked(recruited, asked), fits):
+        raise NotPossible("An earlier decision about this submission is still on its way to Prolific.")
+
+
+def _asked(recruited: RecruitedStudy, data: Mapping[str, Any]) -> ActEvent:
+    return ActEvent("asked", data, recruited.clock.now_us(), "system" if data["who"] == RULE else "researcher")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBonuses:
+    payments: tuple[Payment, ...]
+    currency: str
+
+    @property
+    def total(self) -> Money:
+        return Money(sum((one.payee.due for one in self.payments), Decimal(0)), self.currency)
+
+    @property
+    def by_submission(self) -> dict[str, Money]:
+        found: dict[str, Money] = {}
+        for one in self.payments:
+            due, submission = Money(one.payee.due, self.currency), one.payee.submission
+            found[submission] = found[submission] + due if submission in found else due
+        return found
+
+
+def plan_bonuses(recruited: RecruitedStudy, *, pay_excluded: bool = False) -> PlannedBonuses:
+    """The bonuses that are due by the study's rules, at most MOST_SESSIONS: of those whose submission awaits review or
+    was approved."""
+    found = recruited.payees()
+    sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status}, pay_excluded=pay_excluded)
+    due = [Payment(payee, "") for theirs in sorted_.bonus.values() for payee in theirs]
+    return PlannedBonuses(tuple(due[:MOST_SESSIONS]), recruited.study.file.currency)
+
+
+def ask_bonuses(recruited: RecruitedStudy, agreed: Money, who: str, *, pay_excluded: bool = False) -> Money:
+    """Record bonuses as paid, and ask for their payment; returns the sum with Prolific's fees. The bonuses must be
+    those of the sum that was `agreed`. Raises NotPossible, and RecruiterError."""
+    for attempt in attempts(recruited.name):
+        with attempt:
+            if any(act.is_open and act.what == "bonuses" for act in recruited.acts()):
+                raise NotPossible("An earlier payment of bonuses is not settled yet. Wait for it, then pay the next.")
+            planned = plan_bonuses(recruited, pay_excluded=pay_excluded)
+            if planned.total != agreed or not planned.payments:
+                raise NotPossible(f"The bonuses are {planned.total} by now, and not {agreed}. Look at them again.")
+            return _record(recruited, planned, who)
+    raise AssertionError  # the last attempt returns or raises
+
+
+def _record(recruited: RecruitedStudy, planned: PlannedBonuses, who: str) -> Money:
+    run = recruited.client.announce_bonuses(recruited.id, planned.by_submission)
+    total, left = Money.of_cents(round(run.total_amount), planned.currency), recruited.left()
+    if left is not None and left < total:
+        raise NotPossible(f"The bonuses cost {total} with Prolific's fees, and {left} of the limit are left.")
+    file, sums = f"{API_PAYMENT}{run.id}", {"bonuses": str(planned.total.amount), "total": str(total.amount)}
+    sessions = [one.payee.stream for one in planned.payments]
+    asked = {"act": file, "what": "bonuses", "who": who, "run": run.id, "sessions": sessions, **sums}
+    event, payments = _asked(recruited, asked), [replace(one, file=file) for one in planned.payments]
+    record(recruited.database, payments, file, event.at_us, lambda c: append_act_event(c, recruited.name, event))
+    return total
+
+
+def carry_out(recruited: RecruitedStudy) -> Collection[Act]:
+    """Send what was asked for and is due, and settle what was sent before; the acts as they are then."""
+    for act in recruited.acts():
+        if act.is_open and act.due_us <= recruited.clock.now_us():
+            _attempt(recruited, act)
+    return recruited.acts()
+
+
+def _attempt(recruited: RecruitedStudy, act: Act) -> None:
+    """One attempt; nothing if another process makes it, or if Prolific does not say what is true."""
+    found = [(stream, recruited.participants.reveal(stream)) for stream in act.data["sessions"]]
+    people = {stream: person for stream, person in found if person}
+    try:
+        if act.is_uncertain and _is_done(recruited, act, people):
+            _settle(recruited, act, act.attempts, "done", "its answer was lost")
+            return
+        before = _bonuses_of(recruited, people, list(people)[:PROBES]) if act.what == "bonuses" else {}
+    except RecruiterError:
+        return
+    now_us, number = recruited.clock.now_us(), act.attempts + 1
+    if act.is_uncertain and act.what == "bonuses" and now_us < act.sent_us + PAYS_WITHIN_US:
+        return
+    sent = ActEvent("sent", {"act": act.id, "attempt": number, "before": before}, now_us)
+    if add_act_event(recruited.database, recruited.name, sent, lambda known: known[act.id] == act):
+        _send(recruited, act, number, list(people.values()))
+
+
+def _send(recruited: RecruitedStudy, act: Act, number: int, people: Sequence[ParticipantId]) -> None:
+    try:
+        _request(recruited, act, people)
+    except RecruiterUnavailable as error:
+        if not error.uncertain:
+            _settle(recruited, act, number, "failed", str(error))
+    except RecruiterDenied as error:
+        _settle(recruited, act, number, "failed", str(error))
+    except RecruiterRejected as error:
+        if act.what == "bonuses" and not act.is_uncertain:
+            _take_back(recruited, act)
+        _settle(recruited, act, number, "refused", str(error))
+    else:
+        _settle(recruited, act, number, "done", "")
+
+
+def _request(recruited: RecruitedStudy, act: Act, people: Sequence[ParticipantId]) -> None:
+    """The request of an act; none if all its people have withdrawn, whose ids are erased."""
+    client, data = recruited.client, act.data
+    for submission in dict.fromkeys(person.submission for person in people):
+        match act.what:
+            case "reject":
+                client.reject(submission, data["text"], data["category"])
+            case "complete":
+                client.complete(submission, data["code"], data["percentage"], data["text"])
+            case "return":
+                client.request_return(submission, [data["text"]])
+            case _:
+                break
+    if act.what == "bonuses":
+        client.pay_bonuses(data["run"])
+    elif act.what == "approve" and people:
+        client.approve([person.submission for person in people])
+    elif act.what == "message" and people:
+        client.send_message([person.id for person in people], data["text"], recruited.id)
+
+
+def _is_done(recruited: RecruitedStudy, act: Act, people: Mapping[str, ParticipantId]) -> bool:
+    """Whether an act whose answer is lost was carried out. What does no harm twice is sent again; of what would and
+    cannot be looked up (a message, bonuses of people whose ids are erased) it is assumed."""
+    if act.what == "bonuses":
+        now = _bonuses_of(recruited, people, [stream for stream in act.sent["before"] if stream in people])
+        return not now or any(number > act.sent["before"][stream] for stream, number in now.items())
+    return act.what == "message"
+
+
+def _bonuses_of(
+    recruited: RecruitedStudy, people: Mapping[str, ParticipantId], streams: Sequence[str]
+) -> dict[str, int]:
+    """How many bonuses the submissions of some sessions have."""
+    return {stream: len(recruited.client.submission(people[stream].submission).bonus_cents) for stream in streams}
+
+
+def _take_back(recruited: RecruitedStudy, act: Act) -> None:
+    """Record bonuses that Prolific refused as not paid, so that they are due again."""
+    for attempt in attempts(recruited.name):
+        with attempt:
+            undone = taken_back(recruited.payees(), act.id)
+            record(recruited.database, undone, f"{act.id}-back", recruited.clock.now_us())
+            return
+
+
+def _settle(recruited: RecruitedStudy, act: Act, number: int, result: Result, detail: str) -> None:
+    data = {"act": act.id, "attempt": number, "result": result, "detail": detail}
+    event = ActEvent("settled", data, recruited.clock.now_us())
+    add_act_event(
+        recruited.database, recruited.name, event,
+        lambda known: known[act.id].attempts == number and known[act.id].result is None,
+    )  # fmt: skip
