@@ -89,7 +89,7 @@ class Act:
 
 
 def plain_status(status: str) -> str:
-    """One form for `TIMED-OUT` of the API, `Timed out` of the export and `AWAITING_REVIEW` of some answers."""
+    """One form for what the API, the export and some answers write with dashes, small letters or underscores."""
     return status.strip().upper().replace("-", " ").replace("_", " ")
 
 

@@ -99,7 +99,7 @@ class ProlificWebhook:
 
     async def _take(self, request: Request) -> Response:
         if self._secret is None:
-            return PlainTextResponse("not found", 404)
+            return PlainTextResponse("there is no webhook", 404)
         found = read_event(self._secret, request.headers, await request.body(), self._clock.now_us())
         if isinstance(found, RefusedEvent):
             return PlainTextResponse(found.why, found.code)
