@@ -17,6 +17,7 @@ from app.bots.preview_session import every_value, offline, without_factor
 from app.bots.simulate import START_US, label_of, simulate, simulate_session
 from app.clock import VirtualClock
 from app.config.settings import Settings
+from app.session.replies.judges import Questions
 from app.session.service import SessionService
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
@@ -42,17 +43,21 @@ class DryRunResult:
 
 
 async def estimate_by_simulation(
-    study: Study, count: int, reply_tokens: int, read: Callable[[Database], object] = lambda _: None
+    study: Study,
+    count: int,
+    reply_tokens: int,
+    read: Callable[[Database], object] = lambda _: None,
+    questions: Questions | None = None,
 ) -> DryRunResult:
     """Let `count` simulated participants finish the study; raises StudyError where one cannot.
 
-    `read` is called with the database of their sessions, which is then removed.
+    `read` is called with the database of their sessions, which is then removed. Judges are asked by `questions`.
     """
     free = offline(study)
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
         database = open_database(f"sqlite:///{folder}/check.db")
-        service = SessionService(database, Settings(), clock)
+        service = SessionService(database, Settings(), clock, questions)
         try:
             service.studies.register(free)
             walks = [walked async for walked in simulate(service, clock, free, count, "check")]
@@ -80,7 +85,7 @@ async def estimate_by_simulation(
 def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
     """The cost of a call with replies of a usual length, in place of the scripted model's."""
     model = study.model(attempt["model"])
-    written = min(reply_tokens, model.max_tokens or reply_tokens)
+    written = min(reply_tokens, attempt["request"]["max_tokens"] or reply_tokens)
     read = 0.0
     for message in attempt["request"]["messages"]:
         words = written if message["role"] == "assistant" else len(message["text"]) / TOKEN_CHARS

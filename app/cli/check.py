@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
+from app.annotation.judge import judge_question
 from app.backends.registry import asks_servers, streaming_advice, untested
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
@@ -62,7 +63,9 @@ def check(
     """
     try:
         found = _load_checked(study)
-        trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens)) if bots else None
+        trial = (
+            asyncio.run(estimate_by_simulation(found, bots, reply_tokens, questions=judge_question)) if bots else None
+        )
     except StudyError as error:
         if not as_json:
             raise
@@ -140,7 +143,7 @@ def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
 
     Raises ArgumentInvalid if that is not `confirmed` and there is no terminal to ask at.
     """
-    trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS))
+    trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS, questions=judge_question))
     show(estimate_costs(study, trial, people), False)
     echo("This calls the study's models. `--models scripted` costs nothing.")
     if confirmed:

@@ -55,12 +55,19 @@ def test_a_database_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
         assert (done.returncode, said in done.stderr, "secret" in done.stderr) == (2, True, False), done.stderr
 
 
+JUDGED = """
+annotators:
+  tone: {prompt: "{{conversation}}", model: hasty, answer_schema: {type: object, properties: {calm: {type: boolean}}}}
+fidelity: [{name: calm, must: judge, annotator: tone, value: calm}]
+"""
+
+
 def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     (tmp_path / "dear.yaml").write_text(
         (STUDIES / "arena.yaml")
         .read_text(encoding="utf-8")
         .replace("{backend: scripted", "{backend: scripted, price: {prompt: 1000, completion: 2000}")
-        .replace("study: arena", "study: dear\ncurrency: EUR"),
+        .replace("study: arena", f"study: dear\ncurrency: EUR\n{JUDGED}"),
         encoding="utf-8",
     )
     words = ("check", "dear.yaml", "--bots", "3", "--cost", "--participants", "200", "--json")
@@ -68,7 +75,7 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     assert (told["currency"], told["cost"]) == ("EUR", pytest.approx(200 * told["cost_per_participant"]))
     least = 2000 * 300 / 1e6
     assert told["cost_per_participant"] > least, "replies are taken as 300 tokens, and there is at least one"
-    assert told["calls_per_participant"]["careful"] > 0
+    assert 0 < told["calls_per_participant"]["careful"] < told["calls_per_participant"]["hasty"], "which judges as well"
     parley("simulate", "dear.yaml", "-n", "2", folder=tmp_path)
     told = json.loads(parley("show", "costs", "dear", "--by", "participant", "--json", folder=tmp_path).stdout)
     assert set(told["groups"]) == {"1 (bot)", "2 (bot)"}
