@@ -346,6 +346,15 @@ model_reasoning = Table(
     Column("at_us", BigInteger, nullable=False),
 )
 
+# What the judges of a study's rules have cost, with what calls in progress can cost still.
+judge_budgets = Table(
+    "judge_budget",
+    metadata,
+    Column("study", String(60), primary_key=True),
+    Column("rule", String(60), primary_key=True),
+    Column("spent", Float, nullable=False),
+)
+
 # What is there where an attempt is about somebody who withdrew.
 _WITHDREW = (
     "SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL "

@@ -64,7 +64,7 @@ class Budget:
         self._calls += 1
         return True
 
-    def settle(self, most: float, cost: float) -> None:
+    async def settle(self, most: float, cost: float) -> None:
         self._reserved -= most
         self._calls -= 1
         self._spent += cost
@@ -174,11 +174,11 @@ class Caller:
             if call.is_over() or not await self.budget.reserve(most):
                 return None
             if call.is_over():  # the call was cancelled while waiting for budget to be released
-                self.budget.settle(most, 0.0)
+                await self.budget.settle(most, 0.0)
                 return None
             result = await call.ask(backend, request, tries + 1 >= self.policy.tries)
             attempt = Attempt(access.label, number, request, result, cost_of(access.model, result.end))
-            self.budget.settle(most, _settled(attempt, most))
+            await self.budget.settle(most, _settled(attempt, most))
             self._learn(access, call, result, tokens)
             call.record(attempt)
             if (failed := result.error) is None or result.shown:

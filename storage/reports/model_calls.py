@@ -35,13 +35,6 @@ def attempts(database: Database, study: str, *, failed: bool = False) -> Iterato
             yield dict(zip(names, row, strict=True))
 
 
-def spent_on(database: Database, study: str, slot: str) -> float:
-    t = tables.attempts.c
-    query = select(func.coalesce(func.sum(t.cost), 0.0)).where(t.study == study, t.cell.is_(None), t.slot == slot)
-    with database.connect() as connection:
-        return float(connection.execute(query).scalar_one())
-
-
 def times_asked(database: Database, stream: str, turn: int, slot: str) -> int:
     """The number of attempts in a session for one reply, while `turn` was its last event."""
     t = tables.attempts.c

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -27,8 +28,8 @@ from experiments.study.sections.fidelity import FidelityRule
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.errors import StorageError
+from storage.registers.judge_budgets import add_judge_cost
 from storage.reports.conversations import Conversation, conversation_at
-from storage.reports.model_calls import spent_on
 
 log = logging.getLogger(__name__)
 # How long after its time limit another process takes a verdict that is missing for lost.
@@ -50,12 +51,28 @@ MakeContext = Callable[[str, PendingTask, State, Study], ReplyContext]
 Act = Callable[[str, Action], Awaitable[LoadedSession]]
 
 
+class CountedBudget(Budget):
+    """A budget that all processes count together: `add` adds to what is spent, if that is within a limit."""
+
+    def __init__(self, limit: float, add: Callable[..., bool]) -> None:
+        super().__init__(limit)
+        self._most, self._add = limit, add
+
+    async def reserve(self, most: float) -> bool:
+        return await asyncio.to_thread(self._add, most, self._most)
+
+    async def settle(self, most: float, cost: float) -> None:
+        try:
+            await asyncio.to_thread(self._add, cost - most)
+        except StorageError as error:
+            log.error("a judge's cost is counted as the most that it can be: %s", error)
+
+
 class Judges:
     """The judges of this process. `questions` makes the question of one of a study's annotators."""
 
     def __init__(self, database: Database, questions: Questions | None, make_context: MakeContext, act: Act) -> None:
         self._database, self._questions, self._make_context, self._act = database, questions, make_context, act
-        self._budgets: dict[tuple[str, str], Budget] = {}
         self._running: dict[tuple[str, str, int], asyncio.Task[None]] = {}
 
     async def awaited(self, stream: str, location: Location, data: Data) -> dict[str, Data]:
@@ -109,7 +126,7 @@ class Judges:
 
         timer = asyncio.get_running_loop().call_later(rule.time_limit_s, over.give)
         try:
-            caller = replace(context.caller, budget=await self._budget(study.name, rule, slot))
+            caller = replace(context.caller, budget=self._budget(study.name, rule))
             call = Call(stream, over, ask, context.record)
             attempt = await caller.call(context.access(study, question.label), request, call)
         except StorageError as error:
@@ -125,9 +142,7 @@ class Judges:
         found = (question.read(attempt.result.text) or {}).get(rule.value)
         return {**judge, "missing": "unparsable"} if found is None else {**judge, "value": found}
 
-    async def _budget(self, study: str, rule: FidelityRule, slot: str) -> Budget:
-        key = (study, rule.name)
-        if key not in self._budgets:
-            spent = await asyncio.to_thread(spent_on, self._database, study, slot) if rule.budget else 0.0
-            self._budgets.setdefault(key, Budget(rule.budget, spent))
-        return self._budgets[key]
+    def _budget(self, study: str, rule: FidelityRule) -> Budget:
+        if rule.budget is None:
+            return Budget()
+        return CountedBudget(rule.budget, partial(add_judge_cost, self._database, study, rule.name))
