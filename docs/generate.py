@@ -50,6 +50,7 @@ from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.fidelity import FidelityRule
+from experiments.study.sections.memory import MemorySpec
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import Step, kinds
 from problems import registry as sources
@@ -89,6 +90,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`ai_alone`: models without people", ai_alone.AiAloneSpec),
     ("`ai_alone.prompts`", ai_alone.AiAlonePrompts),
     ("`simulator_prompts`: simulated users", SimulatorPrompts),
+    ("`memory` of earlier waves", MemorySpec),
     ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: your own annotator", AnnotatorSpec),
     ("`fidelity`: a rule about replies", FidelityRule),

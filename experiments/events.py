@@ -15,6 +15,7 @@ Data = Mapping[str, Any]
 
 # No note changes a screen.
 NOTES = frozenset({"noted", "flagged", "annotated", "fidelity_checked", "withheld", "excluded", "included", "paid"})
+NOTES |= {"recalled", "remembered"}
 # Nor does what a model wrote and nobody has read yet.
 SILENT = NOTES | {"written"}
 
@@ -62,15 +63,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class PendingTask:
-    """Something the world still has to do for a session: assign, draw, order, finish (at once), or reply (by a model).
+    """Something the world still has to do for a session: all at once, but for a reply, which comes from a model.
 
-    An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`.
-
-    A draw with a `target` in its data needs to know how often each problem is taken: the action's `taken`, by id.
-    `slot` tells several replies at one place apart; the action that gives one has it in its data.
+    An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`. A draw with a
+    `target` in its data needs to know how often each problem is taken: the action's `taken`, by id. To recall earlier
+    waves needs what is known of them (`memory.history_of`). `slot` tells several replies at one place apart; the action
+    that gives one has it in its data.
     """
 
-    kind: Literal["assign", "draw", "order", "finish", "reply"]
+    kind: Literal["assign", "draw", "order", "recall", "finish", "reply"]
     path: str
     data: Data
     slot: str = ""

@@ -170,7 +170,7 @@ class _RehearsedParticipant:
         bot = RandomBot(f"{self.visit.name}:{screen.seen}", self.visit.name)
         clicks = refusals = 0
         while not screen.ended and clicks != leaves_after:
-            if screen.panel.chat is not None and screen.panel.chat.waiting:
+            if not screen.actions or (screen.panel.chat is not None and screen.panel.chat.waiting):
                 screen = await participant.listen()
                 continue
             if self.visit.reloads(clicks):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, PendingTask
 from experiments.session.assignment import open_cells_or_refuse
 from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.memory import history_of
 from experiments.session.state import holds_place
 from experiments.session.study_status import StudyStatus
 from experiments.session.waves import is_later_wave
@@ -22,10 +24,12 @@ from experiments.study.location import State, language_of
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
+from storage.log.event_log import facts
 from storage.log.projections import changed_rows, rows_of, seat_changes, until_us
 from storage.log.quota import StudyCounts
 from storage.log.writer import Append, ClearedDraft, Enrolment
 from storage.registers.origins import QUOTAS_APPLY, Origin
+from storage.registers.persons import siblings
 from storage.schemas.base import ReleasedRow
 
 # The kinds of events that complete, change or remove rows of released tables.
@@ -83,8 +87,8 @@ def immediate_task(study: Study, state: State) -> PendingTask | None:
 
 
 def depends_on_others(task: PendingTask) -> bool:
-    """Whether a task needs counts of other sessions: an assignment that repeats none, or a draw with a target."""
-    return (task.kind == "assign" and not task.data) or "target" in task.data
+    """Whether a task needs other sessions: an assignment that repeats none, a draw with a target, or earlier waves."""
+    return (task.kind == "assign" and not task.data) or task.kind == "recall" or "target" in task.data
 
 
 def to_append(
@@ -119,7 +123,7 @@ def counted_append(
     against the quota and no cell is open."""
     study, origin = session.study, session.state.enrolled["origin"]
     quotas = _caps(study, origin, counts.operations(study), session.state.enrolled, closed_quotas)
-    events, state = apply_action(session, action, _lookup_in(study, origin, counts, quotas))
+    events, state = apply_action(session, action, _lookup_in(study, session.stream, origin, counts, quotas))
     if quotas and not study.factors and changes_quota(study, session.state, state):
         open_cells_or_refuse(study, counts.counts(study, origin), quotas)
     return to_append(session, session.with_events(events, state), action)
@@ -157,7 +161,7 @@ def enrolment_append(session: LoadedSession, arrival: Arrival, counts: StudyCoun
     if quotas:  # counting takes a microsecond for each completed session
         open_cells_or_refuse(study, counts.counts(study, origin), quotas)
     action = Action("enrol", "", {**arrival.data, "origin": origin}, counts.now_us, by="system")
-    events, state = apply_action(session, action, _lookup_in(study, origin, counts, quotas))
+    events, state = apply_action(session, action, _lookup_in(study, session.stream, origin, counts, quotas))
     return to_append(
         session, session.with_events(events, state), action, enrolment(study, state, counts.now_us, arrival.identity)
     )
@@ -179,8 +183,11 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
     )
 
 
-def _lookup_in(study: Study, origin: str, counts: StudyCounts, quotas: Sequence[Quota]) -> Lookup:
-    def lookup(task: PendingTask, _: State) -> Mapping[str, Any]:
+def _lookup_in(study: Study, stream: str, origin: str, counts: StudyCounts, quotas: Sequence[Quota]) -> Lookup:
+    def lookup(task: PendingTask, state: State) -> Mapping[str, Any]:
+        if task.kind == "recall":
+            sessions = takewhile(stream.__ne__, siblings(counts.connection, state.enrolled["person"]))
+            return history_of([fold(facts(counts.connection, session)) for session in sessions])
         if task.kind == "assign":
             return {
                 "counts": [[values, number] for values, number in counts.counts(study, origin)],

@@ -167,14 +167,14 @@ def prompt(
     location: Location, model: str, events: Sequence[Event], *, problem_in_prompt: bool, additions: Sequence[str] = ()
 ) -> list[dict[str, str]]:
     """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`, and with
-    the `additions`; left out if empty), and the conversation so far. Of the study's pictures the model reads the
-    alternative texts. A conversation that the assistant opens begins with a request to do so."""
+    the `additions` to the letter; left out if empty), and the conversation so far. Of the study's pictures the model
+    reads the alternative texts. A conversation that the assistant opens begins with a request to do so."""
     system = _system(location, model)
     if problem_in_prompt:
         options = "\n".join(f"{option.key}. {option.text}" for option in location.problem.options)
         about = f"The problem being worked on:\n\n{location.problem.text}\n\n{options}"
         system = f"{system}\n\n{described(about, location.study.pictures)}".strip()
-    system = "\n\n".join(filter(None, (system, *(described(text, location.study.pictures) for text in additions))))
+    system = "\n\n".join(filter(None, (system, *additions)))
     start = [{"role": "system", "text": system}] if system else []
     begin = [] if events and events[0].kind == "said" else [{"role": "user", "text": BEGIN}]
     return start + begin + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in events]

@@ -7,7 +7,7 @@ Numbers and texts are the same for all, or one for each value of a factor (`{by:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import Field as About
 from pydantic import (
@@ -19,21 +19,21 @@ from pydantic import (
     model_validator,
 )
 
-from experiments.errors import Refused, suggestion
+from experiments.errors import Refused
 from experiments.events import Data, Event
 from experiments.session.conversation import chosen, chosen_text, read_message, sent_messages
+from experiments.session.memory import memory_of
 from experiments.session.timing import SECOND_US, shown_us
 from experiments.study.base_model import Pattern, StrictModel
 from experiments.study.location import Location
 from experiments.study.reply_checks import matched
-from experiments.study.sections.model_spec import ONE_OR_EACH, PickByFactor, Texts
+from experiments.study.sections.model_spec import ONE_OR_EACH, Levels, PickByFactor, Texts, pick_faults
 from experiments.study.step import Step
-from problems.pictures import is_picture
+from problems.pictures import described, is_picture
 
 # Instead of words of the assistant: the model writes them.
 BY_MODEL = "model"
 OVER = "The conversation has ended. Please continue."
-Levels = Mapping[str, Sequence[str]]
 Fault = tuple[str, str]
 
 
@@ -126,6 +126,8 @@ class MessageLimits(NamedTuple):
 class ConversationDesign(Step):
     """A conversation that can be designed."""
 
+    remembers: ClassVar[bool] = True
+
     opens: Texts | None = None
     """The assistant's first words: a text, or `model` to have them written by the model. The participant begins where
     it is empty."""
@@ -180,6 +182,12 @@ class ConversationDesign(Step):
         now = (one for one, last in ends if one.from_turn <= turn <= last)
         return {one.turns: text for one in now if (text := chosen_text(location, one.text))}
 
+    def additions(self, location: Location) -> list[str]:
+        """What the system prompts have in addition now: the memory to the letter, and `system_additions`, in which the
+        study's pictures are their alternative texts."""
+        added = self.added_texts(location).values()
+        return [memory_of(location)[1], *(described(text, location.study.pictures) for text in added)]
+
     def reply_data(self, location: Location, slot: str = "") -> Data:
         """What the design asks of the pending reply, for its task; nothing where it has no such key."""
         said = [event for event in location.facts if event.kind == "said"]
@@ -195,6 +203,7 @@ class ConversationDesign(Step):
             "written": _written(location.facts, slot),
             "mark": self.ends.mark if self.ends else None,
             "additions": list(self.added_texts(location)),
+            "memory": memory_of(location)[0],
             "max_tokens": int(_number(location, self.max_reply_tokens)),
             "max_chars": int(_number(location, self.max_reply_chars)),
         }
@@ -227,7 +236,7 @@ class ConversationDesign(Step):
         """Numbers and texts by factor that some value of the factor leaves without one, and contradictions."""
         for key, value in self._by_factor().items():
             if isinstance(value, PickByFactor):
-                yield from ((key, words) for words in _pick_faults(value, levels))
+                yield from ((key, words) for words in pick_faults(value, levels))
         for key, picture in self.pictures().items():
             yield from ((key, words) for words in _picture_faults(picture))
         yield from self._contradictions()
@@ -270,16 +279,6 @@ class ConversationDesign(Step):
 
 def _number(location: Location, value: float | PickByFactor[float] | None) -> float:
     return chosen(location, value or 0)
-
-
-def _pick_faults(by_factor: PickByFactor[Any], levels: Levels) -> Iterator[str]:
-    by, values = by_factor.by, levels.get(by_factor.by, ())
-    if not values:
-        yield f"no factor or loop is called {by!r}{suggestion(by, list(filter(levels.get, levels)))}"
-        return
-    yield from (f"has nothing for {by} = {value!r}" for value in values if value not in by_factor.pick)
-    strays = (value for value in by_factor.pick if value not in values)
-    yield from (f"{value!r} is not a value of {by}{suggestion(value, values)}" for value in strays)
 
 
 def _picture_faults(given: Texts | None) -> Iterator[str]:

@@ -22,7 +22,8 @@ from experiments.events import NOTES, SILENT, Action, Data, Event, Fact, Pending
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import SCRIPTED, ended_by_clock
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
-from experiments.session.identity_leaks import leaks, masked
+from experiments.session.identity_leaks import guarded, masked
+from experiments.session.memory import SLOT, makes, recalls, tasks_of
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
@@ -111,7 +112,7 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
         return ()
     if isinstance(place.node, Step):
         due = order_due(place)
-        return (PendingTask("order", place.path, due),) if due else place.node.pending_tasks(place)
+        return (PendingTask("order", place.path, due),) if due else tasks_of(place, place.node)
     return (PendingTask("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
 
 
@@ -273,12 +274,13 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     match job.kind:
         case "assign":
             return (Fact("assigned", assigned_fact(study, state, action.data)),)
-        case "draw":
+        case "draw" | "recall":
             place = current_location(study, state)
-            assert place is not None  # noqa: S101  (a draw is owed at a place)
+            assert place is not None  # noqa: S101  (both are owed at a place)
             if "target" in job.data and "taken" not in action.data:
                 raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
-            return (Fact("drawn", draw_fact(place, action.data.get("taken", {}))),)
+            recalls_waves, taken = job.kind == "recall", action.data.get("taken", {})
+            return recalls(place, action.data) if recalls_waves else (Fact("drawn", draw_fact(place, taken)),)
         case "order" | "finish":
             return (Fact(ORDERED if job.kind == "order" else "finished", job.data),)
         case "reply":
@@ -297,6 +299,8 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     place = current_location(study, state)
     if action.kind not in ("reply", "write", "fail") or owed is None or place is None:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
+    if owed.slot == SLOT:
+        return makes(place, action.data, failed=action.kind == "fail")
     by_clock = stopped_by_clock(state.facts.get(action.path, ()))
     data = ended_by_clock(action.data) if by_clock else action.data
     if action.kind == "fail":
@@ -310,9 +314,7 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 def _replied(study: Study, location: Location, task: PendingTask, data: Data, *, writes: bool) -> tuple[Fact, ...]:
     """A reply, or what becomes of it where a rule of the study forbids to show it; `writes`: none of it is shown yet,
     or not all."""
-    leaked = leaks(data["text"], study.file.models) if data.get("source") != SCRIPTED else ()
-    hides = leaked and study.file.on_identity_leak != "flag"
-    text = masked(data["text"], study.file.models) if hides else data["text"]
+    text, leaked = guarded(data["text"], study.file) if data.get("source") != SCRIPTED else (data["text"], ())
     kept = {name: value for name, value in data.items() if name not in ("judged", "shown")} | {"text": text}
     reply = reply_of(location, kept)
     kind, after = decided(reply, kept, location.state.seq + 1, data.get("judged", {}))

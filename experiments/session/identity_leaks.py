@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from experiments.study.schema import StudyFile
+
 PLAIN = (
     r"Open\s?AI", r"Anthropic", r"DeepMind", r"Mistral AI", r"DeepSeek", r"Moonshot AI", r"Zhipu AI", r"Hugging\s?Face",
     r"Chat\s?GPT", r"GPT[-\s]?\d\w*(?:\.\d+)?(?:[-\s](?:turbo|mini|nano))?", r"text-davinci-\d+", r"InstructGPT",
@@ -56,6 +58,12 @@ def masked(text: str, own: Iterable[str] = ()) -> str:
     for start, end in reversed(_spans(text, own)):
         text = text[:start] + MASK + text[end:]
     return text
+
+
+def guarded(text: str, file: StudyFile) -> tuple[str, tuple[str, ...]]:
+    """A text as the study lets it be shown, and its leaks."""
+    found = leaks(text, file.models)
+    return masked(text, file.models) if found and file.on_identity_leak != "flag" else text, found
 
 
 def _spans(text: str, own: Iterable[str]) -> list[tuple[int, int]]:

@@ -237,7 +237,7 @@ class ChatStep(ConversationDesign, AnsweringStep):
             stopped = {"stopped": True} if _stopped(location.facts) else {}
             returned = returned_messages(location.facts)
             held = [event for event in messages_of(location.facts) if event.seq not in returned]
-            added = list(self.added_texts(location).values())
+            added = self.additions(location)
             said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
             data = {"model": name, "messages": said, "problem": location.problem, **stopped}
             return (PendingTask("reply", location.path, {**data, **self.reply_data(location)}),)

@@ -273,7 +273,7 @@ class CompareStep(ConversationDesign, OptionsStep):
         self, location: Location, slot: str, model: str, pairs: Sequence[reading.Pair], stopped: Data
     ) -> PendingTask:
         said = [event for pair in pairs for event in pair if event is not None]
-        added = list(self.added_texts(location).values())
+        added = self.additions(location)
         messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt, additions=added)
         data = {"model": model, "messages": messages, "problem": location.shown_problem, **stopped}
         return PendingTask("reply", location.path, {**data, **self.reply_data(location, slot)}, slot)

@@ -315,6 +315,13 @@ class LongText(TextField):
     """The maximum length of the text, in characters."""
 
 
+class ProposedText(LongText):
+    """A text that is there already, to be changed or deleted. No study file has it."""
+
+    required: bool = False
+    proposed: Annotated[str, About(exclude=True)]
+
+
 class Checkbox(Field):
     """A box to tick: a promise or a consent."""
 

@@ -21,6 +21,7 @@ from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.fidelity import FidelityRule
 from experiments.study.sections.integrity import IntegrityChecks
+from experiments.study.sections.memory import MemorySpec
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
 from experiments.study.sections.privacy import PrivacyInfo
@@ -333,6 +334,8 @@ class StudyFile(StrictModel):
     annotate`)."""
     fidelity: tuple[FidelityRule, ...] | None = None
     """What the replies of each condition must and must not be, and what follows if they are not."""
+    memory: MemorySpec | None = None
+    """What models remember of a person's earlier waves. Nothing by default."""
     bonus: tuple[Bonus, ...] = ()
     """The rules for bonus payments, which `parley payments` computes."""
     plan: Plan | None = None

@@ -65,6 +65,8 @@ class Step(StrictModel):
 
     # Whether submitting it admits the participant (see `admission`).
     admits: ClassVar[bool] = False
+    # Whether it uses the study's `memory` of earlier waves.
+    remembers: ClassVar[bool] = False
 
     step: str
     id: Slug = ""

@@ -171,6 +171,9 @@ WORDS: Mapping[str, str] = {
     "annotated": "annotated by a model",
     "fidelity_checked": "reply checked by a rule",
     "withheld": "reply withheld by a rule",
+    "recalled": "earlier waves recalled",
+    "remembered": "memory put into the prompts",
+    "proposed": "statements proposed by a model",
     "excluded": "session excluded",
     "included": "session included again",
     "paid": "payment recorded",
@@ -340,7 +343,7 @@ def remark(event: Event) -> TranscriptRemark:
         said = f"{data['rule']}: {kept}, turn {data['turn']}" + (f" ({found})" if found not in ("", None) else "")
         return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]), data["kept"] is True)
     words = data.get("words") or ()
-    parts = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
+    parts = [str(data[name]) for name in ("kind", "text", "failed", "why", "what") if data.get(name)]
     about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
     return TranscriptRemark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
 

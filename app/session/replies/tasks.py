@@ -153,8 +153,7 @@ class ReplyTasks:
         return running.reply if running is not None else None
 
     async def settled(self, stream: str) -> None:
-        tasks = [running.task for (owner, *_), running in self._running.items() if owner == stream]
-        if tasks:
+        while tasks := [running.task for (owner, *_), running in self._running.items() if owner == stream]:
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
@@ -177,7 +176,10 @@ class ReplyTasks:
 
     async def _ask(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> None:
         """Ask for a reply, and again for as long as one is owed because the last broke a rule of the study."""
-        hidden = _may_withhold(pending)
+        unseen = "unseen" in pending.job.data
+        hidden = unseen or _may_withhold(pending)
+        if unseen:
+            asyncio.get_running_loop().call_later(pending.job.data["time_limit_s"], reply.stopping.give)
         owed: PendingReply | None = pending
         while owed is not None:
             hides = hidden and fixed_reply(owed.job) is None
@@ -207,7 +209,7 @@ class ReplyTasks:
 
         record = partial(self._record, stream, context=context)
         outcome = await (paced_outcome(job, reply, get, record, context.clock) if reply.paced else get())
-        if reply.hidden and outcome.kind == "reply":
+        if reply.hidden and outcome.kind == "reply" and "unseen" not in job.data:
             outcome = await self._judged(stream, pending, outcome, reply.stopping)
             if paced and outcome.kind == "reply":
                 outcome = replace(outcome, kind="write", data={**outcome.data, "shown": 0})
@@ -261,7 +263,7 @@ def _outcome(task: PendingTask, attempts: Sequence[Attempt], reply: ReplyBuffer,
     costs = [one.cost for one in attempts if one.cost is not None]
     data: dict[str, Any] = {"model": attempt.label, **({"wanted": wanted} if attempt.label != wanted else {})}
     data |= {"slot": task.slot} if task.slot else {}
-    data |= {"additions": added} if (added := task.data.get("additions")) else {}
+    data |= {name: task.data[name] for name in ("additions", "memory") if name in task.data}
     data |= {"cost": sum(costs)} if costs else {}
     if result.error is not None:
         if result.error.reason != STOPPED:

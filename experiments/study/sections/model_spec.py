@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Discriminator, Field, Tag
 
+from experiments.errors import suggestion
 from experiments.study.base_model import Slug, StrictModel, Values
 
 
@@ -23,6 +24,8 @@ class Price(StrictModel):
 
 
 T = TypeVar("T", covariant=True)
+# The values of names.
+Levels = Mapping[str, Sequence[str]]
 
 
 class PickByFactor(StrictModel, Generic[T]):
@@ -32,6 +35,17 @@ class PickByFactor(StrictModel, Generic[T]):
     """The factor or the variable."""
     pick: dict[str, T]
     """Its values, each with what holds."""
+
+
+def pick_faults(by_factor: PickByFactor[Any], levels: Levels) -> Iterator[str]:
+    """What is wrong with one where these names have these values."""
+    by, values = by_factor.by, levels.get(by_factor.by, ())
+    if not values:
+        yield f"no factor or loop is called {by!r}{suggestion(by, list(filter(levels.get, levels)))}"
+        return
+    yield from (f"has nothing for {by} = {value!r}" for value in values if value not in by_factor.pick)
+    strays = (value for value in by_factor.pick if value not in values)
+    yield from (f"{value!r} is not a value of {by}{suggestion(value, values)}" for value in strays)
 
 
 class PromptByFactor(PickByFactor[str]):

@@ -34,7 +34,7 @@ NAME = "tidy"
 # In the order in which they are written.
 TABLES = (
     *("sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls"),
-    *("integrity", "fidelity"),
+    *("integrity", "fidelity", "memory"),
 )
 DEFINED = Path(__file__).with_name("columns.csv")
 ANY, NUMBER = TextColumn(blank=True), NumberColumn(blank=True)
@@ -148,6 +148,7 @@ def _types() -> Mapping[str, ColumnType]:
         "source": ChoiceColumn(SOURCES, blank=True),
         "suggested": choice("verbatim", "edited", blank=True),
         "ended by": ChoiceColumn(ENDED_BY, blank=True),
+        "memory": choice("transcript", "summary", "facts"),
         "origin": choice("person", "pilot", "rehearsal", "bot"),
         "status": ChoiceColumn(GIVEN),
         "ending": ChoiceColumn(ENDS),

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from experiments.events import Event
+from experiments.session import memory
 from experiments.session.conversation import ROLES, ended, is_by_model
 from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.state import visited
@@ -296,6 +297,7 @@ def _replied(event: Event) -> Values:
     how = {
         "source": "opening" if event.kind == "opened" else data.get("source", "model"),
         "system_addition": ", ".join(data.get("additions", ())) or None,
+        "memory": data.get("memory"),
         "t_model": time(data.get("model_last_us", event.at_us)) if model else None,
         "t_first_shown": time(data.get("shown_first_us", event.at_us)),
         "t_shown": time(data.get("shown_last_us", event.at_us)),
@@ -313,6 +315,15 @@ def _fidelity(session: TidySession, places: _Places) -> Iterator[Values]:
         names = ("turn", "slot", "model", "version", "rule", "check", "judge", "judge_version", "missing")
         about = {name: data.get(name) for name in names}
         yield {**known, **about, "shown": int(data["shown"]), "kept": kept, "value": text(data["value"])}
+
+
+def _memory(session: TidySession, places: _Places) -> Iterator[Values]:
+    for event in (event for event in session.state.events if event.kind == memory.REMEMBERED):
+        data = event.data
+        known = {name: data.get(name) for name in ("kind", "cut", "model", "version", "failed")}
+        known |= {"seq": event.seq, "time": time(event.at_us), "from_waves": BETWEEN.join(data["from"]) or None}
+        texts = {"text": text(data["text"]), "statements": text(data.get("checked"))}
+        yield {**places.columns(event.path), **known, **texts}
 
 
 def _events(session: TidySession, places: _Places) -> Iterator[Values]:
@@ -336,7 +347,7 @@ def _calls(session: TidySession, places: _Places) -> Iterator[Values]:
             **places.columns(one["path"]),
             "time": time(one["started_us"]),
             "turn": sum(said) or None,
-            "slot": None if one["slot"].startswith(JUDGE_SLOT) else one["slot"] or None,
+            "slot": None if one["slot"].startswith((JUDGE_SLOT, memory.SLOT)) else one["slot"] or None,
             "attempt": one["number"],
             **{name: one[name] for name in ("model", "backend", "version", "finish_reason", "cost")},
             "error": one["reason"],
@@ -369,5 +380,6 @@ _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = Ma
         "timings": _timings,
         "model_calls": _calls,
         "fidelity": _fidelity,
+        "memory": _memory,
     }
 )

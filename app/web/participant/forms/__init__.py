@@ -16,6 +16,7 @@ from experiments.study.fields import (
     MatrixField,
     MultipleChoiceField,
     Number,
+    ProposedText,
     Slider,
     TextField,
 )
@@ -120,6 +121,8 @@ def view_of(field: Field, value: Any, paste: Paste = "allow") -> FieldView:
             line = (("min", str(field.minimum)), ("max", str(field.maximum)), ("step", str(field.step)))
             ends = (field.left, field.right) if field.left or field.right else ()
             return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
+        case ProposedText() if value is None:
+            return FieldView(*common, value=field.proposed, paste=paste)
         case TextField():
             # no maxlength: the browser would cut a pasted text without a word
             return FieldView(*common, value="".join(given[:1]), paste=field.paste or paste)
