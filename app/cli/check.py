@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from app.annotation.judge import judge_question
-from app.backends.registry import asks_servers, streaming_advice, untested
+from app.backends.registry import asks_servers, streaming_advice
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import (
@@ -28,7 +28,7 @@ from app.cli.common import (
 from app.cli.printing import echo, out, show
 from app.errors import ArgumentInvalid
 from app.extension import study_advice
-from app.session.replies.buffer import HOLD_CHARS, HOLD_S
+from app.session.replies.model_check import untested_advice
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
@@ -116,11 +116,8 @@ def _streaming(study: Study) -> Iterator[str]:
     yield from streaming_advice(models)
     asked = {label: model for label, model in models.items() if asks_servers(model.backend)}
     settings, database = with_saved(settings_in_use()) if asked else (None, None)
-    if settings is not None and (labels := asyncio.run(untested(asked, settings))):
-        yield (
-            f"models {', '.join(labels)}: how replies begin is not known, so each is held for {HOLD_S} s or "
-            f"{HOLD_CHARS} characters, and unmarked reasoning would be shown after that. `parley models` finds out."
-        )
+    if settings is not None:
+        yield from untested_advice(asked, settings)
     if database is not None:
         database.dispose()
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app.backends.base import Backend, PromptMessage, Request
 from app.backends.model_ref import ModelRef
+from app.backends.registry import untested
 from app.calls.caller import Attempt, Budget, Call, Caller, Result
 from app.calls.model_pool import ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
 from app.config.settings import Settings, env_name
-from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.buffer import HOLD_CHARS, HOLD_S, ReplyBuffer
 from app.session.replies.request import stream_reply
 from experiments.study.sections.model_spec import ModelSpec
 
@@ -44,6 +45,13 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
 def advice(result: Result) -> list[str]:
     """What the test of a model shows that participants would notice."""
     return [UNOPENED] * result.unopened + [CUT] * (result.end.finish_reason == "length")
+
+
+def untested_advice(models: Mapping[str, ModelSpec], settings: Settings) -> list[str]:
+    """What participants would notice of the models that nobody has tested."""
+    labels = ", ".join(asyncio.run(untested(models, settings)))
+    held = f"each is held for {HOLD_S} s or {HOLD_CHARS} characters, and unmarked reasoning would be shown after that"
+    return [f"models {labels}: how replies begin is not known, so {held}. `parley models` finds out."] if labels else []
 
 
 async def check_models(refs: Sequence[ModelRef], settings: Settings, clock: Clock) -> list[Attempt]:

@@ -14,6 +14,7 @@ from gradio.components import Component
 from app.backends.model_ref import ModelRef
 from app.backends.registry import configuration_errors
 from app.errors import SettingsError
+from app.session.replies.model_check import untested_advice
 from app.studies.drafts import CheckResult
 from app.use_cases.studies import others_of_number, publish_study
 from app.web.console.context import ConsoleContext
@@ -172,6 +173,7 @@ class EditorSection:
             seen=seen,
             lines=changes(diff),
             twins=others_of_number(seen.versions, study),
+            untested=untested_advice(study.file.models, self._context.settings),
             unready=asyncio.run(configuration_errors(study.file.models.values(), self._context.settings)),
         )
         return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}

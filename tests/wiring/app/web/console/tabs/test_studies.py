@@ -19,6 +19,7 @@ from app.studies.loader import load_study, read_yaml
 from app.web.console.study_tab.recruitment import cell_of
 from experiments.errors import NotPossible
 from experiments.session.engine import fold
+from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import publish_on_start, versions
@@ -144,6 +145,8 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
     await publish(room, researcher)
     await researcher.on("decide-opened", "click")
     text = draft(made["study-text"]).replace("Which assistant is better?", "Which is <best>?")
+    save_server(database, SECRET, SavedServer("lab", "vllm", "http://127.0.0.1:9/v1", "Ada", 0, b""), "k", lambda: 1)
+    text = text.replace("{backend: scripted, options: {wrong: 0.1}}", "{backend: openai, server: lab}")
     await write(researcher, text, value(made["text-mark"]))
     shown = await ask_to_publish(room, researcher)
     plan = next(words for words in map(value, shown.values()) if isinstance(words, str) and "Publish version" in words)
@@ -151,6 +154,7 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
     assert re.search(r'class="removed">-.*Which assistant is better\?', plan)
     assert re.search(r'class="added">\+.*Which is &lt;best&gt;\?', plan)
     assert "<code>version:</code>" in plan
+    assert re.search(r'class="note warn">models careful:', plan), "nobody tested it"
     await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
     newer, older = versions(database, "sums")
     assert newer.current
