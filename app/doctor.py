@@ -29,8 +29,11 @@ from app.config.model_servers import Server
 from app.config.secret import secret_in_use
 from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
 from app.errors import BackendError, SettingsError
+from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy
 from app.studies.drafts import Drafts
+from app.use_cases.prolific_study import prolific_client
 from app.web.throttled_log import ANOTHER_SITE
+from experiments.study.checks.lint import possible_codes
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.accounts.audit_log import refuse_other_secret
@@ -38,6 +41,7 @@ from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import Database, open_database, probe
 from storage.db.network_file import refuse_network_share
 from storage.migrations.migrate import migration_status
+from storage.payments.prolific import PROLIFIC
 from storage.registers.alerts import Alert
 
 WITHIN_S = 10
@@ -206,6 +210,8 @@ def check_model_servers(deployment: Deployment) -> Iterator[Diagnosis]:
         if url or key:
             servers[kind] = kind, Server(url=url or address, key=key)
     for name in settings.server_names:
+        if name == PROLIFIC:
+            continue
         try:
             servers[name] = used.get(name, "openai"), settings.server(name)
         except SettingsError as fault:
@@ -240,6 +246,46 @@ async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Di
     return Diagnosis("ok", f"{name}: {server.url} answers{' and accepts the key' if server.key else ''}.")
 
 
+def check_prolific(deployment: Deployment) -> Iterator[Diagnosis]:
+    """The token, the workspaces with what they have, the webhook, and the codes of the studies that are there."""
+    settings = deployment.settings
+    recruited = [study for study in deployment.studies if study.file.prolific]
+    if not recruited and settings.prolific_token is None and settings.find_server(PROLIFIC) is None:
+        yield Diagnosis("ok", "No study is recruited by Prolific's API.")
+        return
+    with prolific_client(settings) as asking:
+        yield Diagnosis("ok", f"The token is accepted; the account's currency is {asking.account().currency_code}.")
+        yield from _workspaces(asking, settings)
+        theirs = asking.studies() if recruited else ()
+        for study in recruited:
+            ours = [one for one in theirs if one.internal_name.startswith(f"{study.name} ")]
+            yield from (_codes_at_prolific(study, asking.study(one.id)) for one in ours if one.status != "COMPLETED")
+
+
+def _workspaces(asking: Prolific, settings: Settings) -> Iterator[Diagnosis]:
+    known = {one.id: one.title for one in asking.workspaces()}
+    named = [one.strip() for one in settings.prolific_workspaces.split(",") if one.strip()]
+    for workspace in named or known:
+        if workspace not in known:
+            what = f"The token's account has no workspace {workspace}; it has {', '.join(known) or 'none'}."
+            yield Diagnosis("problem", what, f"Correct {env_name('prolific_workspaces')}, or use another token.")
+            continue
+        money, hook = asking.balance(workspace).available, f"{settings.address}{WEBHOOK}"
+        level: Level = "ok" if money.cents > 0 else "warning"
+        yield Diagnosis(level, f"{known[workspace]}: {money} are available.", "" if money.cents > 0 else "Add funds.")
+        if not any(one.target_url == hook for one in asking.subscriptions(workspace)):
+            what = f"{known[workspace]}: no webhook of Prolific leads to {hook}, so Parley asks every few minutes."
+            yield Diagnosis("warning", what, "A webhook makes places free sooner. It needs an https address.")
+
+
+def _codes_at_prolific(study: Study, there: ProlificStudy) -> Diagnosis:
+    ours = {code for codes in possible_codes(study).values() for code in codes if code}
+    if missing := ours - {one.code for one in there.completion_codes}:
+        what = f"{study.name}: Prolific does not know the completion code {', '.join(sorted(missing))}."
+        return Diagnosis("problem", what, "Participants with it are not paid. Add it at Prolific, or take it out here.")
+    return Diagnosis("ok", f"{study.name}: Prolific knows all completion codes ({there.status}).")
+
+
 def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
     for study in deployment.studies:
         faults = asyncio.run(configuration_errors(study.file.models.values(), deployment.settings))
@@ -266,6 +312,7 @@ CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {
     "disk": check_disk,
     "public address": check_public_address,
     "model servers": check_model_servers,
+    "Prolific": check_prolific,
     "studies": check_studies,
     "alerts": check_alerts,
 }

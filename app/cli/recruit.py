@@ -202,7 +202,7 @@ def prolific(
 
 
 def _show_at_prolific(view: ProlificView) -> None:
-    rows = [{"field": one.label, "now": one.now, "wanted": one.wanted} for one in view.changes]
+    rows = [dict(zip(("field", "now", "wanted"), one.as_text, strict=True)) for one in view.changes]
     show({"at_prolific": view.status, "differences": rows}, as_json=False)
     for sentence in view.money:
         echo(sentence)

@@ -29,6 +29,8 @@ from storage.payments.submissions import plain_status
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 3, 1.0, 60.0
 PAGE, MOST_PAGES, MOST_IDS, MOST_CHARS = 200, 1_000, 200, 500
+# The path to which Prolific posts events.
+WEBHOOK = "/hook/prolific"
 # The fewest characters of a rejection's message.
 SHORTEST_REJECTION = 100
 REJECTION_CATEGORIES = (
@@ -79,6 +81,7 @@ class StudyDraft(Answer):
     internal_name: str = ""
     description: str = ""
     external_study_url: str = ""
+    is_external_study_url_secure: bool | None = None
     prolific_id_option: str = "url_parameters"
     completion_codes: tuple[CompletionCode, ...] = ()
     total_available_places: int = 0

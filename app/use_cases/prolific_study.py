@@ -74,8 +74,10 @@ class Change:
     wanted: Any
 
     @property
-    def label(self) -> str:
-        return f"{self.field} ({UNITS[self.field]})" if self.field in UNITS else self.field
+    def as_text(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """The field with its unit, and the lines of its two values."""
+        unit = f" ({UNITS[self.field]})" if self.field in UNITS else ""
+        return f"{self.field.replace('_', ' ')}{unit}", _lines(self.now), _lines(self.wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,10 @@ class ProlificView:
         minutes, told = self.draft.estimated_completion_time, "the median of sessions" if self.measured else "expected"
         told_cost = self.cost if self.status == "UNPUBLISHED" else None
         fees = f"{told_cost} with Prolific's fees, as it says" if told_cost else "Prolific's fees come on top"
+        due = [f"To be spent now: {self.due} in rewards and screen-outs ({fees})."] if self.due.cents else []
         return (
             f"Reward: {self.reward} for {minutes} minutes ({told}), which is {self.hourly} an hour.",
-            f"To be spent now: {self.due} in rewards and screen-outs ({fees}).",
+            *due,
             f"Committed so far: {self.committed}; the limit is {self.limit}.",
         )
 
@@ -338,6 +341,7 @@ def draft_of(study: Study, section: ProlificRecruitment, address: str, places: i
         internal_name=internal_name(study),
         description=section.description,
         external_study_url=f"{address}/s/{study.name}{PLACEHOLDERS[PROLIFIC][1]}",
+        is_external_study_url_secure=study.file.recruitment.id_proof == "required" or None,
         completion_codes=tuple(
             _code(section, outcome, code) for outcome, found in sorted(codes.items()) for code in sorted(found)
         ),
@@ -392,6 +396,23 @@ def _plain(value: Any) -> Any:
         found = [one.model_dump(mode="json") if isinstance(one, CompletionCode) else one for one in value]
         return sorted((dict(one) if isinstance(one, Mapping) else one for one in found), key=repr)
     return value
+
+
+def _lines(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, list) else [] if value is None else [value]
+    return tuple(", ".join(_words(part)) for part in parts)
+
+
+def _words(value: Any) -> Iterator[str]:
+    """The values in a value of Prolific's, such as `DONE1, COMPLETED, MANUALLY_REVIEW`; numbers with their names."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from [f"{name.replace('_', ' ')} {part}"] if isinstance(part, int) else _words(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _words(part)
+    else:
+        yield str(value)
 
 
 def _carried_out(act: RecruiterAct, there: ProlificStudy) -> bool:

@@ -33,7 +33,7 @@ EVENTS = (*("submission.status.change", "study.status.change", "study.progress.c
 STUDY_FIELDS = {
     *("name", "internal_name", "description", "external_study_url", "prolific_id_option", "completion_codes"),
     *("total_available_places", "estimated_completion_time", "maximum_allowed_time", "reward", "device_compatibility"),
-    *("peripheral_requirements", "filters", "filter_set_id", "project", "study_type", "submissions_config"),
+    *("peripheral_requirements", "filters", "filter_set_id", "project", "is_external_study_url_secure"),
 }
 NEEDED = {
     *("name", "description", "external_study_url", "prolific_id_option", "completion_codes"),

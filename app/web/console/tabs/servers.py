@@ -20,9 +20,13 @@ from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part
 from experiments.study.base_model import Slug
 from storage.accounts.model_servers import SavedServer, open_key, remove_server, save_server, saved_servers
 from storage.errors import StorageError
+from storage.payments.prolific import PROLIFIC
 
 OTHER = "other"
-KINDS = [*((provider.title, name) for name, provider in PROVIDERS.items()), ("Another server", OTHER)]
+KINDS = [
+    *((provider.title, name) for name, provider in PROVIDERS.items()),
+    *(("Another server", OTHER), ("Prolific (to recruit)", PROLIFIC)),
+]
 # A word of an example's address that is to be replaced, such as HOST.
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 MOST_KEY = 500
@@ -112,8 +116,9 @@ class ServersTab:
 
     def _fill(self, _: CurrentUser, kind: Any, name: Any, url: Any) -> Mapping[Any, Any]:
         """Fill in a provider's values unless others were typed: Gradio sends this when the focus leaves the kinds."""
-        filled = {"": "", **{known: provider.url for known, provider in PROVIDERS.items()}}
-        kind = kind if kind in PROVIDERS else ""
+        filled = {"": "", PROLIFIC: self._context.settings.prolific_url}
+        filled |= {known: provider.url for known, provider in PROVIDERS.items()}
+        kind = kind if kind in filled else ""
         fills_name, fills_url = text(name) in filled, text(url) in filled.values()
         return {**({self._name: kind} if fills_name else {}), **({self._url: filled[kind]} if fills_url else {})}
 
@@ -122,10 +127,12 @@ class ServersTab:
         server = _server(name, url, key)
         if name in self._context.settings.model_servers:
             raise SettingsError(f"{env_name('model_servers')} has a server {name!r}, which wins. Choose another name.")
-        provider = text(kind) if text(kind) in PROVIDERS else OTHER
+        if (name == PROLIFIC) != (kind == PROLIFIC):
+            raise SettingsError(f"The token of Prolific, and nothing else, is saved under the name {PROLIFIC!r}.")
+        provider = text(kind) if text(kind) in (*PROVIDERS, PROLIFIC) else OTHER
         one = SavedServer(name, provider, server.url, user.name, 0, b"")
         save_server(self._context.database, self._context.secret, one, key, self._context.clock.now_us)
-        return {**self._shown(user), **self._context.notify(f"The server {name} is saved. Studies can use it now.")}
+        return {**self._shown(user), **self._context.notify(f"The server {name} is saved, and can be used now.")}
 
     def _drop(self, user: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
         if not text(name):
@@ -138,6 +145,8 @@ class ServersTab:
 
 
 def _line(server: SavedServer) -> str:
+    if server.kind == PROLIFIC:
+        return "prolific"
     provider = PROVIDERS.get(server.kind)
     model = (
         {"model": provider.model} | ({"options": dict(provider.options)} if provider.options else {})

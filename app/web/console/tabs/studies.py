@@ -22,6 +22,7 @@ from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
 from app.web.console.study_tab.editor import EditorSection, fingerprint
 from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
+from app.web.console.study_tab.prolific import ProlificSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
 from app.web.console.study_tab.versions import VersionsSection
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
@@ -88,6 +89,7 @@ class StudiesTab:
             "Edit": self._editor,
             "Items": ItemsSection(context, location),
             "Preview": PreviewSection(context, location),
+            "Recruit": ProlificSection(context, location),
             "Versions": VersionsSection(context, location),
         }
         self._marks: Mapping[str, gr.Textbox] = {}

@@ -16,12 +16,14 @@ from app.config.settings import Settings
 from app.errors import SettingsError
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.model_check import check_model
+from app.use_cases.prolific_study import prolific_client
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.backup import back_up
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from tests.fakes.console import Room, console
 from tests.fakes.model_server import Server, serve
+from tests.fakes.prolific_api import TOKEN, prolific_api
 from tests.fakes.researcher import Researcher, text, value
 from tests.fakes.served import SECRET, settings_for
 from tests.wiring.reading import query
@@ -99,6 +101,21 @@ async def test_no_key_leaves_the_console_or_is_stored_in_plain(
     assert query(database, "SELECT who, what, about FROM deed WHERE what LIKE '%server%'") == [
         ("Ada", "saved a model server", f"lab: {models.base_url}, with a key")
     ]
+
+
+async def test_the_token_of_prolific_is_saved_like_a_key_and_used_to_recruit(
+    at: Console, database: Database, tmp_path: Path
+) -> None:
+    _, researcher = at
+    with prolific_api() as fake:
+        server = {"server-kind": "prolific", "server-name": "lab", "server-url": fake.url, "server-key": TOKEN}
+        assert "note bad" in value((await researcher.on("server-save", "click", **server))["note"])
+        shown = await researcher.on("server-save", "click", **server | {"server-name": "prolific"})
+        assert "key stored" in text(shown["servers"])
+        plain = settings_for(tmp_path)
+        with prolific_client(plain.with_lookup(SavedServers(plain, database, fresh_s=0))) as client:
+            assert client.account().currency_code
+    assert TOKEN.encode() not in b"".join(researcher.heard)
 
 
 async def test_another_secret_asks_for_the_key_again(at: Console, database: Database, tmp_path: Path) -> None:

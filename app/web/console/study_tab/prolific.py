@@ -1,0 +1,89 @@
+"""Recruit: the study at Prolific by its API, compared with the study here, and what an owner decides about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.use_cases.prolific_study import ProlificAct, ProlificView, StudyAtProlific, prolific_client
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Updates
+from app.web.console.tab import TabLocation, html_part, text
+
+# The label of each decision, and the states of the study at Prolific in which it is offered.
+ACTS: Mapping[ProlificAct, tuple[str, tuple[str, ...]]] = {
+    "draft": ("Save draft at Prolific", ("nothing", "UNPUBLISHED")),
+    "pause": ("Pause", ("ACTIVE",)),
+    "start": ("Start", ("PAUSED",)),
+    "stop": ("Stop", ("ACTIVE", "PAUSED")),
+}
+SPENDING: Mapping[ProlificAct, str] = {"publish": "Publish", "places": "Add places"}
+
+
+class ProlificSection:
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._context, self._location = context, location
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        self._compare = gr.Button("Compare with Prolific", size="sm", visible=False, elem_id="prolific-show")
+        self._view = html_part(elem_id="prolific-view")
+        with gr.Row(elem_classes="actions"):
+            self._buttons = {
+                word: gr.Button(label, size="sm", visible=False, elem_id=f"prolific-{word}")
+                for word, (label, _) in ACTS.items()
+            }
+        with gr.Row(elem_classes="asks", visible=False) as self._spending:
+            self._sum = gr.Textbox(label="Type the sum to spend", max_lines=1, max_length=20, elem_id="prolific-sum")
+            self._spend = {
+                word: gr.Button(label, size="sm", variant="primary", visible=False, elem_id=f"prolific-{word}")
+                for word, label in SPENDING.items()
+            }
+        self.outputs = [self._compare, self._view, *self._buttons.values(), self._spending, self._sum]
+        self.outputs += self._spend.values()
+
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
+        given = [self._location.study, self._sum]
+        self._context.bind(self._compare.click, self._acts("show"), given, self.outputs)
+        for word, button in (self._buttons | self._spend).items():
+            self._context.bind(button.click, self._acts(word), given, self.outputs, owner=True)
+
+    def paint(self, user: CurrentUser, view: StudyView) -> Updates:
+        """Without asking Prolific, which is done when somebody wants to know."""
+        here = view.study is not None and view.state != UNPUBLISHED and view.study.file.prolific is not None
+        return {
+            self._compare: gr.update(visible=here),
+            self._view: self._context.html("study_prolific.html.j2", view=None, here=here),
+            **{button: gr.update(visible=False) for button in (*self._buttons.values(), *self._spend.values())},
+            self._spending: gr.update(visible=False),
+            self._sum: "",
+        }
+
+    def _acts(self, word: ProlificAct) -> Callable[..., Updates]:
+        def act(user: CurrentUser, name: str, said: Any) -> Updates:
+            context = self._context
+            known = (context.database, context.settings, context.studies.newest(name), context.clock, user.name)
+            with prolific_client(context.settings) as client:
+                view = StudyAtProlific(client, *known).act(word, text(said))
+            told = {} if word == "show" else context.notify(f"Done. At Prolific the study is {view.status}.")
+            return {**self._shown(view, user), **told}
+
+        return act
+
+    def _shown(self, view: ProlificView, user: CurrentUser) -> Updates:
+        publishes = view.status == "UNPUBLISHED" and not view.changes
+        spends = {"publish": publishes, "places": view.can_add_places}
+        draft_fits = view.there is not None and not view.changes
+        fits = {word: view.status in states for word, (_, states) in ACTS.items()}
+        fits["draft"] = fits["draft"] and not draft_fits
+        return {
+            self._view: self._context.html("study_prolific.html.j2", view=view, here=True),
+            **{button: gr.update(visible=user.owner and fits[word]) for word, button in self._buttons.items()},
+            **{button: gr.update(visible=spends[word]) for word, button in self._spend.items()},
+            self._spending: gr.update(visible=user.owner and any(spends.values())),
+            self._sum: "",
+        }
