@@ -44,7 +44,7 @@ from storage.registers.study_status import every_operations_in
 from storage.reports.costs import spending
 from storage.reports.monitoring.fidelity import SessionCache, fidelity_monitor
 from storage.reports.monitoring.models import calls_since
-from storage.reports.monitoring.sessions import people_started
+from storage.reports.monitoring.sessions import help_requests, people_started
 
 # an alert needs at least the number, and the share
 FAILURE_WINDOW_S, FAILED, FAILED_SHARE = 600, 3, 0.25
@@ -52,6 +52,7 @@ LOST_WINDOW_S, LOST, LOST_SHARE = 3_600, 5, 0.05
 BUDGET_SHARE = 0.9
 # how long a change of a model is reported; nothing is over when its alert closes
 SHIFT, SHIFT_S = "shift", 86_400
+HELP = "help"
 DISK_FREE_BYTES, DISK_FREE_SHARE = 5e9, 0.1
 CHECK_S, QUIET_S = 60.0, 300
 # these lie in a message, in the participant's wish, or in what a reply says
@@ -79,10 +80,14 @@ def conditions(
         for name, lost in recent_link_problems(connection, now_us - LOST_WINDOW_S * 1_000_000).items():
             if name in accepting:
                 yield from lost_ids(name, *lost, people_started(connection, name))
-    for name, status in accepting.items():
+    for name, status in ((name, one) for name, one in statuses.items() if one.published):
         try:
             study = register.newest(name)
         except ParleyError:  # only imported, or of an older Parley
+            continue
+        if study.file.help is not None:
+            yield from asking_for_help(database, study, status, now_us)
+        if name not in accepting:
             continue
         yield from _used_up(database, study, status, now_us)
         yield from shifted_models(database, study, status, now_us, caches[name])
@@ -110,6 +115,13 @@ def shifted_models(
         if now_us - shift.found_us < SHIFT_S * 1e6:
             subject = f"{shift.measure} of {shift.model}{shift.arm and f' ({shift.arm})'}"
             yield AlertKey(SHIFT, study.name, origin, subject), {"before": shift.before, "after": shift.after}
+
+
+def asking_for_help(database: Database, study: Study, status: StudyStatus, now_us: int) -> Iterator[Condition]:
+    origin = Origin.PILOT if status.pilot else Origin.PERSON
+    with database.connect() as connection:
+        for one in help_requests(connection, query_params(study.name, origin, now_us, 0)):
+            yield AlertKey(HELP, study.name, origin, str(one.ordinal)), {}
 
 
 def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int]) -> Iterator[Condition]:
@@ -153,6 +165,9 @@ def explained(alert: Alert) -> tuple[str, str]:
         case "shift":
             what = f"the {key.subject} changed from {data['before']} to {data['after']}"
             to_do = "The treatment may be another one since then. Look at Monitoring, and pause the study if it is."
+        case "help":
+            what = f"the participant of session {key.subject} asks for help"
+            to_do = f"Answer under Sessions, or by `parley session answer {key.study} {key.subject} TEXT`."
         case "links":
             without = f"{data['started']} of {data['sessions']} sessions started without the ID of their link"
             what = f"{data['refused']} links to the study were refused, and {without}"
@@ -170,7 +185,8 @@ def explained(alert: Alert) -> tuple[str, str]:
 
 
 def link(key: AlertKey, console: str) -> str:
-    return f"{console}/?{urlencode({'study': key.study, 'tab': 'monitoring'})}" if key.study else f"{console}/"
+    place = {"tab": "sessions", "session": key.subject} if key.kind == HELP else {"tab": "monitoring"}
+    return f"{console}/?{urlencode({'study': key.study, **place})}" if key.study else f"{console}/"
 
 
 def since(alert: Alert) -> str:

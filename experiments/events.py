@@ -13,9 +13,10 @@ from typing import Any, Literal
 Actor = Literal["participant", "model", "system", "researcher"]
 Data = Mapping[str, Any]
 
+ASKED, HELPED, GIVEN = "asked_for_help", "helped", "time_given"
 # No note changes a screen.
 NOTES = frozenset({"noted", "flagged", "annotated", "fidelity_checked", "withheld", "excluded", "included", "paid"})
-NOTES |= {"recalled", "remembered"}
+NOTES |= {"recalled", "remembered", ASKED, HELPED, GIVEN}
 # Nor does what a model wrote and nobody has read yet.
 SILENT = NOTES | {"written"}
 
@@ -53,12 +54,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """The outcome of an action in a step: a kind and its data, not yet numbered or dated. `by` is by default the
-    action's."""
+    """The outcome of an action in a step: a kind and its data, not yet numbered or dated. `by` and `path` are the
+    action's by default."""
 
     kind: str
     data: Data = field(default_factory=dict)
     by: Actor | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

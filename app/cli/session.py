@@ -1,4 +1,4 @@
-"""`parley session`: notes and exclusions; and how commands act on sessions."""
+"""`parley session`: notes, exclusions and the live desk; and how commands act on sessions."""
 
 from __future__ import annotations
 
@@ -49,6 +49,24 @@ def include(
 ) -> None:
     """Include an excluded session again."""
     _add(study, session, "included", reason)
+
+
+@commands.command("answer")
+def answer(study: StudyName, session: Named, text: Annotated[str, argument("TEXT", "The answer.")]) -> None:
+    """Answer a request for help. Participants see the answer, and not who wrote it."""
+    _add(study, session, "helped", text)
+
+
+@commands.command("give-time")
+def give_time(study: StudyName, session: Named, minutes: Annotated[str, argument("MINUTES", "How many.")]) -> None:
+    """Let the time limits of the current screen and of the session end later."""
+    _add(study, session, "time_given", minutes)
+
+
+@commands.command("end")
+def end(study: StudyName, session: Named, outcome: Annotated[str, argument("OUTCOME", "Such as complete.")]) -> None:
+    """End a session at its current screen, with an outcome of the study: its last page and its code are shown."""
+    _add(study, session, "finished", outcome)
 
 
 def _add(study: str, session: str, kind: Kind, text: str) -> None:

@@ -17,7 +17,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -149,8 +149,12 @@ class Sessions:
         return await self._retried(stream, lambda live: self._write(live, action))
 
     async def remark(self, stream: str, kind: Kind, text: str, who: str) -> None:
-        """Write a note, or exclude or include a session. Raises NotPossible, or Refused if it is withdrawn."""
-        await self.act(stream, remark(kind, text, who, self.now_us()))
+        """Write what a researcher says or does. Raises NotPossible, or Refused if the session is withdrawn."""
+        action = remark(kind, text, who, self.now_us())
+        if kind == "finished" and (session := await self.get(stream)) is not None:
+            typed = await asyncio.to_thread(self.log.draft, stream, session.screen.path)
+            action = replace(action, data={**action.data, "typed": typed})
+        await self.act(stream, action)
 
     async def withdraw(self, stream: str, by: Actor = "researcher") -> bool:
         """Erase a session on its participant's behalf, or, `by` the system, as its period has passed; False if the

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from experiments.errors import Refused
-from experiments.events import Action, Data, Event, PendingTask
+from experiments.events import NOTES, Action, Data, Event, PendingTask
 from experiments.session.assignment import open_cells_or_refuse
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.memory import history_of
@@ -97,7 +97,8 @@ def to_append(
     events = tuple([event for event in later_session.state.events if event.seq > session.state.seq])
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds
-    spent = ClearedDraft(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
+    drafted = action.by == "participant" and not kinds <= NOTES
+    spent = ClearedDraft(action.path, None if whole else tuple(action.data)) if drafted else None
     return Append(
         stream=session.stream,
         study=session.study.name,

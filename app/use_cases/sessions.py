@@ -22,6 +22,9 @@ DONE: Mapping[Kind, str] = {
     "noted": "added a note to a session",
     "excluded": "excluded a session",
     "included": "included a session again",
+    "helped": "answered a request for help",
+    "time_given": "gave a session more time",
+    "finished": "ended a session",
 }
 
 

@@ -18,13 +18,14 @@ from dataclasses import replace
 from typing import assert_never
 
 from experiments.errors import Refused
-from experiments.events import NOTES, SILENT, Action, Data, Event, Fact, PendingTask
+from experiments.events import ASKED, GIVEN, NOTES, SILENT, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import SCRIPTED, ended_by_clock
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
+from experiments.session.help_desk import asked, ended, help_view, is_ended_by_researcher, time_given
 from experiments.session.identity_leaks import guarded, masked
 from experiments.session.memory import SLOT, makes, recalls, tasks_of
-from experiments.session.outcomes import end_page_of, outcome_of
+from experiments.session.outcomes import ENDED, end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
 from experiments.session.sampling import draw_fact, order_due
@@ -56,7 +57,6 @@ COMPLETE = "complete"
 OUT = "out"
 # The data of the event `enrolled` that a withdrawal keeps.
 TOMBSTONE = ("study", "hash", "origin", "language")
-ENDED = "You have already finished. You do not need to do anything else."
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -128,7 +128,8 @@ def screen(study: Study, state: State) -> Screen:
     times = timing(place, place.node)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
-    return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times)
+    desk = help_view(study, state)
+    return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times, help=desk)
 
 
 def _last_page(study: Study, state: State) -> Screen:
@@ -147,13 +148,25 @@ def _last_page(study: Study, state: State) -> Screen:
     given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)
     can_withdraw = given and state.outcome != "withdrawn"
     done = ProgressView("", 1.0)
-    return Screen(path, state.changed, panel, done, (), True, state.outcome, can_withdraw=can_withdraw)
+    desk = help_view(study, state)
+    return Screen(path, state.changed, panel, done, (), True, state.outcome, can_withdraw=can_withdraw, help=desk)
 
 
 def end_page(study: Study, state: State) -> EndPage:
     place = _ended_at(study, state)
+    if place is not None and any(map(is_ended_by_researcher, place.facts)):
+        place = _ends_as(state.outcome, place)
     own = place.node.end_page(place) if place is not None and isinstance(place.node, Step) else EndPage()
     return end_page_of(study, state.outcome, own)
+
+
+def _ends_as(outcome: str, location: Location) -> Location:
+    """The last step of this part of the study at which a session ends with the outcome; `location` if there is none."""
+    study, state = location.study, location.state
+    found = [(path, step) for path, step in study.steps if outcome in step.outcome_codes()]
+    part = location.path.partition("/")[0]
+    near = [one for one in found if one[0].partition("/")[0] == part] or found
+    return Location(*near[-1], Scope(), study, state) if near else location
 
 
 def _ended_at(study: Study, state: State) -> Location | None:
@@ -173,7 +186,7 @@ def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
             seq=state.seq + 1 + number,
             at_us=at_us,
             by=fact.by or action.by,
-            path="" if fact.kind == "withdrew" else action.path,
+            path=action.path if fact.path is None else fact.path,
             kind=fact.kind,
             data=fact.data,
             key=action.key if number == 0 else None,
@@ -197,15 +210,21 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         case "model":
             return _model(study, state, action)
         case "researcher":
-            return _researcher(state, action)
+            return _researcher(study, state, action)
         case _ as other:
             assert_never(other)
 
 
-def _researcher(state: State, action: Action) -> tuple[Fact, ...]:
+def _researcher(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     _refuse_erased(state)
-    if action.kind not in NOTES:
-        raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
+    if action.kind == "finished":
+        return (ended(study, state, action.data),)
+    if action.kind == GIVEN:
+        return (time_given(study, state, action.data),)
+    if action.kind not in NOTES - {ASKED}:
+        raise Refused(
+            "not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES - {ASKED}))}"
+        )
     refuse_repeated(state.events, action.kind)
     return (Fact(action.kind, action.data),)
 
@@ -225,6 +244,8 @@ def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "ask_for_help":
+        return (asked(study, state, action.data),)
     place = current_location(study, state)
     if state.outcome or place is None or not isinstance(place.node, Step):
         over = state.outcome or place is None
@@ -262,7 +283,7 @@ def withdrew(state: State) -> tuple[Fact, ...]:
     if not state.seq or state.outcome == "withdrawn":
         raise Refused("ended", ENDED)
     kept = {name: state.enrolled[name] for name in TOMBSTONE if name in state.enrolled}
-    return (Fact("withdrew", {**kept, "was": state.outcome or "live"}),)
+    return (Fact("withdrew", {**kept, "was": state.outcome or "live"}, path=""),)
 
 
 def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:

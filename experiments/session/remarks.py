@@ -1,8 +1,8 @@
-"""Researchers' remarks on a session, as events of its stream: notes, exclusions and inclusions.
+"""What researchers say of a session and do at the live desk (`help_desk`), as events of its stream.
 
     noted {text, who}      excluded {why, who}      included {why, who}
 
-They change no participant's screen.
+Of these, only `finished` changes a participant's screen.
 """
 
 from __future__ import annotations
@@ -11,26 +11,43 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from experiments.errors import NotPossible
-from experiments.events import Action, Event
+from experiments.events import GIVEN, Action, Event
 from experiments.study.fields import Invalid, read_text
 
-Kind = Literal["noted", "excluded", "included"]
+Kind = Literal["noted", "excluded", "included", "helped", "time_given", "finished"]
 MOST_CHARS = 2_000
+MOST_MINUTES = 1_440
 RESUBMITTED = "came back with another submission"
-TEXT: Mapping[Kind, str] = {"noted": "text", "excluded": "why", "included": "why"}
+TEXT: Mapping[Kind, str] = {
+    **{"noted": "text", "excluded": "why", "included": "why"},
+    **{"helped": "text", "time_given": "seconds", "finished": "outcome"},
+}
+MISSING: Mapping[Kind, str] = {
+    "noted": "write the note first",
+    "helped": "write the answer first",
+    "time_given": "say how many minutes",
+    "finished": "choose an outcome",
+}
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
-    """The action for a note, or for an exclusion or inclusion with its reason, by the researcher `who`. Raises
-    NotPossible if the text is empty or too long."""
+    """The action of the researcher `who`: `text` is a note, a reason, an answer, a number of minutes or an outcome.
+    Raises NotPossible if it is empty, too long or no such number."""
     try:
         said = read_text(text, MOST_CHARS, required=True)
     except Invalid as error:
         if len(text) > MOST_CHARS:
             raise NotPossible(f"{len(text):,} characters are too many; at most {MOST_CHARS:,} are kept") from error
-        missing = "write the note first" if kind == "noted" else "give a reason; readers of the data need it"
+        missing = MISSING.get(kind, "give a reason; readers of the data need it")
         raise NotPossible(f"nothing was saved: {missing}") from error
-    return Action(kind, "", {TEXT[kind]: said, "who": who}, at_us, by="researcher")
+    value = _seconds(said) if kind == GIVEN else said
+    return Action(kind, "", {TEXT[kind]: value, "who": who}, at_us, by="researcher")
+
+
+def _seconds(minutes: str) -> int:
+    if not (minutes.isascii() and minutes.isdecimal() and 1 <= int(minutes) <= MOST_MINUTES):
+        raise NotPossible(f"{minutes!r} is no number of minutes; allowed: whole numbers from 1 to {MOST_MINUTES:,}")
+    return 60 * int(minutes)
 
 
 def excluded(events: Iterable[Event]) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from experiments.errors import Refused
-from experiments.events import NOTES, Action, Event, Fact, is_activity
+from experiments.events import GIVEN, NOTES, Action, Data, Event, Fact, is_activity
 from experiments.session.state import current_location, memoized
 from experiments.study.fields import stored
 from experiments.study.i18n import lazy
@@ -54,16 +54,22 @@ def deadlines(study: Study, state: State) -> tuple[Deadline, ...]:
 def _dues(study: Study, state: State) -> Iterator[Deadline]:
     times, place = study.file.session_limits, current_location(study, state)
     if times.time_limit_s is not None:
-        yield Deadline("session", state.events[0].at_us + _us(times.time_limit_s))
+        yield Deadline("session", state.events[0].at_us + _us(times.time_limit_s) + _given_us(state))
     if (until_us := state.enrolled.get("until_us")) is not None:
-        yield Deadline("session", until_us)
+        yield Deadline("session", until_us + _given_us(state))
     if times.away_after_s is not None:
         last_us = next(event.at_us for event in reversed(state.events) if is_activity(event))
         yield Deadline("away", last_us + _us(times.away_after_s))
     limit = _limit(place)
     if place is not None and limit is not None:
         more = sum(event.kind == "extended" for event in place.facts)
-        yield Deadline("step", shown_us(place) + _us(limit.after_s) * (1 + more))
+        yield Deadline("step", shown_us(place) + _us(limit.after_s) * (1 + more) + _given_us(state, place.path))
+
+
+def _given_us(state: State, path: str = "") -> int:
+    """The time that researchers have given, at a screen or in all."""
+    given = (event.data for event in state.facts.get("", ()) if event.kind == GIVEN)
+    return sum(_us(data["seconds"]) for data in given if path in ("", data["at"]))
 
 
 def timing(location: Location, step: Step) -> Timing:
@@ -115,13 +121,12 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     place = current_location(study, state)
     if due is None or action.path != (place.path if place else ""):
         raise Refused("not_offered", "nothing is due there yet")
-    if place is not None and _has_reply_in_progress(place):
+    if place is not None and has_reply_in_progress(place):
         if "stop" in place.node.offers(place):  # type: ignore[union-attr]
             return (Fact("stopped"),)
         if action.at_us < _stopped_us(place) + ENDING_US:
             raise Refused("not_offered", "a reply is still being recorded there")
-    fields = place.node.fields(place) if place is not None and isinstance(place.node, Step) else ()
-    typed, limit, why = stored(fields, action.data.get("typed", {})), _limit(place), str(due.kind)
+    typed, limit, why = typed_values(place, action.data), _limit(place), str(due.kind)
     if place is not None and due.kind == "step" and limit and limit.on_expiry == "continue":
         attended = action.data.get("attended", True) or has_content(typed) or _acted(place.facts)
         if attended or not _too_many_unattended(study, state):
@@ -131,7 +136,13 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     return (Fact("finished", {"outcome": "timed_out", "why": why, **unsent}),)
 
 
-def _has_reply_in_progress(location: Location) -> bool:
+def typed_values(location: Location | None, data: Data) -> dict[str, Any]:
+    """The unsent answers on the current screen, which are in an action's data as `typed`."""
+    fields = location.node.fields(location) if location is not None and isinstance(location.node, Step) else ()
+    return stored(fields, data.get("typed", {}))
+
+
+def has_reply_in_progress(location: Location) -> bool:
     return isinstance(location.node, Step) and any(job.kind == "reply" for job in location.node.pending_tasks(location))
 
 

@@ -191,6 +191,17 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class HelpView:
+    """What the participant asked the researchers and was answered: the study's text about it, and each message with
+    whether it is the participant's own."""
+
+    text: str
+    messages: tuple[tuple[bool, str], ...]
+    can_ask: bool
+    max_chars: int
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """A participant's current screen: the panel of a step, its path, and the available actions."""
 
@@ -206,6 +217,7 @@ class Screen:
     """The time when the screen can be left, and when its time limit passes."""
     can_withdraw: bool = True
     """False if there is nothing of the participant's to delete: after a withdrawal or without consent."""
+    help: HelpView | None = None
 
 
 def dialogue(

@@ -7,6 +7,7 @@
     leak            a reply revealed which model wrote it
     unreadable_id   the link had an id that could not be taken: a placeholder, or what is no id
     unattended      the time limit of a screen ran out without a sign that somebody was there
+    waits_for_help  the participant asked for help and was not answered
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 
 Too fast is under a quarter of the reading time at 238 words a minute, the mean for prose (Brysbaert 2019,
@@ -24,6 +25,7 @@ from typing import Any
 
 from experiments.events import Event
 from experiments.session.conversation import is_by_model
+from experiments.session.help_desk import unanswered
 from experiments.session.state import visited
 from experiments.session.timing import UNATTENDED, is_unattended, spans
 from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
@@ -40,11 +42,12 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "missed_check": "failed an attention check",
         "leak": "had a reply that revealed which model wrote it",
         "unattended": "had a screen that ran out of time with nobody there",
+        "waits_for_help": "asked for help without an answer",
         "same_id": "used a recruiter ID that another session had used",
         "unreadable_id": "started from a link whose ID could not be taken",
     }
 )
-LEAK = "leak"
+LEAK, WAITS_FOR_HELP = "leak", "waits_for_help"
 SAME_ID = "same_id"
 # The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter.
 UNREADABLE_ID = "unreadable_id"
@@ -93,7 +96,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
         if id(place.node) not in asked:
             asked[id(place.node)] = place.node.questions_asked()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
-    about = (_unattended(state), _same_id(state), _unreadable_id(state))
+    about = (_unattended(state), _waits(state), _same_id(state), _unreadable_id(state))
     found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), *about)
     return tuple(flag for flag in found if flag is not None)
 
@@ -199,6 +202,11 @@ def _unattended(state: State) -> Flag | None:
     screens = "1 screen" if len(empty) == 1 else f"{len(empty)} screens"
     why = f"Time ran out on {screens} without a sign that somebody was there."
     return Flag(UNATTENDED, why, empty[0].path) if empty else None
+
+
+def _waits(state: State) -> Flag | None:
+    asked = unanswered(state.facts.get("", ()))
+    return Flag(WAITS_FOR_HELP, f"Requests for help without an answer: {len(asked)}.") if asked else None
 
 
 def _same_id(state: State) -> Flag | None:

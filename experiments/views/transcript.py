@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from experiments.events import NOTES, Data, Event
+from experiments.events import GIVEN, NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import ended
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED
+from experiments.session.help_desk import is_ended_by_researcher
 from experiments.session.side_by_side import ComparisonRound, opening_replies, rounds
 from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
@@ -177,6 +178,9 @@ WORDS: Mapping[str, str] = {
     "excluded": "session excluded",
     "included": "session included again",
     "paid": "payment recorded",
+    "asked_for_help": "help asked for",
+    "helped": "request for help answered",
+    "time_given": "time given by a researcher",
 }
 
 
@@ -259,7 +263,8 @@ class _Stay:
 def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
     """The transcript of a session; without visits if it is withdrawn."""
     final = fold(events)
-    said = [remark(event) for event in final.events if event.kind in NOTES or event.kind == "withdrew"]
+    noted = (event for event in final.events if event.kind in NOTES | {"withdrew"} or is_ended_by_researcher(event))
+    said = [remark(event) for event in noted]
     known = SessionTranscript(
         begun_us=final.events[0].at_us if final.events else 0,
         language=language_of(study, final),
@@ -343,7 +348,8 @@ def remark(event: Event) -> TranscriptRemark:
         said = f"{data['rule']}: {kept}, turn {data['turn']}" + (f" ({found})" if found not in ("", None) else "")
         return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]), data["kept"] is True)
     words = data.get("words") or ()
-    parts = [str(data[name]) for name in ("kind", "text", "failed", "why", "what") if data.get(name)]
+    parts = [str(data[name]) for name in ("kind", "text", "failed", "why", "what", "outcome") if data.get(name)]
+    parts += [f"{data['seconds'] // 60:,} minutes"] if event.kind == GIVEN else []
     about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
     return TranscriptRemark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
 

@@ -56,6 +56,7 @@ def unused_translations(study: Study, language: str) -> tuple[str, ...]:
 
 def _all(study: Study) -> Iterator[str]:
     yield study.file.title
+    yield study.file.help or ""
     yield from disclosures(study)
     for node in nodes_of(study.flow):
         if isinstance(node, Phase):

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, func, select, update
 
 from experiments.events import Event, is_activity
 from experiments.session.engine import fold
+from experiments.session.help_desk import unanswered
 from experiments.session.remarks import excluded
 from experiments.session.state import current_location, holds_place, memoized
 from experiments.session.telemetry import without_indices
@@ -22,7 +23,7 @@ from experiments.session.timing import UNATTENDED, deadlines, is_unattended
 from experiments.study.location import State, language_of
 from experiments.study.study import Study
 from experiments.views.funnel import furthest
-from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, flags, is_leak
+from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags, is_leak
 from storage import tables
 from storage.ai_alone.answers import alone_rows
 from storage.db.engine import Database, writer
@@ -166,6 +167,7 @@ def _flags(study: Study, state: State, events: list[Event]) -> str:
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
     early = {LEAK: any(is_leak(event) for event in events), UNATTENDED: any(map(is_unattended, state.events))}
+    early |= {WAITS_FOR_HELP: bool(unanswered(state.facts.get("", ())))}
     early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
     return ",".join(what for what, so in early.items() if so)
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, Select, Table, select
 
+from experiments.events import ASKED, GIVEN, HELPED
 from experiments.session.engine import fold
 from experiments.study.location import State
 from experiments.views.quality_flags import SAME_ID
@@ -35,7 +36,7 @@ DATA, README = "person.json", "README.md"
 # Recruiters whose ids are one person's in every study. Ids of the others are given for each study.
 GLOBAL = ("prolific", "connect")
 TABLES = ("answers", "scores", "ratings", "messages", "timings", "events", "model_calls")
-REMARKS = ("noted", "flagged", "annotated", "excluded", "included")
+REMARKS = ("noted", "flagged", "annotated", "excluded", "included", ASKED, HELPED, GIVEN)
 UNPROVEN, FIRST = "none", "first"
 _session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identities.c
 
@@ -217,7 +218,7 @@ PARTS: Mapping[str, str] = {
     "events": "what happened, step by step",
     "model_calls": "each request to a language model for you, with its text, time and cost",
     "payments": "bonus payments, with the file in which the researchers paid them",
-    "remarks": "what researchers, checks and models noted about you, exclusions included",
+    "remarks": "what researchers, checks and models noted about you, exclusions included, and requests for help",
     "not_sent": "what you typed and did not send",
     "page_records": "what the page recorded in times and counts, without content",
 }

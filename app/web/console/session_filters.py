@@ -31,6 +31,7 @@ FLAGS = (
     "missed_check",
     "leak",
     "unattended",
+    "waits_for_help",
     "same_id",
     "unreadable_id",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from hashlib import blake2s
 from pathlib import Path
@@ -29,7 +30,7 @@ from experiments.session.conversation import BROKEN_OFF
 from experiments.session.disclosures import has_honeypot, hidden_instruction
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
-from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock
+from experiments.study.screen import ChatMessage, ChatView, HelpView, ProblemBlock, Screen, Timing, TranscriptBlock
 from experiments.study.sections.recruitment import Paste
 from problems.pictures import PictureMap
 from storage.registers.origins import Origin
@@ -247,6 +248,7 @@ class PageUpdate(NamedTuple):
     faults: Mapping[str, str]
     now_us: int
     """The server's time, to which the page's times are relative."""
+    help: HelpView | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The response of `/api/look` and `/api/act`."""
@@ -264,6 +266,7 @@ class PageUpdate(NamedTuple):
             "delay_ms": self.delay_ms,
             "ended": self.ended,
             "timing": _timing_json(self.timing, self.now_us),
+            "help": self.help and asdict(self.help),
             "lang": self.look.language,
             "dir": say.direction,
             "words": page_words(say) if self.fresh else {},
@@ -331,6 +334,7 @@ class ScreenView:
             note=note,
             faults=faults or {},
             now_us=now_us,
+            help=screen.help,
         )
 
 
@@ -356,6 +360,7 @@ def conversation_chars(screen: Screen) -> int:
 
 def _head(screen: Screen, study: StudyContext) -> Fragment:
     own = {"progress": screen.progress, "ended": screen.ended, "can_leave": screen.can_withdraw}
+    own |= {"helps": screen.help is not None}
     key = (*own.values(), *study._replace(pictures=None))
     return Fragment("head.html.j2", key, lambda _: {"study": study, **own}, ())
 

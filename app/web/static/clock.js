@@ -38,6 +38,9 @@ export function keepTime(given, { near, over, changed }) {
 export const wait = () => (times.opens === null || times.opens === undefined ? 0
   : Math.max(0, Math.ceil((times.opens - performance.now()) / 1000)));
 
+// Milliseconds until the time is up; 0 if there is no limit.
+export const left = () => (times.ends ? Math.max(0, times.ends - performance.now()) : 0);
+
 function tell(now, near) {
   const clock = $("#clock"), alarm = $("#alarm");
   if (!clock || !alarm) return;

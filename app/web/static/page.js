@@ -2,12 +2,13 @@
 // The only state here is the last response (`now`) and what is not sent yet; the server's log is authoritative.
 
 import { RETRY_MS, newKey, pause, post, send, sleep, tryNow } from "./api.js";
-import { keepTime, wait } from "./clock.js";
+import { keepTime, left, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
 import { tellHost } from "./embed.js";
 import { TOUCH, catchFocus, ignoreKeys } from "./focus.js";
 import { $, $$, addFaults, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
+import { showHelp } from "./help.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
 import { atEnd, describeSoon, inView, toEnd, toRating } from "./scroll.js";
@@ -94,7 +95,8 @@ async function show(painting, asked = false) {
   refresh();
   tellLate();
   tell(before, now);
-  keepTime(now.timing, { near: bePresent, over: timeIsUp, changed: refresh });
+  keepTime(now.timing, clock);
+  showHelp(now.help, desk);
   watch(now, note, bePresent);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
@@ -111,6 +113,30 @@ async function show(painting, asked = false) {
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
+}
+
+const clock = { near: bePresent, over: timeIsUp, changed: refresh };
+const desk = { ask: askForHelp, look: lookForHelp, note };
+
+// What is asked, answered or given at the desk changes nothing else on the page, where somebody may be in the middle of a form.
+async function showDesk(painting) {
+  if (["path", "seen", "whose"].some((name) => painting[name] !== now[name])) return show(painting);
+  if (Math.abs((painting.timing.ends_ms ?? 0) - left()) > 2000) keepTime(painting.timing, clock);
+  now = { ...now, help: painting.help };
+  showHelp(now.help, desk);
+}
+
+async function askForHelp(text, key) {
+  const { path, seen, whose, shown } = now;
+  const painting = await post("api/act", { kind: "ask_for_help", path, seen, whose, shown, key, values: { help: text } });
+  await showDesk(painting);
+  return painting.refused ? painting.note : "";
+}
+
+async function lookForHelp() {
+  const painting = document.hidden || busy ? now : await post("api/look", { shown: now.shown, whose: now.whose }).catch(() => now);
+  if (painting === now) showHelp(now.help, desk);
+  else await showDesk(painting);
 }
 
 function ready() {
@@ -457,6 +483,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.id === "send") say();
   else if (button.dataset.suggestion) suggest(button);
+  else if ("help" in button.dataset) $("#help dialog").showModal();
   else if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
   else if ("close" in button.dataset) button.closest("dialog").close();
   else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);

@@ -35,6 +35,14 @@ export const WORDS = {
   question: "Question",
   answer: "Answer",
   finish: "Finish…",
+  help: "Help",
+  ask: "What do you need help with? Please write nothing that names you.",
+  received: "Your message was received. The answer will appear here.",
+  answered: "Your request for help was answered. Press “Help” to read the answer.",
+  you: "You",
+  researcher: "Researcher",
+  send: "Send",
+  close: "Close",
 };
 
 // The words that only the style sheet puts on the page.

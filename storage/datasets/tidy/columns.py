@@ -144,7 +144,7 @@ def _types() -> Mapping[str, ColumnType]:
         "step": choice(*kinds(), blank=True),
         "slot": choice(*"abcd", blank=True),
         "role": choice("user", "assistant"),
-        "by": choice("participant", "model", "system"),
+        "by": choice("participant", "model", "system", "researcher"),
         "source": ChoiceColumn(SOURCES, blank=True),
         "suggested": choice("verbatim", "edited", blank=True),
         "ended by": ChoiceColumn(ENDED_BY, blank=True),

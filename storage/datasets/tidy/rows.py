@@ -33,7 +33,7 @@ from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import model_at, problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
 from storage.datasets.integrity import SessionEvidence
-from storage.datasets.tidy.columns import GIVEN, Layout, session_id
+from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, session_id
 
 Values = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -328,9 +328,9 @@ def _memory(session: TidySession, places: _Places) -> Iterator[Values]:
 
 def _events(session: TidySession, places: _Places) -> Iterator[Values]:
     for event in session.state.events:
-        if event.by != "researcher":
+        if event.kind not in BY_RESEARCHERS:
             known = {"seq": event.seq, "time": time(event.at_us), "by": event.by, "event": event.kind}
-            yield {**places.columns(event.path), **known}
+            yield {**places.columns(event.path or event.data.get("at", "")), **known}
 
 
 def _timings(session: TidySession, places: _Places) -> Iterator[Values]:

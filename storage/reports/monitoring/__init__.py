@@ -23,11 +23,13 @@ from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, f
 from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, spent, used
 from storage.reports.monitoring.sessions import (
     FlagCounts,
+    HelpRequest,
     HourCount,
     Spent,
     StepTime,
     StuckSession,
     flag_counts,
+    help_requests,
     median_minutes,
     over_time,
     session_groups,
@@ -78,6 +80,7 @@ class StudyMonitor:
     funnel: Funnel
     waiting: tuple[StuckSession, ...]
     """The running sessions idle for the longest, longest first."""
+    help: tuple[HelpRequest, ...]
     odd: FlagCounts
     times: Mapping[str, StepTime]
     over_time: tuple[HourCount, ...]
@@ -124,6 +127,7 @@ def load_monitor(
             cells=cell_statuses(counted(study, now), quotas),
             funnel=funnel(study, (crowd.group for crowd in found)),
             waiting=stuck_sessions(connection, known),
+            help=help_requests(connection, known),
             odd=flag_counts(found),
             times=typical(connection, known, cache.spent),
             over_time=cache.over_time,

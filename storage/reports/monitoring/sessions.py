@@ -11,12 +11,13 @@ from statistics import median
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, case, func, literal, select
+from sqlalchemy import Connection, and_, bindparam, case, func, literal, or_, select
 
-from experiments.events import Event
+from experiments.events import ASKED, Event
 from experiments.session.telemetry import without_indices
 from experiments.session.timing import spans
 from experiments.views.funnel import SessionGroup
+from experiments.views.quality_flags import WAITS_FOR_HELP
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE, IN_PROGRESS, LEFT, LIVE, OURS, PEOPLE, SessionCounts
@@ -133,6 +134,43 @@ _WAITING = (
     .where(OURS, IN_PROGRESS, _seat.last_us + LEAST_IDLE_US <= bindparam("now_us"))
     .order_by(_seat.last_us)
     .limit(MOST_WAITING)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HelpRequest:
+    """The newest request for help of a session that waits for an answer."""
+
+    ordinal: int
+    text: str
+    at: str
+    at_us: int
+
+
+def help_requests(connection: Connection, known: Mapping[str, Any]) -> tuple[HelpRequest, ...]:
+    """The requests of sessions that have not ended, one a session, oldest first."""
+    newest = {row.ordinal: row for row in connection.execute(_ASKED, known)}
+    found = (HelpRequest(row.ordinal, row.data["text"], row.data["at"], row.at_us) for row in newest.values())
+    return tuple(sorted(found, key=lambda one: one.at_us))
+
+
+def desk_counts(connection: Connection, known: Mapping[str, Any]) -> Mapping[str, int]:
+    """The number of sessions with each kind of event of the live desk."""
+    return {kind: number for kind, number in connection.execute(_DESK, known)}
+
+
+_DESK = (
+    select(tables.events.c.kind, func.count(tables.events.c.stream.distinct()))
+    .join(tables.seats, tables.events.c.stream == _seat.stream)
+    .where(OURS, or_(tables.events.c.kind == ASKED, tables.events.c.by == "researcher"))
+    .group_by(tables.events.c.kind)
+)
+_ASKED = (
+    select(_session.ordinal, tables.events.c.data, tables.events.c.at_us)
+    .join(tables.seats, _session.stream == _seat.stream)
+    .join(tables.events, tables.events.c.stream == _seat.stream)
+    .where(OURS, _seat.outcome.is_(None), _seat.flags.contains(WAITS_FOR_HELP), tables.events.c.kind == ASKED)
+    .order_by(tables.events.c.seq)
 )
 
 

@@ -31,6 +31,8 @@ from app.web.console.session_replay import SessionReplay
 from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown, html_part
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
+from experiments.session.help_desk import can_end_with
+from experiments.session.outcomes import status_label
 from experiments.session.remarks import Kind
 from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
@@ -56,6 +58,9 @@ NOTED: Mapping[Kind, str] = {
     "noted": "The note on session {number} is saved.",
     "excluded": "Session {number} is excluded.",
     "included": "Session {number} is included again.",
+    "helped": "The answer to session {number} is sent.",
+    "time_given": "Session {number} has more time.",
+    "finished": "Session {number} is ended.",
 }
 NOT_SURE = "Tick the box first: what is erased cannot be brought back."
 PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
@@ -95,6 +100,9 @@ class SessionsTab:
             self._said,
             self._exclude,
             self._include,
+            self._answer,
+            self._desk,
+            self._outcome,
             self._story,
             *self._replay.outputs,
             self._identity,
@@ -133,11 +141,18 @@ class SessionsTab:
             )
             self._identity = html_part(elem_id="session-id")
         with gr.Column(elem_id="session-actions", visible=False) as self._actions:
-            self._said = gr.Textbox(label="Note, or reason for exclusion", elem_id="session-said", lines=1, max_lines=4)
+            label = "Note, answer, or reason for exclusion"
+            self._said = gr.Textbox(label=label, elem_id="session-said", lines=1, max_lines=4)
             with gr.Row():
+                self._answer = gr.Button("Send as answer", elem_id="session-answer", size="sm", variant="primary")
                 self._note = gr.Button("Add note", elem_id="session-note", size="sm")
                 self._exclude = gr.Button("Exclude session", elem_id="session-exclude", size="sm")
                 self._include = gr.Button("Include session again", elem_id="session-include", size="sm")
+            with gr.Accordion("Give time or end…", open=False, elem_id="session-desk") as self._desk, gr.Row():
+                self._minutes = gr.Textbox("5", label="Minutes", elem_id="session-minutes", max_lines=1, min_width=80)
+                self._give = gr.Button("Give time", elem_id="session-give", size="sm")
+                self._outcome = dropdown(label="Outcome", elem_id="session-outcome", min_width=160)
+                self._end = gr.Button("End session", elem_id="session-end", size="sm", variant="stop")
         with gr.Accordion("Erase…", open=False, visible=False, elem_id="session-erase") as self._erase:
             self._sure = gr.Checkbox(label="I want to erase it permanently", elem_id="session-sure")
             with gr.Row():
@@ -167,13 +182,16 @@ class SessionsTab:
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         on(self._person_data.click, self._export_person, here, [self._identity], owner=True)
         after = [*self._shown, *listed]
-        said: tuple[tuple[Any, Kind], ...] = (
-            ([self._note.click, self._said.submit], "noted"),
-            (self._exclude.click, "excluded"),
-            (self._include.click, "included"),
+        said: tuple[tuple[Any, Component, Kind], ...] = (
+            ([self._note.click, self._said.submit], self._said, "noted"),
+            (self._exclude.click, self._said, "excluded"),
+            (self._include.click, self._said, "included"),
+            (self._answer.click, self._said, "helped"),
+            (self._give.click, self._minutes, "time_given"),
+            (self._end.click, self._outcome, "finished"),
         )
-        for pressed, kind in said:
-            on(pressed, partial(self._say, kind), [*here, self._said, *filters], after)
+        for pressed, field, kind in said:
+            on(pressed, partial(self._say, kind), [*here, field, *filters], after)
         for button, erase in ((self._withdraw, self._withdrawn), (self._unlink, self._unlinked)):
             on(button.click, partial(self._erased, erase), [*here, self._sure, *filters], after, owner=True)
 
@@ -279,6 +297,7 @@ class SessionsTab:
             }
         transcript = transcript_of(session.study, session.events)
         odd = flags(session.study, fold(session.events))
+        outcomes = [(status_label(name), name) for name in can_end_with(session.study)]
         reading = BudgetedRenderer(dollars=session.study.file.dollar_maths, pictures=session.study.pictures)
         return {
             self._head: html(
@@ -293,6 +312,9 @@ class SessionsTab:
             self._actions: gr.update(visible=transcript.outcome != "withdrawn"),
             self._exclude: gr.update(visible=entry.excluded is None),
             self._include: gr.update(visible=entry.excluded is not None),
+            self._answer: gr.update(visible=session.study.file.help is not None),
+            self._desk: gr.update(visible=not transcript.outcome, open=False),
+            self._outcome: gr.update(choices=outcomes, value=None),
             **self._replay.show(session),
             self._reveal: gr.update(visible=user.owner),
             self._person_data: gr.update(visible=user.owner),

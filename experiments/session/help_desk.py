@@ -1,0 +1,92 @@
+"""The live desk: a participant asks for help, and a researcher answers, gives time, or ends the session.
+
+    asked_for_help {text, at}         `at` is the path of the screen
+    helped {text, who}
+    time_given {seconds, at, who}     the limits of that screen and of the session end so much later
+    finished {outcome, why, who}      at the current screen, with what was typed there
+
+All but the last are notes without a path: they change no screen, so nothing that is being filled in is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from experiments.errors import NotPossible, Refused, suggestion
+from experiments.events import ASKED, GIVEN, HELPED, Data, Event, Fact
+from experiments.session.outcomes import ENDED, OUTCOMES
+from experiments.session.state import current_location
+from experiments.session.timing import deadlines, has_content, has_reply_in_progress, typed_values
+from experiments.study.fields import Invalid, read_text
+from experiments.study.location import State, language_of
+from experiments.study.screen import HelpView
+from experiments.study.study import Study
+
+MOST_CHARS = 1_000
+MOST_ASKED, MOST_UNANSWERED = 20, 3
+NO_MORE = "You have written as often as you can for now. Please wait for an answer."
+RESEARCHER = "researcher"
+
+
+def unanswered(events: Iterable[Event]) -> tuple[Event, ...]:
+    """The requests for help after the last answer."""
+    found: tuple[Event, ...] = ()
+    for event in events:
+        found = () if event.kind == HELPED else (*found, event) if event.kind == ASKED else found
+    return found
+
+
+def is_ended_by_researcher(event: Event) -> bool:
+    return event.kind == "finished" and event.by == RESEARCHER
+
+
+def help_view(study: Study, state: State) -> HelpView | None:
+    """What the participant asked and was answered; None if the study has no help, or nobody can ask any more."""
+    said = [event for event in state.facts.get("", ()) if event.kind in (ASKED, HELPED)]
+    if study.file.help is None or (state.outcome and not said):
+        return None
+    messages = tuple((event.kind == ASKED, str(event.data["text"])) for event in said)
+    text = study.translate(study.file.help, language_of(study, state))
+    return HelpView(text, messages, can_ask=not state.outcome, max_chars=MOST_CHARS)
+
+
+def asked(study: Study, state: State, data: Data) -> Fact:
+    if study.file.help is None or not state.seq:
+        raise Refused("not_offered", "This study has no help.")
+    if state.outcome:
+        raise Refused("ended", ENDED)
+    events = state.facts.get("", ())
+    if sum(one.kind == ASKED for one in events) >= MOST_ASKED or len(unanswered(events)) >= MOST_UNANSWERED:
+        raise Refused("too_fast", NO_MORE)
+    try:
+        text = read_text(data.get("help"), MOST_CHARS, required=True)
+    except Invalid as error:
+        raise Refused("invalid", error.said) from error
+    place = current_location(study, state)
+    return Fact(ASKED, {"text": text, "at": place.path if place else ""}, path="")
+
+
+def time_given(study: Study, state: State, data: Data) -> Fact:
+    place = current_location(study, state)
+    if place is None or not any(due.kind != "away" for due in deadlines(study, state)):
+        raise NotPossible("no time limit runs in this session now, so no time can be given")
+    return Fact(GIVEN, {**data, "at": place.path})
+
+
+def can_end_with(study: Study) -> tuple[str, ...]:
+    """The outcomes with which a researcher can end a session: those that the study has."""
+    known = {*study.file.outcomes, *(name for _, step in study.steps for name in step.outcome_codes())}
+    return tuple(name for name in OUTCOMES if name in (known | {"technical_failure"}) - {"withdrawn", "no_consent"})
+
+
+def ended(study: Study, state: State, data: Data) -> Fact:
+    place = current_location(study, state)
+    if state.outcome or place is None:
+        raise NotPossible("the session has ended already")
+    if data["outcome"] not in (known := can_end_with(study)):
+        raise NotPossible(f"{data['outcome']!r} is no outcome of this study{suggestion(data['outcome'], known)}")
+    if has_reply_in_progress(place):
+        raise NotPossible("a reply is being written in the session; end it when the reply is there")
+    kept = {"outcome": data["outcome"], "why": RESEARCHER, "who": data["who"]}
+    typed = typed_values(place, data)
+    return Fact("finished", kept | ({"typed": typed} if has_content(typed) else {}), path=place.path)

@@ -1,0 +1,136 @@
+"""The live desk: who may ask, what a researcher can do, and that neither disturbs what is being filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.errors import NotPossible, Refused
+from experiments.events import Action
+from experiments.session.engine import end_page, screen
+from experiments.session.help_desk import MOST_UNANSWERED, can_end_with
+from experiments.session.remarks import Kind, remark
+from experiments.session.timing import SECOND_US, deadlines
+from experiments.study.screen import CodeBlock, HelpView
+from experiments.views.quality_flags import flags
+from experiments.views.transcript import transcript_of
+from problems.problem import Problem
+from tests.fakes.driven import Driven, small
+
+ASK = {"step": "survey", "id": "ask", "time_limit": {"after_s": 60},
+       "questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]}  # fmt: skip
+STEPS = (ASK, {"step": "info", "id": "read", "text": "Read."})
+KEYS: dict[str, Any] = {"outcomes": {"complete": {"code": "DONE"}}, "session_limits": {"time_limit_s": 600}}
+
+
+class AtDesk(Driven):
+    def ask(self, text: str = "Stuck") -> AtDesk:
+        return self.send(Action("ask_for_help", self.path, {"help": text}, 0, seen=0, key=None))
+
+    def say(self, kind: Kind, text: str, at_us: int = 0) -> AtDesk:
+        return self.send(remark(kind, text, "Ada", at_us))
+
+
+@pytest.fixture
+def session() -> AtDesk:
+    return AtDesk(small(*STEPS, help="We answer soon.", **KEYS))
+
+
+def test_a_question_and_its_answer_are_shown_and_refuse_nothing_that_is_filled_in(session: AtDesk) -> None:
+    before = session.screen
+    session.ask("Which <b>thought</b>?").say("helped", "Any.")
+    assert session.screen.help == HelpView(
+        "We answer soon.", ((True, "Which <b>thought</b>?"), (False, "Any.")), True, 1000
+    )
+    assert "Ada" not in repr(session.screen)
+    session.send(Action("submit", before.path, {"thought": "So"}, 1, seen=before.seen))
+    assert session.path == "read"
+    (visit, _) = transcript_of(session.study, session.state.events).visits
+    assert [(one.kind, one.who) for one in visit.remarks] == [("asked_for_help", ""), ("helped", "Ada")]
+
+
+def test_who_waits_for_an_answer_is_flagged_and_cannot_ask_without_end(session: AtDesk) -> None:
+    for _ in range(MOST_UNANSWERED):
+        session.ask()
+    assert [flag.what for flag in flags(session.study, session.state)] == ["waits_for_help"]
+    with pytest.raises(Refused) as refused:
+        session.ask()
+    assert refused.value.reason == "too_fast"
+    session.say("helped", "Soon.").ask()
+    assert flags(session.study, session.say("helped", "Now.").state) == ()
+
+
+@pytest.mark.parametrize(("text", "reason"), [("  ", "invalid"), ("x" * 1001, "invalid")])
+def test_what_cannot_be_asked(session: AtDesk, text: str, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        session.ask(text)
+    assert refused.value.reason == reason
+
+
+def test_nobody_asks_in_a_study_without_help_or_after_the_end(session: AtDesk) -> None:
+    without = AtDesk(small(*STEPS))
+    with pytest.raises(Refused) as refused:
+        without.ask()
+    assert (refused.value.reason, without.screen.help) == ("not_offered", None)
+    session.say("finished", "technical_failure")
+    with pytest.raises(Refused) as refused:
+        session.ask()
+    assert (refused.value.reason, session.screen.help) == ("ended", None)
+    withdrawn = session.send(Action("withdraw", "", {}, 2))
+    with pytest.raises(Refused):
+        withdrawn.say("helped", "Too late.")
+
+
+def test_given_time_moves_the_limits_of_this_screen_and_of_the_session(session: AtDesk) -> None:
+    before = {due.kind: due.at_us for due in deadlines(session.study, session.state)}
+    session.say("time_given", "2")
+    after = {due.kind: due.at_us for due in deadlines(session.study, session.state)}
+    assert {kind: (after[kind] - at_us) // SECOND_US for kind, at_us in before.items()} == {"step": 120, "session": 120}
+    session.do(thought="So")
+    (last,) = deadlines(session.study, session.state)
+    assert (last.kind, last.at_us) == ("session", after["session"])
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "1.5", "\u0661", "9999", ""])
+def test_time_is_a_whole_number_of_minutes(session: AtDesk, minutes: str) -> None:
+    with pytest.raises(NotPossible):
+        session.say("time_given", minutes)
+
+
+def test_no_time_is_given_where_none_is_limited() -> None:
+    with pytest.raises(NotPossible):
+        AtDesk(small(*STEPS[1:])).say("time_given", "5")
+
+
+def test_a_session_ends_with_the_page_and_code_of_its_outcome_and_what_was_typed() -> None:
+    finish = {"step": "finish", "text": "Bye."}
+    study = small(ASK, flow=[ASK, {**finish, "code": "THANKS"}], outcomes={"timed_out": {"code": "LATE"}})
+    assert can_end_with(study) == ("complete", "timed_out", "technical_failure")
+    session = AtDesk(study)
+    end = remark("finished", "complete", "Ada", 3)
+    session.send(Action(end.kind, "", {**end.data, "typed": {"thought": "Half a"}}, 3, by="researcher"))
+    assert (session.last.path, session.last.by, session.last.data["typed"]) == (
+        "ask",
+        "researcher",
+        {"thought": "Half a"},
+    )
+    assert (end_page(study, session.state).code, session.screen.outcome) == ("THANKS", "complete")
+    assert "THANKS" in [block.code for block in session.screen.panel.blocks if isinstance(block, CodeBlock)]
+    assert [one.kind for one in transcript_of(study, session.state.events).remarks] == ["finished"]
+    with pytest.raises(NotPossible):
+        session.say("finished", "complete")
+    with pytest.raises(NotPossible):
+        AtDesk(study).say("finished", "off_protocol")
+
+
+def test_a_session_is_not_ended_over_a_reply_that_is_being_written() -> None:
+    loop = {"each": "item", "of": "pool", "flow": [{"step": "chat", "model": "m"}]}
+    session = AtDesk(
+        small(loop, problems=[Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")], models=["m"])
+    )
+    session.do("say", text="Hello")
+    with pytest.raises(NotPossible):
+        session.say("finished", "technical_failure")
+    session.hear(text="Hi")
+    assert screen(session.study, session.say("finished", "technical_failure").state).ended
