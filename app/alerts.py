@@ -85,8 +85,7 @@ def conditions(
             study = register.newest(name)
         except ParleyError:  # only imported, or of an older Parley
             continue
-        if study.file.help is not None:
-            yield from asking_for_help(database, study, status, now_us)
+        yield from asking_for_help(database, study, status, now_us)
         if name not in accepting:
             continue
         yield from _used_up(database, study, status, now_us)
@@ -120,8 +119,9 @@ def shifted_models(
 def asking_for_help(database: Database, study: Study, status: StudyStatus, now_us: int) -> Iterator[Condition]:
     origin = Origin.PILOT if status.pilot else Origin.PERSON
     with database.connect() as connection:
-        for one in help_requests(connection, query_params(study.name, origin, now_us, 0)):
-            yield AlertKey(HELP, study.name, origin, str(one.ordinal)), {}
+        known = query_params(study.name, origin, now_us, 0)
+        for number in help_requests(connection, known) if study.file.help else ():
+            yield AlertKey(HELP, study.name, origin, str(number)), {}
 
 
 def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int]) -> Iterator[Condition]:

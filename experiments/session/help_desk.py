@@ -46,8 +46,7 @@ def help_view(study: Study, state: State) -> HelpView | None:
     if study.file.help is None or (state.outcome and not said):
         return None
     messages = tuple((event.kind == ASKED, str(event.data["text"])) for event in said)
-    text = study.translate(study.file.help, language_of(study, state))
-    return HelpView(text, messages, can_ask=not state.outcome, max_chars=MOST_CHARS)
+    return HelpView(study.translate(study.file.help, language_of(study, state)), messages)
 
 
 def asked(study: Study, state: State, data: Data) -> Fact:

@@ -18,16 +18,8 @@ Kind = Literal["noted", "excluded", "included", "helped", "time_given", "finishe
 MOST_CHARS = 2_000
 MOST_MINUTES = 1_440
 RESUBMITTED = "came back with another submission"
-TEXT: Mapping[Kind, str] = {
-    **{"noted": "text", "excluded": "why", "included": "why"},
-    **{"helped": "text", "time_given": "seconds", "finished": "outcome"},
-}
-MISSING: Mapping[Kind, str] = {
-    "noted": "write the note first",
-    "helped": "write the answer first",
-    "time_given": "say how many minutes",
-    "finished": "choose an outcome",
-}
+TEXT: Mapping[Kind, str] = {"noted": "text", "helped": "text", "excluded": "why", "included": "why"}
+TEXT = {**TEXT, "time_given": "seconds", "finished": "outcome"}
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
@@ -38,7 +30,7 @@ def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
     except Invalid as error:
         if len(text) > MOST_CHARS:
             raise NotPossible(f"{len(text):,} characters are too many; at most {MOST_CHARS:,} are kept") from error
-        missing = MISSING.get(kind, "give a reason; readers of the data need it")
+        missing = "give a reason; readers of the data need it" if TEXT[kind] == "why" else "write or choose it first"
         raise NotPossible(f"nothing was saved: {missing}") from error
     value = _seconds(said) if kind == GIVEN else said
     return Action(kind, "", {TEXT[kind]: value, "who": who}, at_us, by="researcher")

@@ -192,13 +192,10 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class HelpView:
-    """What the participant asked the researchers and was answered: the study's text about it, and each message with
-    whether it is the participant's own."""
+    """The study's text about help, and what was asked and answered, each with whether it is the participant's own."""
 
     text: str
     messages: tuple[tuple[bool, str], ...]
-    can_ask: bool
-    max_chars: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
     unreadable_id   the link had an id that could not be taken: a placeholder, or what is no id
     unattended      the time limit of a screen ran out without a sign that somebody was there
     waits_for_help  the participant asked for help and was not answered
+    helped, time_given, ended_by_researcher   a researcher did so while the session ran
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 
 Too fast is under a quarter of the reading time at 238 words a minute, the mean for prose (Brysbaert 2019,
@@ -23,9 +24,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from experiments.events import Event
+from experiments.events import GIVEN, HELPED, Event
 from experiments.session.conversation import is_by_model
-from experiments.session.help_desk import unanswered
+from experiments.session.help_desk import is_ended_by_researcher, unanswered
 from experiments.session.state import visited
 from experiments.session.timing import UNATTENDED, is_unattended, spans
 from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
@@ -43,6 +44,9 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "leak": "had a reply that revealed which model wrote it",
         "unattended": "had a screen that ran out of time with nobody there",
         "waits_for_help": "asked for help without an answer",
+        "helped": "had a request for help answered by a researcher",
+        "time_given": "were given time by a researcher",
+        "ended_by_researcher": "were ended by a researcher",
         "same_id": "used a recruiter ID that another session had used",
         "unreadable_id": "started from a link whose ID could not be taken",
     }
@@ -96,7 +100,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
         if id(place.node) not in asked:
             asked[id(place.node)] = place.node.questions_asked()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
-    about = (_unattended(state), _waits(state), _same_id(state), _unreadable_id(state))
+    about = (_unattended(state), *_desk(state), _same_id(state), _unreadable_id(state))
     found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), *about)
     return tuple(flag for flag in found if flag is not None)
 
@@ -204,9 +208,11 @@ def _unattended(state: State) -> Flag | None:
     return Flag(UNATTENDED, why, empty[0].path) if empty else None
 
 
-def _waits(state: State) -> Flag | None:
-    asked = unanswered(state.facts.get("", ()))
-    return Flag(WAITS_FOR_HELP, f"Requests for help without an answer: {len(asked)}.") if asked else None
+def _desk(state: State) -> Iterator[Flag]:
+    found = {WAITS_FOR_HELP: unanswered(state.facts.get("", ()))}
+    found |= {kind: tuple(event for event in state.events if event.kind == kind) for kind in (HELPED, GIVEN)}
+    found |= {"ended_by_researcher": tuple(filter(is_ended_by_researcher, state.events))}
+    yield from (Flag(what, f"How many times: {len(events)}.") for what, events in found.items() if events)
 
 
 def _same_id(state: State) -> Flag | None:

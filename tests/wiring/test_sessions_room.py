@@ -21,7 +21,7 @@ from tests.fakes.clicks import click
 from tests.fakes.console import Room, console
 from tests.fakes.hostile import LIGHT
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE
-from tests.fakes.researcher import Researcher, value
+from tests.fakes.researcher import Researcher, value, visible
 from tests.fakes.served import SECRET, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +74,22 @@ async def test_an_analyst_notes_and_excludes_and_it_is_written_down(at: Console,
 def _streams(database: Database) -> list[str]:
     with database.connect() as connection:
         return list(connection.exec_driver_sql("SELECT stream FROM session WHERE study = 'short'").scalars())
+
+
+async def test_the_desk_answers_gives_time_and_ends_a_session(at: Console, database: Database) -> None:
+    room, researcher = at
+    room.as_("analyst", "Eve")
+    shown = await researcher.open(study="short", tab="sessions", session="1")
+    assert [visible(shown[f"session-{name}"]) for name in ("answer", "desk")] == [False, True]  # the study has no help
+    here = {"study": "short", "session": "1"}
+    unlimited = await researcher.on("session-give", "click", **here, **{"session-minutes": "5"})
+    assert "bad" in value(unlimited["note"])
+    found = await researcher.on("session-end", "click", **here, **{"session-outcome": "technical_failure"})
+    assert not visible(found["session-desk"])
+    (stream,) = _streams(database)
+    last = load(database, stream)[-1]
+    assert (last.kind, last.by, last.data["outcome"]) == ("finished", "researcher", "technical_failure")
+    assert room.did[-1][1] == DONE["finished"]
 
 
 PAYLOADS = tuple(one.text for one in LIGHT[::20])

@@ -32,6 +32,9 @@ FLAGS = (
     "leak",
     "unattended",
     "waits_for_help",
+    "helped",
+    "time_given",
+    "ended_by_researcher",
     "same_id",
     "unreadable_id",
 )

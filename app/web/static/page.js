@@ -96,7 +96,7 @@ async function show(painting, asked = false) {
   tellLate();
   tell(before, now);
   keepTime(now.timing, clock);
-  showHelp(now.help, desk);
+  showHelp(now, desk);
   watch(now, note, bePresent);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
@@ -121,9 +121,9 @@ const desk = { ask: askForHelp, look: lookForHelp, note };
 // What is asked, answered or given at the desk changes nothing else on the page, where somebody may be in the middle of a form.
 async function showDesk(painting) {
   if (["path", "seen", "whose"].some((name) => painting[name] !== now[name])) return show(painting);
-  if (Math.abs((painting.timing.ends_ms ?? 0) - left()) > 2000) keepTime(painting.timing, clock);
+  if (painting !== now && Math.abs((painting.timing.ends_ms ?? 0) - left()) > 2000) keepTime(painting.timing, clock);
   now = { ...now, help: painting.help };
-  showHelp(now.help, desk);
+  showHelp(now, desk);
 }
 
 async function askForHelp(text, key) {
@@ -134,9 +134,7 @@ async function askForHelp(text, key) {
 }
 
 async function lookForHelp() {
-  const painting = document.hidden || busy ? now : await post("api/look", { shown: now.shown, whose: now.whose }).catch(() => now);
-  if (painting === now) showHelp(now.help, desk);
-  else await showDesk(painting);
+  await showDesk(document.hidden || busy ? now : await post("api/look", { shown: now.shown, whose: now.whose }).catch(() => now));
 }
 
 function ready() {

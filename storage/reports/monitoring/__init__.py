@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
+from experiments.events import Event
 from experiments.session.study_status import StudyStatus
 from experiments.study.cells import CellStatus, cell_statuses, wanted_overall
 from experiments.study.study import Study
@@ -23,7 +24,6 @@ from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, f
 from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, spent, used
 from storage.reports.monitoring.sessions import (
     FlagCounts,
-    HelpRequest,
     HourCount,
     Spent,
     StepTime,
@@ -80,7 +80,7 @@ class StudyMonitor:
     funnel: Funnel
     waiting: tuple[StuckSession, ...]
     """The running sessions idle for the longest, longest first."""
-    help: tuple[HelpRequest, ...]
+    help: Mapping[int, Event]
     odd: FlagCounts
     times: Mapping[str, StepTime]
     over_time: tuple[HourCount, ...]

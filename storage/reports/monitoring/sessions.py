@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, case, func, literal, or_, select
+from sqlalchemy import Connection, and_, bindparam, case, func, literal, select
 
 from experiments.events import ASKED, Event
 from experiments.session.telemetry import without_indices
@@ -137,40 +137,17 @@ _WAITING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HelpRequest:
-    """The newest request for help of a session that waits for an answer."""
-
-    ordinal: int
-    text: str
-    at: str
-    at_us: int
+def help_requests(connection: Connection, known: Mapping[str, Any]) -> Mapping[int, Event]:
+    """The newest request for help by the number of each session in progress that waits for an answer."""
+    return {number: Event(*event) for number, *event in connection.execute(_ASKED, known)}
 
 
-def help_requests(connection: Connection, known: Mapping[str, Any]) -> tuple[HelpRequest, ...]:
-    """The requests of sessions that have not ended, one a session, oldest first."""
-    newest = {row.ordinal: row for row in connection.execute(_ASKED, known)}
-    found = (HelpRequest(row.ordinal, row.data["text"], row.data["at"], row.at_us) for row in newest.values())
-    return tuple(sorted(found, key=lambda one: one.at_us))
-
-
-def desk_counts(connection: Connection, known: Mapping[str, Any]) -> Mapping[str, int]:
-    """The number of sessions with each kind of event of the live desk."""
-    return {kind: number for kind, number in connection.execute(_DESK, known)}
-
-
-_DESK = (
-    select(tables.events.c.kind, func.count(tables.events.c.stream.distinct()))
-    .join(tables.seats, tables.events.c.stream == _seat.stream)
-    .where(OURS, or_(tables.events.c.kind == ASKED, tables.events.c.by == "researcher"))
-    .group_by(tables.events.c.kind)
-)
 _ASKED = (
-    select(_session.ordinal, tables.events.c.data, tables.events.c.at_us)
+    select(_session.ordinal, *tables.EVENT)
     .join(tables.seats, _session.stream == _seat.stream)
     .join(tables.events, tables.events.c.stream == _seat.stream)
     .where(OURS, _seat.outcome.is_(None), _seat.flags.contains(WAITS_FOR_HELP), tables.events.c.kind == ASKED)
-    .order_by(tables.events.c.seq)
+    .order_by(tables.events.c.at_us)
 )
 
 

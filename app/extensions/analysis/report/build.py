@@ -5,7 +5,7 @@ The contents of a report, read from a study's data; with its CONSORT flow diagra
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
@@ -17,7 +17,6 @@ from app.extensions.analysis.reads.study_data import ParticipantFlow, flow, orig
 from app.extensions.analysis.report.published_comparison import FigureComparison, PublishedPaper, compare_with_published
 from app.extensions.analysis.report.wording import WARNINGS, WHOSE, ended
 from app.extensions.analysis.results import Results, Steps, results
-from experiments.events import ASKED, GIVEN, HELPED
 from experiments.study.cells import cells
 from experiments.study.study import Study
 from experiments.views.quality_flags import FLAGS
@@ -29,15 +28,9 @@ from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.blinding import ALL, blinding
 from storage.reports.costs import Cost, costs
-from storage.reports.monitoring.sessions import desk_counts, flag_counts, session_groups
+from storage.reports.monitoring.sessions import flag_counts, session_groups
 from storage.schemas.registry import schema
 
-DESK = {
-    ASKED: "in which help was asked for",
-    HELPED: "in which a researcher answered",
-    GIVEN: "to which a researcher gave time",
-    "finished": "that a researcher ended",
-}
 EVERYBODY = (
     "Model calls of all sessions of the study: those of participants, pilot sessions and simulated participants."
 )
@@ -58,8 +51,6 @@ class DataQuality:
     leaks: int
     checked: int
     missed: int
-    desk: Mapping[str, int] = field(default_factory=dict)
-    """Sessions by the kind of event of the live desk."""
 
     def issues(self, flow: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
         """Each issue in words, with its count and the total."""
@@ -67,9 +58,6 @@ class DataQuality:
             yield "Sessions with a flag", self.flagged, flow.arrived
             for name, words in FLAGS.items():
                 yield f"Sessions that {words} ({name})", self.flags.get(name, 0), flow.arrived
-            for kind, words in DESK.items():
-                if number := self.desk.get(kind):
-                    yield f"Sessions {words}", number, flow.arrived
             yield "Sessions in which text was pasted", self.pasted, flow.arrived
             yield "Sessions that a researcher excluded", sum(flow.excluded.values()), flow.arrived
         if self.replies:
@@ -118,11 +106,10 @@ def quality(
     if origin == Origin.IMPORT or origin not in origins_of(database, study):  # read, or of models alone
         return DataQuality({}, 0, 0, 0, 0, checked, missed)
     with database.connect() as connection:
-        known = query_params(study, origin, now_us, 0)
-        found, desk = flag_counts(session_groups(connection, known)), desk_counts(connection, known)
+        found = flag_counts(session_groups(connection, query_params(study, origin, now_us, 0)))
     rows = [row for row in blinding(database, study, origin).leaks if row.by == ALL]
     replies, leaks = sum(row.replies for row in rows), sum(row.flagged for row in rows)
-    return DataQuality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed, desk)
+    return DataQuality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
 
 
 def _attention(database: Database, study: str, origin: str, part: str) -> tuple[int, int]:
