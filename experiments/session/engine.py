@@ -25,7 +25,7 @@ from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_
 from experiments.session.help_desk import asked, ended, help_view, is_ended_by_researcher, time_given
 from experiments.session.identity_leaks import guarded, masked
 from experiments.session.memory import SLOT, makes, recalls, tasks_of
-from experiments.session.outcomes import ENDED, end_page_of, outcome_of
+from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
 from experiments.session.sampling import draw_fact, order_due
@@ -57,6 +57,7 @@ COMPLETE = "complete"
 OUT = "out"
 # The data of the event `enrolled` that a withdrawal keeps.
 TOMBSTONE = ("study", "hash", "origin", "language")
+ENDED = "You have already finished. You do not need to do anything else."
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -244,13 +245,13 @@ def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
-    if action.kind == "ask_for_help":
-        return (asked(study, state, action.data),)
     place = current_location(study, state)
     if state.outcome or place is None or not isinstance(place.node, Step):
         over = state.outcome or place is None
         ended = TOO_LATE if state.outcome == "timed_out" else ENDED
         raise Refused("ended" if over else "not_offered", ended if over else NOT_OFFERED)
+    if action.kind == "ask_for_help":
+        return (asked(place, action.data),)
     if order_due(place):
         raise Refused("not_offered", NOT_OFFERED)
     offers = place.node.offers(place)

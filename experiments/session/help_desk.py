@@ -14,11 +14,11 @@ from collections.abc import Iterable
 
 from experiments.errors import NotPossible, Refused, suggestion
 from experiments.events import ASKED, GIVEN, HELPED, Data, Event, Fact
-from experiments.session.outcomes import ENDED, OUTCOMES
+from experiments.session.outcomes import OUTCOMES
 from experiments.session.state import current_location
 from experiments.session.timing import deadlines, has_content, has_reply_in_progress, typed_values
 from experiments.study.fields import Invalid, read_text
-from experiments.study.location import State, language_of
+from experiments.study.location import Location, State, language_of
 from experiments.study.screen import HelpView
 from experiments.study.study import Study
 
@@ -49,20 +49,17 @@ def help_view(study: Study, state: State) -> HelpView | None:
     return HelpView(study.translate(study.file.help, language_of(study, state)), messages)
 
 
-def asked(study: Study, state: State, data: Data) -> Fact:
-    if study.file.help is None or not state.seq:
+def asked(location: Location, data: Data) -> Fact:
+    if location.study.file.help is None:
         raise Refused("not_offered", "This study has no help.")
-    if state.outcome:
-        raise Refused("ended", ENDED)
-    events = state.facts.get("", ())
+    events = location.state.facts.get("", ())
     if sum(one.kind == ASKED for one in events) >= MOST_ASKED or len(unanswered(events)) >= MOST_UNANSWERED:
         raise Refused("too_fast", NO_MORE)
     try:
         text = read_text(data.get("help"), MOST_CHARS, required=True)
     except Invalid as error:
         raise Refused("invalid", error.said) from error
-    place = current_location(study, state)
-    return Fact(ASKED, {"text": text, "at": place.path if place else ""}, path="")
+    return Fact(ASKED, {"text": text, "at": location.path}, path="")
 
 
 def time_given(study: Study, state: State, data: Data) -> Fact:

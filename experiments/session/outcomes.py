@@ -19,7 +19,6 @@ from experiments.study.template import fill
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
-ENDED = "You have already finished. You do not need to do anything else."
 STOPPED = (
     "The study ends here",
     "The study cannot continue for technical reasons. This is not your fault. Your answers so far are saved.",
