@@ -71,9 +71,9 @@ from storage.log.projections import rows_of
 from storage.log.quota import StudyCounts
 from storage.log.telemetry import TelemetryBatch
 from storage.log.writer import Append, AppendWithCounts, AttemptRow, DraftRow
+from storage.registers import persons
 from storage.registers.imported_rows import rows_of_events
 from storage.registers.origins import Origin
-from storage.registers.persons import Person
 from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
 
@@ -339,15 +339,17 @@ class SessionService(Sessions):
 
     async def begin_wave(
         self,
-        person: Person,
+        person: persons.Person,
         *,
+        early: bool = False,
         zone: str = "",
         seed: str = "",
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] = NOTHING,
     ) -> LoadedSession:
-        """Start the wave that is open for a person now, in the time zone `zone` (as before by default).
+        """Start the wave that is open for a person now, in the time zone `zone` (as before by default); with `early`
+        also one that is still to come, which only a pilot may.
 
         Raises Refused if none is open or the study is closed, Conflict if the wave was started or the person erased
         meanwhile.
@@ -355,7 +357,8 @@ class SessionService(Sessions):
         study = self.studies.get(person.hash)
         first = await self.get(person.streams[study.waves[0].id])
         window = next_window(wave_schedule(study, person.history, self._clock.now_us()))
-        if first is None or window is None or window.state not in ("open", "late"):
+        states = ("open", "late", "upcoming") if early and person.origin == Origin.PILOT else ("open", "late")
+        if first is None or window is None or window.state not in states:
             raise Refused("not_offered", NOT_OPEN)
         known = {
             "study": study.name,
@@ -366,6 +369,11 @@ class SessionService(Sessions):
         known |= wave_data(study, window, person.id, zone or person.history.zone, first.state)
         session = LoadedSession(stream or str(uuid4()), study, State())
         return await self._count(session, partial(enrolment_append, session, Arrival({**known, **data}, identity)))
+
+    async def person(self, id_: str = "", *, stream: str = "") -> persons.Person | None:
+        """A person of a study with waves by the id, or by one of their sessions; None if there is none."""
+        find, known = (persons.person, id_) if id_ else (persons.person_of, stream)
+        return await asyncio.to_thread(find, self._database, known)
 
     async def reload(self, stream: str) -> LoadedSession | None:
         """A session as it is in the log now, with events that another process has written since it was cached."""

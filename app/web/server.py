@@ -89,7 +89,16 @@ def build_app(
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
     arrival = StartPage(
-        service, database, participants, links, cookies, offered, tickets, per_address=per_address, again=again
+        service,
+        database,
+        participants,
+        links,
+        cookies,
+        offered,
+        tickets,
+        address=settings.address,
+        per_address=per_address,
+        again=again,
     )
 
     retention = RetentionTask(service, database, participants, service.claims)

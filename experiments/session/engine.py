@@ -39,11 +39,20 @@ from experiments.session.timing import (
     stopped_by_clock,
     timing,
 )
-from experiments.session.waves import assigned_fact, factors_of, is_later_wave
+from experiments.session.waves import assigned_fact, factors_of, goes_on, is_later_wave
 from experiments.study.i18n import lazy
 from experiments.study.location import DrawRecord, Location, Scope, State
 from experiments.study.option_order import ORDERED
-from experiments.study.screen import Block, CodeBlock, NoticeBlock, Panel, ProgressView, Screen, TextBlock
+from experiments.study.screen import (
+    Block,
+    CodeBlock,
+    NextPartBlock,
+    NoticeBlock,
+    Panel,
+    ProgressView,
+    Screen,
+    TextBlock,
+)
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -144,7 +153,8 @@ def _last_page(study: Study, state: State) -> Screen:
     )
     ends = [event for event in place.facts if event.kind == "finished"] if place else []
     unsent = (NoticeBlock(lazy(UNSENT)),) if ends and has_content(ends[-1].data.get("typed", {})) else ()
-    panel = Panel(says(last.title), (TextBlock(says(last.text)), *unsent, *code))
+    following = (NextPartBlock(f"s/{study.name}"),) if goes_on(study, state) else ()
+    panel = Panel(says(last.title), (TextBlock(says(last.text)), *unsent, *code, *following))
     path = place.path if place else ""
     given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)
     can_withdraw = given and state.outcome != "withdrawn"

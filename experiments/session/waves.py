@@ -176,6 +176,14 @@ def is_later_wave(study: Study, state: State) -> bool:
     return wave is not None and wave.id != study.waves[0].id
 
 
+def goes_on(study: Study, state: State) -> bool:
+    """Whether a wave follows for the person of an ended session."""
+    wave = wave_of(study, state)
+    if wave is None or wave.id == study.waves[-1].id or state.outcome in FINAL:
+        return False
+    return state.outcome == "complete" or (is_later_wave(study, state) and wave.missed != "drop")
+
+
 def flow_of(study: Study, state: State) -> Sequence[Node]:
     """The part of the study's flow that a session walks: that of its own wave."""
     wave = state.enrolled.get("wave")

@@ -94,7 +94,15 @@ class CodeBlock:
     complete: bool = True
 
 
-Block = TextBlock | ProblemBlock | TranscriptBlock | NoticeBlock | CodeBlock
+@dataclass(frozen=True, slots=True)
+class NextPartBlock:
+    """A link to the page that says when the next wave of the study opens."""
+
+    kind: ClassVar[str] = "next"
+    url: str
+
+
+Block = TextBlock | ProblemBlock | TranscriptBlock | NoticeBlock | CodeBlock | NextPartBlock
 
 
 @dataclass(frozen=True, slots=True)

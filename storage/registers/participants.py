@@ -73,6 +73,11 @@ class Participants:
         digest = self._digest(study, participant, number, proven=proven)
         return {"recruiter": participant.recruiter, "digest": digest, "sealed": self._seal(participant)}
 
+    def entry_of_wave(self, participant: ParticipantId, stream: str) -> dict[str, Any]:
+        """The stored entry of a later wave's session: for its payment. The person is found by the first wave's."""
+        digest = hmac.new(self._secret, f"wave\n{stream}".encode(), sha256).hexdigest()
+        return {"recruiter": participant.recruiter, "digest": digest, "sealed": self._seal(participant)}
+
     def known(self, study: str, participant: ParticipantId) -> ReturningParticipant | None:
         """The session in a study of a person with a proven id; None if there is none. Without a submission, every
         session counts as the same. Sessions under an unproven id are ignored: they may be anybody's."""
@@ -220,6 +225,15 @@ class Participants:
         """The label of a personal link; None if the link is not valid."""
         label, _, mac = token.rpartition(".")
         return label if label and _same(mac, self._mac("link", study, label)) else None
+
+    def return_token(self, study: str, person: str) -> str:
+        """The secret part of the link by which a person of a study with waves comes back."""
+        return f"{person}.{self._mac('return link', study, person)}"
+
+    def returning_person(self, study: str, token: str) -> str:
+        """The person of such a link; empty if it is not valid."""
+        person, _, mac = token.rpartition(".")
+        return person if person and _same(mac, self._mac("return link", study, person)) else ""
 
     def signature(self, study: str, recruiter: str, id_: str) -> str:
         """The signature for a recruiter's link with this id, which cannot be forged."""

@@ -109,7 +109,7 @@ class Server:
         people = Participants(database, SECRET)
         links = Links(people, ProlificTokens(settings_for(folder)), TrialLinks(SECRET), RehearsalLinks(SECRET))
         arrival = StartPage(
-            self.runtime, database, people, links, cookies, offered, Tickets(SECRET), per_address=100_000
+            self.runtime, database, people, links, cookies, offered, Tickets(SECRET), address=URL, per_address=100_000
         )
         self.app: ASGIApp = Starlette(routes=[*ParticipantApi(self.runtime, cookies).routes(), *arrival.routes()])
 

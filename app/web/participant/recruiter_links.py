@@ -24,7 +24,14 @@ from app.studies.link_ids import (
 )
 from app.use_cases.recruit import LAB, LAB_CHANNEL, SIGNATURE
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
-from app.web.participant.signed_links import REHEARSAL_PARAMETER, RehearsalLinks, RehearsedVisitor, Trial, TrialLinks
+from app.web.participant.signed_links import (
+    REHEARSAL_PARAMETER,
+    RETURN_PARAMETER,
+    RehearsalLinks,
+    RehearsedVisitor,
+    Trial,
+    TrialLinks,
+)
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
@@ -44,7 +51,7 @@ class IdentityClaim:
     `unreadable`: an id in the link that was not taken. `forged`: the link has an invalid proof. `untold`: it has a
     token that cannot be verified at the moment. `unaccepted`: a worker at MTurk only previews the task. `trial`: it is
     a link to preview or pilot the study (signed_links.py). `rehearsed` is a rehearsed participant.
-    Every study accepts both.
+    Every study accepts both. `returns` is the person of a return link, in a study with waves.
     """
 
     person: ParticipantId | None = None
@@ -55,6 +62,7 @@ class IdentityClaim:
     unaccepted: bool = False
     rehearsed: RehearsedVisitor | None = None
     trial: Trial | None = None
+    returns: str = ""
 
     @property
     def proven(self) -> bool:
@@ -109,13 +117,16 @@ class Links:
         return IdentityClaim(ParticipantId(LAB_CHANNEL, label), proof="personal link")
 
     def _claim_apart(self, query: Mapping[str, str], study: Study) -> IdentityClaim | None:
-        """The claim of a link to preview, pilot or rehearse a study; None for a participant's link."""
+        """The claim of a link to preview, pilot or rehearse a study, or to return to it; None for a recruiter's."""
         if REHEARSAL_PARAMETER in query:
             visitor = self._rehearsals.read(query[REHEARSAL_PARAMETER], study.name)
             if visitor is None:
                 return IdentityClaim(forged=True)
             proof: Proof = "signed link" if visitor.person else "none"
             return IdentityClaim(visitor.person, proof=proof, rehearsed=visitor)
+        if RETURN_PARAMETER in query:
+            person = self._participants.returning_person(study.name, query[RETURN_PARAMETER])
+            return IdentityClaim(returns=person, forged=not person)
         trial, invalid = self._trials.read(query, study.name)
         return IdentityClaim(trial=trial, forged=invalid) if trial or invalid else None
 

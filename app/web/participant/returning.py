@@ -64,6 +64,8 @@ class Returning:
         preview continues none. In a frame, which may have no cookies, the `token` of its tab is as good as one."""
         if claim.rehearsed or claim.trial == "preview":
             return ReturnResult(await self._session(claim.rehearsed.stream if claim.rehearsed else None, study))
+        if claim.returns and (person := await self._service.person(claim.returns)) is not None:
+            return ReturnResult(await self._session(next(iter(person.streams.values())), study))
         own = await self._own(token, study, claim) if token else None
         own = own or await self._session(self._cookies.read(request, cookie_of(study, claim), framed=framed), study)
         if claim.person is None:

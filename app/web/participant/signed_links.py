@@ -34,6 +34,8 @@ LABELS: Mapping[Trial, str] = {
 # The parameter of each trial link; a panel may call its own `pilot`.
 PARAMETERS: Mapping[Trial, str] = {"preview": "parley_preview", "pilot": "parley_pilot"}
 REHEARSAL_PARAMETER = "parley_rehearsal"
+# The parameter of the link by which a person comes back to a study with waves (`Participants.return_token`).
+RETURN_PARAMETER = "parley_return"
 REHEARSAL_HEADER = "x-parley-rehearsal"
 
 

@@ -11,9 +11,10 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -33,12 +34,14 @@ from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, r
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.signed_links import Tickets
+from app.web.participant.wave_pages import NextPart, WavePages
 from app.web.rate_limit import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
 from experiments.session.remarks import RESUBMITTED
+from experiments.study.sections.waves import is_zone
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
@@ -61,6 +64,25 @@ _TEMPLATES = Environment(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StartForm:
+    """What the button of a start page sends; all of it may be forged."""
+
+    ticket: str
+    language: str
+    session: str
+    last: str
+    zone: str
+    """The browser's time zone; empty if it is not known."""
+    early: str
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        sent = parse_qs(body.decode("ascii", "replace"))
+        values = {field.name: sent.get(field.name, [""])[0] for field in fields(cls)}
+        return cls(**values | {"zone": values["zone"] if is_zone(values["zone"]) else ""})
+
+
 class StartPage:
     """The start pages of the studies offered here. With `again`, a browser whose session has ended can start another.
     `per_address` is how many sessions can start from one address in an hour."""
@@ -75,10 +97,12 @@ class StartPage:
         open_studies: OpenStudies,
         tickets: Tickets,
         *,
+        address: str,
         per_address: int,
         again: bool = False,
     ) -> None:
         self._service = service
+        self._waves = WavePages(service, database, participants, address)
         self._participants = participants
         self._links = links
         self._returning = Returning(service, participants, cookies, again=again)
@@ -99,10 +123,12 @@ class StartPage:
         )
 
     def routes(self) -> list[Route]:
-        """`/s/{study}`, the start page (GET) and its button (POST); and `/out`, the redirect to the recruiter."""
+        """`/s/{study}`, the start page (GET) and its button (POST), with a calendar file; and `/out`, the redirect to
+        the recruiter."""
         return [
             Route("/s/{study}", self.show, methods=["GET", "HEAD"]),
             Route("/s/{study}", self.start, methods=["POST"]),
+            Route("/s/{study}/calendar.ics", self.calendar, methods=["GET", "HEAD"]),
             Route("/out", self.redirect_out, methods=["GET", "HEAD"]),
         ]
 
@@ -115,19 +141,14 @@ class StartPage:
         framed = is_framed(request, study)
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who, framed=framed)
+        found, part = await self._waves.arrive(found, who)
+        if part is not None and (part.upcoming or await self._waves.is_closed(part)):
+            return await self._between(part)
         known = found.live or found.ended
-        why = refusal(who, study.file.recruitment) if known is None else None
-        if why is not None:
-            if request.method == "GET" and not who.untold and not who.unaccepted:
-                await self._count(request, study, who, why)
-            return self._not_taken(request, study, who, language)
-        if found.once:
-            return already_taken_part_page(study, language)
-        if known is None and await self._is_closed(study, who):
-            return closed_page(study, language)
-        if known is None and not offer.ready:
-            return sorry_page(study, language)
-        language = found.live.language if found.live else language
+        refused = known is None and part is None and await self._refused(request, offer, who, found, language)
+        if refused:
+            return refused
+        language = part.language if part else found.live.language if found.live else language
         response = render_page(
             "start.html.j2",
             language,
@@ -135,12 +156,30 @@ class StartPage:
             returns=found.live is not None,
             ended=known is not None and bool(known.state.outcome),
             ticket=self._tickets.new(study.name, with_cookie=True),
-            choices=[] if found.live else _choices(request, study),
+            choices=[] if found.live or part else _choices(request, study),
+            waves=bool(study.waves),
+            part=part.heading if part else "",
+            until=self._waves.values(part)["times"][1] if part else None,
             framed=study.name if framed else "",
         )
         if not framed:
             self._cookies.write_test(response)
         return response
+
+    async def _refused(
+        self, request: Request, open_study: OpenStudy, claim: IdentityClaim, result: ReturnResult, language: str
+    ) -> Response | None:
+        """The page for somebody without a session who cannot start one; None for anybody else."""
+        study = open_study.study
+        if (why := refusal(claim, study.file.recruitment)) is not None:
+            if request.method == "GET" and not claim.untold and not claim.unaccepted:
+                await self._count(request, study, claim, why)
+            return self._not_taken(request, study, claim, language)
+        if result.once:
+            return already_taken_part_page(study, language)
+        if await self._is_closed(study, claim):
+            return closed_page(study, language)
+        return None if open_study.ready else sorry_page(study, language)
 
     async def start(self, request: Request) -> Response:
         """Start a session or continue the existing one, and redirect to `/`, an address without ids. In a browser that
@@ -151,30 +190,43 @@ class StartPage:
         study = offer.study
         let_frame(request, study)
         framed = is_framed(request, study)
-        form = parse_qs((await request.body()).decode("ascii", "replace"))
-        ticket, chosen, token, last = (form.get(name, [""])[0] for name in ("ticket", "language", "session", "last"))
+        form = StartForm.read(await request.body())
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
-        found = await self._returning.found(request, study, who, framed=framed, token=token if framed else "")
-        session = found.live or (found.ended if last else None)
-        if session is None and refusal(who, study.file.recruitment) is not None:
+        found = await self._returning.found(request, study, who, framed=framed, token=form.session if framed else "")
+        found, part = await self._waves.arrive(found, who)
+        session = found.live or (found.ended if form.last else None)
+        if session is None and part is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
-        if not framed and self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
+        if not framed and self._tickets.with_cookie(form.ticket) and not self._cookies.kept_by(request):
             log.info("%s: could not start a session: the browser keeps no cookies", study.name)
-            return cookies_needed_page(study, offered(chosen, study.file) or language)
+            return cookies_needed_page(study, offered(form.language, study.file) or language)
         if session is not None and who.person is not None and found.anew:
             await self._comes_again(session, who.person)
-        if session is None:
-            language = offered(chosen, study.file) or language
-            stream = self._tickets.session(ticket, study.name)
-            if not stream:
-                return RedirectResponse(
-                    f"{request.url.path}?{request.url.query}".rstrip("?"), status_code=303
-                )  # to the start page, with a ticket
-            stream = who.rehearsed.stream if who.rehearsed else stream
-            return await self._begin(request, offer, who, stream, found, language)
-        return self._inside(request, session, who)
+        if session is not None:
+            return self._inside(request, session, who)
+        form = replace(form, language=offered(form.language, study.file) or language)
+        return await self._start_new(request, offer, who, found, part, form)
+
+    async def _start_new(
+        self,
+        request: Request,
+        open_study: OpenStudy,
+        claim: IdentityClaim,
+        result: ReturnResult,
+        part: NextPart | None,
+        form: StartForm,
+    ) -> Response:
+        stream = self._tickets.session(form.ticket, open_study.study.name)
+        if not stream:
+            return RedirectResponse(
+                f"{request.url.path}?{request.url.query}".rstrip("?"), status_code=303
+            )  # to the start page, with a ticket
+        if part is not None:
+            return await self._begin_wave(request, part, claim, stream, form)
+        stream = claim.rehearsed.stream if claim.rehearsed else stream
+        return await self._begin(request, open_study, claim, stream, result, form)
 
     async def failure_page(self, request: Request) -> Response:
         """The page for a start that cannot be taken as it was sent."""
@@ -191,28 +243,70 @@ class StartPage:
         claim: IdentityClaim,
         stream: str,
         result: ReturnResult,
-        language: str,
+        form: StartForm,
     ) -> Response:
         """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
         starts, the limit is refunded."""
         address, begun = _address(request), claim.rehearsed is not None
         if claim.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
-            return unavailable_page(open_study.study, language)
+            return unavailable_page(open_study.study, form.language)
         try:
-            session, new = await self._enrol(open_study, claim, stream, result, language)
+            session, new = await self._enrol(open_study, claim, stream, result, form)
             begun = begun or new
             if new and claim.unreadable is not None:
                 await self._count(request, open_study.study, claim, claim.unreadable.reason, started=True)
         except Refused:
-            return closed_page(open_study.study, language)
+            return closed_page(open_study.study, form.language)
         except StudyError as error:
             log.error("nobody can begin %s: %s", open_study.study.name, error)
-            return sorry_page(open_study.study, language)
+            return sorry_page(open_study.study, form.language)
         finally:
             if not begun:
                 self._new.refund(address)
         return self._inside(request, session, claim)
+
+    async def _begin_wave(
+        self, request: Request, part: NextPart, claim: IdentityClaim, stream: str, form: StartForm
+    ) -> Response:
+        """Start the session of a later wave, once; whoever was admitted is not refused for any quota."""
+        identity = await self._waves.identity(part, claim, stream)
+        data = {"language": part.language} if len(part.study.file.offered) > 1 else {}
+        try:
+            session = await self._service.begin_wave(
+                part.person, early=bool(form.early), zone=form.zone, stream=stream, identity=identity, data=data
+            )
+        except Conflict:  # the button was clicked twice, or in two tabs, or the person has withdrawn
+            person = await self._service.person(part.person.id)
+            known = await self._service.reload(person.streams.get(part.window.wave, "")) if person else None
+            if known is None:
+                return await self._between(part)
+            session = known
+        except Refused:
+            return await self._between(part)
+        return self._inside(request, session, claim)
+
+    async def _between(self, part: NextPart) -> Response:
+        """The page that says when the next part opens, or that the study is closed."""
+        if await self._waves.is_closed(part):
+            return closed_page(part.study, part.language)
+        ticket = self._tickets.new(part.study.name)
+        return _around(part.study, "next_part.html.j2", part.language, ticket=ticket, **self._waves.values(part))
+
+    async def calendar(self, request: Request) -> Response:
+        """The calendar file of a person's next part, by the token of the return link."""
+        offer = await self._open_studies.get(request.path_params["study"])
+        claim = await self._links.claim(request.query_params, offer.study) if offer else IdentityClaim()
+        part = None
+        if offer is not None and claim.returns:
+            _, part = await self._waves.arrive(await self._returning.found(request, offer.study, claim), claim)
+        if part is None:
+            return not_found_page(request)
+        say, title = catalogue(part.language), part.study.translate(part.study.file.title, part.language)
+        description = say("Open the next part by this link: {link}", link=self._waves.link(part))
+        content = self._waves.calendar(part, f"{title}: {part.heading}", description)
+        names = {"content-disposition": f'attachment; filename="{part.study.name}.ics"'}
+        return Response(content, media_type="text/calendar", headers=names)
 
     async def _is_closed(self, study: Study, claim: IdentityClaim) -> bool:
         """Whether nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used up."""
@@ -301,7 +395,7 @@ class StartPage:
         await self._service.note(session.stream, {"what": RESUBMITTED})
 
     async def _enrol(
-        self, open_study: OpenStudy, claim: IdentityClaim, stream: str, result: ReturnResult, language: str
+        self, open_study: OpenStudy, claim: IdentityClaim, stream: str, result: ReturnResult, form: StartForm
     ) -> tuple[LoadedSession, bool]:
         """The session, and whether it was created just now. Raises StudyError, Conflict or Refused."""
         study = open_study.study
@@ -311,7 +405,7 @@ class StartPage:
             )
         data: dict[str, Any] = {"attempt": result.attempt} if result.attempt > 1 else {}
         if len(study.file.offered) > 1:
-            data["language"] = language
+            data["language"] = form.language
         if claim.rehearsed is not None and claim.rehearsed.scripted:
             data["models"] = SCRIPTED
         for again in range(TRIES):
@@ -319,7 +413,8 @@ class StartPage:
             try:
                 data |= more
                 origin = Origin.REHEARSAL if claim.rehearsed else Origin.PILOT if claim.trial else Origin.PERSON
-                session = await self._service.enrol(study, origin=origin, identity=identity, stream=stream, data=data)
+                known: dict[str, Any] = {"identity": identity, "stream": stream, "data": data, "zone": form.zone}
+                session = await self._service.enrol(study, origin=origin, **known)
                 return session, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice, or another tab or another person with this id started first.

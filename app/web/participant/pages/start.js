@@ -2,3 +2,8 @@
 for (const field of document.querySelectorAll("[data-kept]")) {
   try { field.value = sessionStorage.getItem(field.dataset.kept) ?? ""; } catch { /* nothing can be kept */ }
 }
+// Times are shown, and the next part opens, in the time zone of this browser.
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+for (const place of document.querySelectorAll("[data-zone]")) place[place.matches("input") ? "value" : "textContent"] = timeZone;
+const spoken = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
+for (const time of document.querySelectorAll("time")) time.textContent = spoken.format(new Date(time.dateTime));

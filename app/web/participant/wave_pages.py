@@ -1,0 +1,124 @@
+"""What a link leads to in a study with waves: the session in progress, the part that is open, the page that says when
+the next one opens, or after the last part its last page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from app.web.participant.calendar_file import calendar_file
+from app.web.participant.recruiter_links import IdentityClaim
+from app.web.participant.returning import ReturnResult
+from app.web.participant.signed_links import RETURN_PARAMETER
+from experiments.session.waves import WaveWindow, next_window, wave_schedule
+from experiments.study.sections.waves import local_time, zone_of
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.registers.origins import Origin
+from storage.registers.participants import Participants
+from storage.registers.persons import Person
+from storage.registers.study_status import operations_of
+
+# How often, in seconds, the page between waves is loaded again at least: a browser's timers stop while it sleeps.
+MOST_WAIT_S = 3600
+SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class NextPart:
+    """The wave that is open for a person, or the next one to come."""
+
+    person: Person
+    study: Study
+    window: WaveWindow
+    language: str
+
+    @property
+    def upcoming(self) -> bool:
+        return self.window.state == "upcoming"
+
+    @property
+    def heading(self) -> str:
+        wave = next(wave for wave in self.study.waves if wave.id == self.window.wave)
+        return self.study.translate(wave.wave, self.language)
+
+
+class WavePages:
+    def __init__(self, service: SessionService, database: Database, participants: Participants, address: str) -> None:
+        self._service, self._database, self._participants = service, database, participants
+        self._address = address
+
+    async def arrive(self, found: ReturnResult, claim: IdentityClaim) -> tuple[ReturnResult, NextPart | None]:
+        """What was found for a request, with the session of the wave in progress or of the last one; or the part that
+        can be started now or later."""
+        session = found.live or found.ended or found.before
+        person = await self._service.person(stream=session.stream) if session and session.study.waves else None
+        if session is None or person is None:
+            return found, None
+        window = next_window(wave_schedule(session.study, person.history, self._service.now_us()))
+        streams = list(person.streams.values())
+        if window is not None and window.state != "live":
+            return ReturnResult(None), NextPart(person, session.study, window, session.language)
+        last = await self._service.reload(streams[-1])
+        if len(streams) == 1 or last is None:
+            return found, None
+        if window is not None:
+            return ReturnResult(last, anew=await self._is_anew(last, claim), before=last), None
+        return replace(found, live=found.live and last, ended=found.ended and last), None
+
+    async def is_closed(self, part: NextPart) -> bool:
+        """Whether the study is closed also for those who take part already."""
+        operations = await asyncio.to_thread(operations_of, self._database, part.study.name)
+        return part.person.origin == Origin.PERSON and operations.closed is not None
+
+    async def identity(self, part: NextPart, claim: IdentityClaim, stream: str) -> Mapping[str, Any] | None:
+        """The identity to store for the session of a later wave: that of the first, with this link's submission."""
+        first = await asyncio.to_thread(self._participants.reveal, next(iter(part.person.streams.values())))
+        if first is None:
+            return None
+        same = claim.person is not None and (claim.person.recruiter, claim.person.id) == (first.recruiter, first.id)
+        return self._participants.entry_of_wave(claim.person if same and claim.person else first, stream)
+
+    def values(self, part: NextPart) -> Mapping[str, Any]:
+        """What the page between waves shows."""
+        window, zone = part.window, zone_of(part.person.history.zone)
+        wait_us = (window.opens_us or 0) - self._service.now_us()
+        return {
+            "heading": part.heading,
+            "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, window.closes_us)],
+            "zone": zone.key,
+            "wait_s": min(MOST_WAIT_S, max(0, wait_us) // SECOND_US + 1),
+            "link": self.link(part),
+            "calendar": f"{part.study.name}/calendar.ics?{self._query(part)}",
+            "pilot": part.person.origin == Origin.PILOT,
+        }
+
+    def calendar(self, part: NextPart, summary: str, description: str) -> bytes:
+        window = part.window
+        return calendar_file(
+            f"{part.person.id}-{window.wave}-{window.round}@parley",
+            now_us=self._service.now_us(),
+            opens_us=window.opens_us or self._service.now_us(),
+            summary=summary,
+            description=description,
+            url=self.link(part),
+        )
+
+    def link(self, part: NextPart) -> str:
+        """The link by which the person comes back from any device."""
+        return f"{self._address}/s/{part.study.name}?{self._query(part)}"
+
+    def _query(self, part: NextPart) -> str:
+        token = self._participants.return_token(part.study.name, part.person.id)
+        return urlencode({RETURN_PARAMETER: token})
+
+    async def _is_anew(self, session: LoadedSession, claim: IdentityClaim) -> bool:
+        """Whether the link has another submission than the session of this wave."""
+        stored = await asyncio.to_thread(self._participants.reveal, session.stream)
+        submission = claim.person.submission if claim.person else ""
+        return bool(submission) and stored is not None and stored.submission != submission
