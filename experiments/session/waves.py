@@ -30,12 +30,14 @@ PENDING: frozenset[WaveState] = frozenset({"upcoming", "open", "late", "live"})
 
 @dataclass(frozen=True, slots=True)
 class WaveVisit:
-    """A person's session of a wave; `ended_us` and `outcome` are None while it is in progress."""
+    """A person's session of a wave; `ended_us` and `outcome` are None while it is in progress. `until_us` is the end that
+    its event `enrolled` set, in the time zone that was known then."""
 
     wave: str
     begun_us: int
     ended_us: int | None = None
     outcome: str | None = None
+    until_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ def _window(
     if wave.missed == "invite_again" and until_us is not None and starts_us >= until_us:
         number, opens_us = 2, _again_us(wave.opens or Opening(), until_us, zone)
         closes_us, until_us = _closing(wave, opens_us, zone)
+    until_us = visit.until_us if visit and visit.until_us is not None else until_us
     waits = any(window.state in PENDING for window in earlier)
     state = _state(visit, opens_us, closes_us, until_us, now_us, waits=waits)
     over_us = visit.ended_us if visit and state in ("done", "missed") else None

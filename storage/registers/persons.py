@@ -79,9 +79,10 @@ def _read(connection: Connection, which: Any) -> list[Person]:
 
 
 def _person(id_: str, rows: list[Any]) -> Person:
+    outcomes = (None if row.ending is None else outcome_of(row.ending) for row in rows)
     visits = tuple(
-        WaveVisit(row.wave, row.at_us, row.ended_us, outcome_of(row.ending) if row.ending is not None else None)
-        for row in rows
+        WaveVisit(row.wave, row.at_us, row.ended_us, outcome, row.data.get("until_us"))
+        for row, outcome in zip(rows, outcomes, strict=True)
     )
     zone = next((row.data["zone"] for row in reversed(rows) if "zone" in row.data), "")
     streams = {row.wave: row.stream for row in rows}

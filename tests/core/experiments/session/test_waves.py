@@ -89,6 +89,12 @@ def test_whoever_is_dropped_or_did_not_complete_the_first_wave_goes_no_further()
     assert states(*wave_schedule(study(), left, us("2027-03-22 00:00"))) == ["missed", "dropped", "dropped", "dropped"]
 
 
+def test_a_wave_that_was_begun_keeps_its_end_when_the_person_moves() -> None:
+    begun = WaveVisit("week-2", us("2027-03-28 10:00"), until_us=us("2027-03-30 21:00"))
+    moved = at("2027-03-30 20:59", begun, zone="Asia/Tokyo")[1]
+    assert (moved.state, moved.until_us) == ("live", us("2027-03-30 21:00"))
+
+
 def test_a_missed_wave_is_over_when_it_closed_however_late_that_was_written() -> None:
     late = taken("week-2", "2027-03-28 10:00", "2027-05-01 10:00", "timed_out")
     window = at("2027-05-02 00:00", late)[1]
