@@ -20,8 +20,9 @@ from app.config.settings import Settings
 from app.session.service import Sessions, SessionService
 from app.session.transitions import LoadedSession
 from experiments.errors import StudyError, ValidationIssue, suggestion
-from experiments.events import Event
+from experiments.events import Data, Event
 from experiments.session.telemetry import without_indices
+from experiments.session.waves import next_window, wave_schedule
 from experiments.study.cells import Cell, cells
 from experiments.study.resolve import restore
 from experiments.study.schema import Loop, Node
@@ -35,6 +36,8 @@ CLICK_S = 4.0
 MOST_CLICKS = 2_000
 # How many bots set out: which steps one meets may depend on what it answers.
 MOST_TRIES = 8
+# A step that no study has.
+TO_THE_END = "-"
 SAID = (
     "All up to here was done by a simulated participant with the scripted model, at a pace of its own, so that a "
     "researcher can walk through the study from here."
@@ -57,10 +60,13 @@ async def advance_to_step(sessions: Sessions, study: Study, target: PreviewTarge
     Raises StudyError where the step is not met under these conditions.
     """
     cell = _cell(study, target)
-    stream = str(uuid4())
-    events = await _advance_to(study, target, cell, stream)
-    await sessions.import_session(study, stream, dated(events, sessions.now_us()))
-    return stream
+    seed = str(uuid4())
+    logs = await _advance_to(study, target, cell, seed)
+    moved_us = sessions.now_us() - logs[-1][-1].at_us
+    streams = [str(uuid4()) for _ in logs]
+    for stream, events in zip(streams, logs, strict=True):
+        await sessions.import_session(study, stream, moved(events, moved_us))
+    return streams[-1]
 
 
 def offline(study: Study, **more: object) -> Study:
@@ -126,7 +132,8 @@ def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in values.items()) or "any condition"
 
 
-async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: str) -> tuple[Event, ...]:
+async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, seed: str) -> list[tuple[Event, ...]]:
+    """The log of a session that has come to the step; before it, those of earlier waves."""
     alike = replace(offline(study, price=None), hash=study.hash)
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{folder}/walk.db")
@@ -135,10 +142,14 @@ async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: s
         try:
             service.studies.register(alike)
             for number in range(MOST_TRIES if target.step else 1):
-                session = await _start_session(service, alike, target, cell, f"{stream}:{number}")
+                session = await _start_session(service, alike, target, cell, f"{seed}:{number}")
+                streams = [session.stream]
+                while (later := await _next_wave(service, clock, session, target.step)) is not None:
+                    session = later
+                    streams.append(session.stream)
                 if await _comes(service, clock, session, target.step, careful=number % 2 == 0):
                     await service.note(session.stream, {"what": SAID})
-                    return service.log.load(session.stream)
+                    return [service.log.load(stream) for stream in streams]
         finally:
             await service.close()
             database.dispose()
@@ -160,6 +171,26 @@ async def _start_session(
     return await service.enrol(
         study, origin=Origin.PILOT, seed=f"walk:{seed}", closed_quotas=without_factor(study, cell.values), data=data
     )
+
+
+async def _next_wave(
+    service: SessionService, clock: VirtualClock, session: LoadedSession, step: str
+) -> LoadedSession | None:
+    """The session of the wave after this one, which is gone through; None if the step is in this one."""
+    if not step or step.partition("/")[0] == session.state.enrolled.get("wave", step.partition("/")[0]):
+        return None
+    await _comes(service, clock, session, TO_THE_END, careful=True)
+    return await wave_after(service, clock, session)
+
+
+async def wave_after(service: SessionService, clock: VirtualClock, session: LoadedSession) -> LoadedSession | None:
+    """The session of the wave that follows an ended session, started when it opens; None if none follows."""
+    person = await service.person(stream=session.stream)
+    window = next_window(wave_schedule(session.study, person.history, clock.now_us())) if person else None
+    if person is None or window is None:
+        return None
+    clock.set(max(clock.now_us(), window.opens_us or 0))
+    return await service.begin_wave(person, seed=f"{session.state.seed}:{window.wave}")
 
 
 async def _comes(
@@ -191,5 +222,13 @@ async def click(
 
 def dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:
     """The facts moved in time, so that the last is now."""
-    moved_us = now_us - events[-1].at_us
-    return tuple(replace(event, at_us=event.at_us + moved_us) for event in events)
+    return moved(events, now_us - events[-1].at_us)
+
+
+def moved(events: tuple[Event, ...], us: int) -> tuple[Event, ...]:
+    """The facts moved in time."""
+    return tuple(replace(event, at_us=event.at_us + us, data=_moved(event.data, us)) for event in events)
+
+
+def _moved(data: Data, us: int) -> Data:
+    return {**data, "until_us": data["until_us"] + us} if "until_us" in data else data

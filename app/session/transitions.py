@@ -180,7 +180,7 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
         language=language_of(study, state),
         person=state.enrolled.get("person"),
         wave=state.enrolled.get("wave"),
-        again=is_later_wave(study, state),
+        again="person" in state.enrolled and is_later_wave(study, state),
     )
 
 

@@ -168,7 +168,7 @@ def end_page(study: Study, state: State) -> EndPage:
     if place is not None and any(map(is_ended_by_researcher, place.facts)):
         place = _ends_as(state.outcome, place)
     own = place.node.end_page(place) if place is not None and isinstance(place.node, Step) else EndPage()
-    return end_page_of(study, state.outcome, own)
+    return end_page_of(study, state.outcome, own, part=goes_on(study, state))
 
 
 def _ends_as(outcome: str, location: Location) -> Location:

@@ -30,8 +30,8 @@ PENDING: frozenset[WaveState] = frozenset({"upcoming", "open", "late", "live"})
 
 @dataclass(frozen=True, slots=True)
 class WaveVisit:
-    """A person's session of a wave; `ended_us` and `outcome` are None while it is in progress. `until_us` is the end that
-    its event `enrolled` set, in the time zone that was known then."""
+    """A person's session of a wave; `ended_us` and `outcome` are None while it is in progress. `until_us` is the end
+    that its event `enrolled` set, in the time zone that was known then."""
 
     wave: str
     begun_us: int

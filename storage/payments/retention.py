@@ -1,8 +1,9 @@
 """Recruiters' ids and sessions that a study has kept for their period, and those that wait for a payment.
 
-A period counts from the last activity in a session: its last event that no researcher wrote. The rule of the newest
-version of the study applies to all of its sessions. Pilots count; rehearsals, simulated and imported sessions hold
-nobody's data. What is kept for a payment are the sessions that `parley payments` would list with a bonus.
+A period counts from the last activity in a session, or in any of its person's: the last event that no researcher wrote.
+The rule of the newest version of the study applies to all of its sessions. Pilots count; rehearsals, simulated and
+imported sessions hold nobody's data. What is kept for a payment are the sessions that `parley payments` would list with
+a bonus.
 """
 
 from __future__ import annotations
@@ -126,5 +127,9 @@ def _next(
 
 
 def _last_us() -> ColumnElement[int]:
-    """The last activity; the start of a session without any."""
-    return func.coalesce(func.nullif(_seat.last_us, 0), _seat.begun_us)
+    """The last activity in a session, or in another of its person; the start of a session without any."""
+    own = func.coalesce(func.nullif(_seat.last_us, 0), _seat.begun_us)
+    seat, mine, other = tables.seats.alias().c, tables.sessions.alias().c, tables.sessions.alias().c
+    any_us = select(func.max(func.coalesce(func.nullif(seat.last_us, 0), seat.begun_us)))
+    any_us = any_us.where(mine.stream == _seat.stream, other.person == mine.person, seat.stream == other.stream)
+    return func.coalesce(any_us.correlate(tables.seats).scalar_subquery(), own)

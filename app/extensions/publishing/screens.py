@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from typing import Any
 
 import uvicorn
 
-from app.bots.preview_session import MOST_CLICKS, MOST_TRIES, click, dated, is_open, without_factor
+from app.bots.preview_session import MOST_CLICKS, MOST_TRIES, click, dated, is_open, wave_after, without_factor
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import SystemClock, VirtualClock
@@ -130,7 +130,11 @@ async def _walk_arm(
             screen = session.screen
             seen.setdefault(_key(session), (screen, service.log.load(session.stream)))
             if screen.ended:
-                break
+                later = await wave_after(service, clock, session)
+                if later is None:
+                    break
+                session = later
+                continue
             if tried == DECLINES and "decline" in screen.actions:
                 await service.participant(session.stream, "decline", screen.path, {}, seen=screen.seen)
             else:
@@ -251,10 +255,16 @@ def _serving(study: Study, screens: Sequence[SeenScreen]) -> Iterator[tuple[str,
             database.dispose()
 
 
+def _of_nobody(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    """The facts without the person: of a later wave, each screen stands alone."""
+    first, *others = events
+    return (replace(first, data={name: value for name, value in first.data.items() if name != "person"}), *others)
+
+
 async def _import(database: Database, study: Study, session_events: Mapping[str, tuple[Event, ...]]) -> None:
     sessions = Sessions(database, SystemClock())
     try:
         for stream, events in session_events.items():
-            await sessions.import_session(study, stream, dated(events, sessions.now_us()))
+            await sessions.import_session(study, stream, _of_nobody(dated(events, sessions.now_us())))
     finally:
         await sessions.close()

@@ -28,7 +28,7 @@ from app.web.participant.page import STYLES
 from app.web.participant.view import StudyContext, render_page, study_context_of
 from experiments.events import NOTES, Event
 from experiments.session.engine import screen
-from experiments.study.screen import CodeBlock, Screen
+from experiments.study.screen import CodeBlock, NextPartBlock, Screen
 from experiments.study.study import Study
 from experiments.views.answers import as_sent, given_by
 from experiments.views.transcript import PAGES, state_at, timeline
@@ -147,5 +147,6 @@ def _submitted_values(screen: Screen, events: Sequence[Event]) -> Mapping[str, A
 
 
 def _harmless(screen: Screen) -> Screen:
-    blocks = (replace(block, url="") if isinstance(block, CodeBlock) else block for block in screen.panel.blocks)
+    kept = (block for block in screen.panel.blocks if not isinstance(block, NextPartBlock))
+    blocks = (replace(block, url="") if isinstance(block, CodeBlock) else block for block in kept)
     return replace(screen, panel=replace(screen.panel, blocks=tuple(blocks)))

@@ -24,10 +24,6 @@ from storage.registers.participants import Participants
 from storage.registers.persons import Person
 from storage.registers.study_status import operations_of
 
-# How often, in seconds, the page between waves is loaded again at least: a browser's timers stop while it sleeps.
-MOST_WAIT_S = 3600
-SECOND_US = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class NextPart:
@@ -92,7 +88,7 @@ class WavePages:
             "heading": part.heading,
             "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, window.closes_us)],
             "zone": zone.key,
-            "wait_s": min(MOST_WAIT_S, max(0, wait_us) // SECOND_US + 1),
+            "wait_ms": max(0, wait_us) // 1000 + 1,
             "link": self.link(part),
             "calendar": f"{part.study.name}/calendar.ics?{self._query(part)}",
             "pilot": part.person.origin == Origin.PILOT,

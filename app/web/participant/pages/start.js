@@ -7,3 +7,8 @@ const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 for (const place of document.querySelectorAll("[data-zone]")) place[place.matches("input") ? "value" : "textContent"] = timeZone;
 const spoken = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
 for (const time of document.querySelectorAll("time")) time.textContent = spoken.format(new Date(time.dateTime));
+// When it is time, the page is asked for anew. By the clock on the wall, as timers stop while a computer sleeps.
+for (const { dataset } of document.querySelectorAll("[data-wait-ms]")) {
+  const begun = Date.now();
+  setInterval(() => { if (Date.now() - begun >= dataset.waitMs) location.replace(location.href); }, 1000);
+}

@@ -17,11 +17,13 @@ from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen
 from experiments.session.telemetry import without_indices
+from experiments.session.waves import next_window, wave_schedule
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
+from storage.registers.persons import people
 from storage.registers.studies import Studies
 from storage.reports.reproducibility import recompute_draws
-from tests.fakes import studies
+from tests.fakes import studies, waves
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served
 from tests.fakes.sessions import NAMES, study
@@ -74,6 +76,15 @@ async def test_a_step_of_one_condition_brings_that_condition(ground: Ground) -> 
     assert state.factors["condition"] == "answer-first"
     with pytest.raises(StudyError, match="only with condition: answer-first, not with condition: direct-to-AI"):
         await ground.walk(study("chatbench"), "phase-2/question[*]/alone", condition="direct-to-AI")
+
+
+async def test_a_bot_comes_to_a_step_of_a_later_wave_through_those_before_it(ground: Ground) -> None:
+    state = fold(await ground.walk(waves.study(), "last/info", help="alone"))
+    assert (screen(waves.study(), state).path, state.factors) == ("last/info", {"help": "alone"})
+    (found,) = people(ground.database, "weeks", "pilot")
+    assert [*found.streams] == ["week-1", "week-2", "evening", "last"]
+    window = next_window(wave_schedule(waves.study(), found.history, state.events[-1].at_us))
+    assert (window and window.wave, window and window.state) == ("last", "live")
 
 
 async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_served(served: Served) -> None:

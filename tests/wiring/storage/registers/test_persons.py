@@ -21,10 +21,13 @@ from storage import tables
 from storage.db.engine import Database, open_database
 from storage.errors import Conflict
 from storage.log.event_log import load
+from storage.payments.retention import retention_plan
+from storage.registers.participants import Participants
 from storage.registers.persons import Person, people, person_of
 from storage.registers.study_status import set_status
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.clicks import finish
+from tests.fakes.served import SECRET
 from tests.fakes.waves import study, us
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +109,21 @@ async def test_whoever_was_admitted_is_not_refused_though_the_study_is_full_or_p
     set_status(weeks.database, "weeks", "closed", {"why": "over"}, by="researcher", at_us=weeks.clock.now_us())
     with pytest.raises(Refused):
         await weeks.service.begin_wave(weeks.person(second))
+
+
+async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_person(tmp_path: Path) -> None:
+    weeks = Weeks(tmp_path, keep_for="7 days")
+    person = await weeks.first()
+    weeks.clock.set(OPEN)
+    await weeks.end(await weeks.service.begin_wave(person))
+
+    def due(at_us: int) -> list[int]:
+        plan = retention_plan(weeks.database, Participants(weeks.database, SECRET), weeks.study, at_us)
+        return [one.number for one in plan.data]
+
+    await weeks.service.close()
+    assert due(FIRST + 8 * 24 * 3_600_000_000) == []
+    assert due(OPEN + 8 * 24 * 3_600_000_000) == [1, 2]
 
 
 async def test_a_withdrawal_in_any_wave_erases_all_and_what_joins_them(weeks: Weeks) -> None:

@@ -1,0 +1,78 @@
+"""The link by which a person comes back, and the calendar file, by their signature alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import VirtualClock
+from storage.registers.persons import people
+from tests.fakes import studies, waves
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.proofs import signed
+from tests.fakes.served import Served, serving, settings_for
+
+pytestmark = pytest.mark.anyio
+TITLE = "Wörter, mit Komma; und mehr als fünfundsiebzig Bytes, damit die Zeile umgebrochen wird"
+LINK = re.compile(r'href="(http[^"]*/s/weeks\?parley_return=[^"]+)"')
+
+
+@asynccontextmanager
+async def between(
+    folder: Path, query: str = "", **keys: Any
+) -> AsyncIterator[tuple[Served, VirtualClock, HttpBot, str]]:
+    """A person who has finished the first wave, and their link."""
+    clock = VirtualClock(waves.us("2027-03-21 20:00"))
+    path = studies.write(folder, waves.raw(title=TITLE, **keys))
+    async with serving(settings_for(folder), path, clock=clock) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("weeks", query)
+        await bot.finish()
+        page = (await bot.send("GET", f"/s/weeks{query}")).text
+        found = LINK.search(page)
+        assert found, page
+        yield served, clock, bot, unescape(found[1]).removeprefix(served.settings.address)
+
+
+async def test_the_link_leads_to_the_same_person_and_nobody_can_make_it(tmp_path: Path) -> None:
+    async with between(tmp_path) as (served, clock, _, link), HttpBot(served.url, "2") as other:
+        assert 'data-page="next_part"' in (await other.send("GET", link)).text
+        clock.set(waves.us("2027-03-30 09:00", "UTC"))
+        forged = await other.send("GET", link[:-4] + "AAAA")
+        assert forged.status_code == 403
+        await other.arrive("weeks", link.removeprefix("/s/weeks"))
+        (person,) = people(served.database, "weeks", "person")
+        assert person.streams["week-2"] == other.stream
+        assert other.screen.path == "week-2/info"
+
+
+async def test_the_link_of_somebody_who_withdrew_leads_to_nobody(tmp_path: Path) -> None:
+    keys = {"recruitment": {"channels": ["panel"], "id_proof": "required"}}
+    async with (
+        between(tmp_path, signed("weeks", "panel", "anna-0001"), **keys) as (served, _, bot, link),
+        HttpBot(served.url, "2") as other,
+    ):
+        await bot.do("withdraw", {})
+        assert (await other.send("GET", link)).status_code == 403
+        assert (await other.send("GET", link.replace("?", "/calendar.ics?"))).status_code == 404
+        assert people(served.database, "weeks", "person") == []
+
+
+async def test_the_calendar_file_is_as_rfc_5545_wants_it(tmp_path: Path) -> None:
+    async with between(tmp_path) as (_, _, bot, link):
+        answer = await bot.send("GET", link.replace("?", "/calendar.ics?"))
+        assert answer.headers["content-type"].startswith("text/calendar")
+        lines = answer.content.split(b"\r\n")
+        assert lines[-1] == b""
+        assert max(map(len, lines)) <= 75
+        assert b"\n" not in b"".join(lines)
+        unfolded = answer.content.replace(b"\r\n ", b"").decode().split("\r\n")
+        wanted = TITLE.replace(",", "\\,").replace(";", "\\;")
+        assert f"SUMMARY:{wanted}: Week 2" in unfolded
+        assert "DTSTART:20270328T090000Z" in unfolded
+        assert (await bot.send("GET", "/s/weeks/calendar.ics")).status_code == 404
