@@ -23,11 +23,10 @@ STOPPED = (
     "The study ends here",
     "The study cannot continue for technical reasons. This is not your fault. Your answers so far are saved.",
 )
-# The outcome of a wave that others follow, for its last page.
-PART = "part"
+# The last page of a completed wave that others follow.
+PART = ("Thank you", "You have finished this part of the study. Your answers are saved.")
 COMMON: Mapping[str, tuple[str, str]] = {
     "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),
-    PART: ("Thank you", "You have finished this part of the study. Your answers are saved."),
     "screened_out": (
         "You are not eligible for this study",
         "Thank you for your interest. This study is looking for other participants. This is not a judgement about you.",
@@ -56,7 +55,7 @@ def end_page_of(study: Study, outcome: str, own_page: EndPage, *, part: bool = F
     """The last page of an outcome; `own_page` is the page of the step at which the session ended. `part`: another wave
     follows."""
     given = study.file.outcomes.get(outcome, EndPage())  # type: ignore[call-overload]
-    title, text = COMMON[PART if part and outcome == "complete" else outcome]
+    title, text = PART if part and outcome == "complete" else COMMON[outcome]
     code = given.code or own_page.code
     url = given.url or own_page.url or (PROLIFIC if code and "prolific" in study.file.recruitment.channels else "")
     return EndPage(

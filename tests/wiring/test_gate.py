@@ -22,8 +22,9 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist.
 OPEN = {
     *((method, path) for method in ("GET", "HEAD") for path in (
-        "/", "/s/x", "/s/x/calendar.ics", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
+        "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
         "/favicon.ico", "/parley/page.js", "/parley/page.css", "/static/x", "/assets/x", "/api/reply",
+        "/s/x/calendar.ics",
     )),
     ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
     ("POST", "/hook/prolific"),
