@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -87,20 +88,12 @@ def build_app(
     participants = Participants(database, secret)
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
-    tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
-    arrival = StartPage(
-        service,
-        database,
-        participants,
-        links,
-        cookies,
-        offered,
-        tickets,
-        address=settings.address,
-        per_address=per_address,
-        again=again,
-    )
-
+    more: dict[str, Any] = {
+        "address": settings.address,
+        "per_address": settings.sessions_per_address_per_hour,
+        "again": again,
+    }
+    arrival = StartPage(service, database, participants, links, cookies, offered, Tickets(secret), **more)
     retention = RetentionTask(service, database, participants, service.claims)
 
     @asynccontextmanager
