@@ -7,22 +7,25 @@ crash in between, `carry_out` asks Prolific what is true, and sends again only w
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import ceil
 from typing import Any, Literal
 
 from app.clock import Clock
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.recruiters.base import Submission
 from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific
 from experiments.errors import NotPossible, suggestion
 from experiments.money import Money
 from experiments.study.study import Study
+from experiments.views.bonus import NOTHING
 from storage.db.engine import Database, attempts
 from storage.log.seats import held
 from storage.payments.payments import API_PAYMENT, Payee, Payment, payees, record, taken_back
 from storage.payments.prolific import OPEN, PROLIFIC, lists
-from storage.payments.submission_log import ActEvent, acts, add_act_event, append_act_event, observe
+from storage.payments.submission_log import ActEvent, acts, add_act_event, append_bonuses, observe
 from storage.payments.submissions import LIFE, Act, ActKind, Observation, Result
 from storage.registers.participants import ParticipantId, Participants
 
@@ -48,7 +51,7 @@ Todo = Literal["approve", "review", "ask to return", "wait", "nothing"]
 
 @dataclass(frozen=True, slots=True)
 class RecruitedStudy:
-    """A study with its study at Prolific. `left` is how much may still be spent; None for no limit."""
+    """A study with the `id` of its study at Prolific. `most` is what may be spent on it in all."""
 
     database: Database
     participants: Participants
@@ -56,11 +59,19 @@ class RecruitedStudy:
     clock: Clock
     study: Study
     id: str
-    left: Callable[[], Money | None]
+    most: Decimal
 
     @property
     def name(self) -> str:
         return self.study.name
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the rule approves without a researcher's word."""
+        return self.study.file.prolific is not None and self.study.file.prolific.approval == "automatic"
+
+    def currency(self) -> str:
+        return self.client.study(self.id).currency or self.client.account().currency_code
 
     def acts(self) -> Collection[Act]:
         return acts(self.database, self.name).values()
@@ -80,12 +91,13 @@ class Review:
     why: str
 
 
-def poll(recruited: RecruitedStudy) -> None:
+def poll(recruited: RecruitedStudy) -> tuple[Submission, ...]:
     """Read all submissions, and free the places of those that are over. Raises RecruiterError."""
     asked_us = recruited.clock.now_us() // 1_000_000 * 1_000_000  # webhooks may have whole seconds
     mark, found = recruited.participants.submission_mark, recruited.client.submissions(recruited.id)
     known = [one for one in found if one.status in LIFE]
     free_places(recruited, [Observation(mark(PROLIFIC, one.id), one.status, asked_us, "list") for one in known])
+    return found
 
 
 def free_places(recruited: RecruitedStudy, seen: Sequence[Observation] = ()) -> int:
@@ -180,17 +192,15 @@ def _asked(recruited: RecruitedStudy, data: Mapping[str, Any]) -> ActEvent:
 @dataclass(frozen=True, slots=True)
 class PlannedBonuses:
     payments: tuple[Payment, ...]
-    currency: str
 
     @property
-    def total(self) -> Money:
-        return Money(sum((one.payee.due for one in self.payments), Decimal(0)), self.currency)
+    def total(self) -> Decimal:
+        return sum((one.payee.due for one in self.payments), NOTHING)
 
-    @property
-    def by_submission(self) -> dict[str, Money]:
+    def by_submission(self, currency: str) -> dict[str, Money]:
         found: dict[str, Money] = {}
         for one in self.payments:
-            due, submission = Money(one.payee.due, self.currency), one.payee.submission
+            due, submission = Money(one.payee.due, currency), one.payee.submission
             found[submission] = found[submission] + due if submission in found else due
         return found
 
@@ -201,10 +211,10 @@ def plan_bonuses(recruited: RecruitedStudy, *, pay_excluded: bool = False) -> Pl
     found = recruited.payees()
     sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status}, pay_excluded=pay_excluded)
     due = [Payment(payee, "") for theirs in sorted_.bonus.values() for payee in theirs]
-    return PlannedBonuses(tuple(due[:MOST_SESSIONS]), recruited.study.file.currency)
+    return PlannedBonuses(tuple(due[:MOST_SESSIONS]))
 
 
-def ask_bonuses(recruited: RecruitedStudy, agreed: Money, who: str, *, pay_excluded: bool = False) -> Money:
+def ask_bonuses(recruited: RecruitedStudy, agreed: Decimal, who: str, *, pay_excluded: bool = False) -> Money:
     """Record bonuses as paid, and ask for their payment; returns the sum with Prolific's fees. The bonuses must be
     those of the sum that was `agreed`. Raises NotPossible, and RecruiterError."""
     for attempt in attempts(recruited.name):
@@ -213,21 +223,22 @@ def ask_bonuses(recruited: RecruitedStudy, agreed: Money, who: str, *, pay_exclu
                 raise NotPossible("An earlier payment of bonuses is not settled yet. Wait for it, then pay the next.")
             planned = plan_bonuses(recruited, pay_excluded=pay_excluded)
             if planned.total != agreed or not planned.payments:
-                raise NotPossible(f"The bonuses are {planned.total} by now, and not {agreed}. Look at them again.")
+                raise NotPossible(f"The bonuses are {planned.total:.2f}, and not {agreed:.2f}. Look at them again.")
             return _record(recruited, planned, who)
     raise AssertionError  # the last attempt returns or raises
 
 
 def _record(recruited: RecruitedStudy, planned: PlannedBonuses, who: str) -> Money:
-    run = recruited.client.announce_bonuses(recruited.id, planned.by_submission)
-    total, left = Money.of_cents(round(run.total_amount), planned.currency), recruited.left()
-    if left is not None and left < total:
-        raise NotPossible(f"The bonuses cost {total} with Prolific's fees, and {left} of the limit are left.")
-    file, sums = f"{API_PAYMENT}{run.id}", {"bonuses": str(planned.total.amount), "total": str(total.amount)}
-    sessions = [one.payee.stream for one in planned.payments]
-    asked = {"act": file, "what": "bonuses", "who": who, "run": run.id, "sessions": sessions, **sums}
+    currency = recruited.currency()
+    run = recruited.client.announce_bonuses(recruited.id, planned.by_submission(currency))
+    file, total = f"{API_PAYMENT}{run.id}", Money.of_cents(ceil(run.total_amount), currency)
+    sessions, most = [one.payee.stream for one in planned.payments], Money(recruited.most, currency)
+    asked = {"act": file, "what": "bonuses", "who": who, "run": run.id, "sessions": sessions, "cents": total.cents}
     event, payments = _asked(recruited, asked), [replace(one, file=file) for one in planned.payments]
-    record(recruited.database, payments, file, event.at_us, lambda c: append_act_event(c, recruited.name, event))
+    record(
+        recruited.database, payments, file, event.at_us,
+        lambda connection: append_bonuses(connection, recruited.name, event, total, most),
+    )  # fmt: skip
     return total
 
 

@@ -2,6 +2,7 @@
 
     recruiting {act, who, hash, request, cents}  before a request; `cents` is the money that it commits
     recruited {of, study, status} or {of, error} its answer; `of` is the number of the request's event
+    asked {act, what, who, cents}, settled {act, result}  money for submissions (`storage.payments.submissions`)
 
 A request with neither, or with `lost`, may have been carried out: the recruiter is looked at before anything else.
 """
@@ -38,6 +39,7 @@ class RecruiterAct:
 
 def fold_acts(events: Iterable[Event]) -> tuple[RecruiterAct, ...]:
     found: dict[int, RecruiterAct] = {}
+    bonuses: dict[str, int] = {}
     for event in events:
         data = event.data
         if event.kind == "recruiting":
@@ -45,6 +47,13 @@ def fold_acts(events: Iterable[Event]) -> tuple[RecruiterAct, ...]:
             found[event.seq] = RecruiterAct(event.seq, *known)
         elif event.kind == "recruited":
             found[data["of"]] = replace(found[data["of"]], answer=data)
+        elif event.kind == "asked" and "cents" in data:
+            bonuses[data["act"]] = event.seq
+            known = (data["what"], data["who"], event.at_us, data["cents"], {})
+            found[event.seq] = RecruiterAct(event.seq, *known, answer={})
+        elif event.kind == "settled" and data["result"] == "refused" and data["act"] in bonuses:
+            number = bonuses[data["act"]]
+            found[number] = replace(found[number], answer={"error": data["detail"]})
     return tuple(found.values())
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, bindparam, func, select
 
 from experiments.events import Actor, Event
+from experiments.money import Money
 from storage import tables
 from storage.db.append_events import append_events, append_in_turn
 from storage.db.engine import Database
@@ -24,6 +25,8 @@ from storage.payments.submissions import (
     observation_of,
     status_of,
 )
+from storage.registers.recruiting import acts_in as commitments_in
+from storage.registers.recruiting import refuse_beyond
 from storage.registers.stream_ids import recruiter_stream, study_stream
 
 _event = tables.events.c
@@ -102,6 +105,12 @@ def add_act_event(
         return fit
 
     return append_in_turn(database, study_stream(study), study, write)
+
+
+def append_bonuses(connection: Connection, study: str, event: ActEvent, money: Money, limit: Money) -> None:
+    """Ask for bonuses in a transaction that is open. Raises NotPossible beyond the limit of money."""
+    refuse_beyond(commitments_in(connection, study), money, limit)
+    append_act_event(connection, study, event)
 
 
 def append_act_event(connection: Connection, study: str, event: ActEvent) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from storage.registers.stream_ids import study_stream
 from storage.registers.study_status import StatusTransaction, decided
 
 _event = tables.events.c
+KINDS = ("recruiting", "recruited", "asked", "settled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class RecruiterRequest:
 
 def recruiter_acts(database: Database, study: str) -> tuple[RecruiterAct, ...]:
     with database.connect() as connection:
-        return _acts_in(connection, study)
+        return acts_in(connection, study)
 
 
 def begin_act(
@@ -45,17 +46,12 @@ def begin_act(
     NotPossible if another act is in progress or came between, or if it would commit more than the limit."""
 
     def write(transaction: StatusTransaction) -> int:
-        acts = _acts_in(transaction.connection, study)
+        acts = acts_in(transaction.connection, study)
         if any(act.in_progress(at_us) for act in acts):
             raise NotPossible(f"{acts[-1].who} is asking the recruiter for `{acts[-1].act}`. Look again in 3 minutes.")
         if acts and acts[-1].number != request.known:
             raise NotPossible(f"{acts[-1].who} was first, by `{acts[-1].act}`. Look again, and decide again.")
-        committed = Money.of_cents(committed_cents(acts), request.money.currency)
-        if request.money.cents and request.limit < committed + request.money:
-            raise NotPossible(
-                f"This commits {request.money}, and {committed} of the limit of {request.limit} are committed already. "
-                "Raise `prolific.spend_limit`, and publish the study."
-            )
+        refuse_beyond(acts, request.money, request.limit)
         data = {"act": request.act, "who": request.who, "request": request.request, "cents": request.money.cents}
         audit(transaction.connection)
         return transaction.add("recruiting", data, by="researcher", at_us=at_us)
@@ -67,8 +63,16 @@ def end_act(database: Database, study: str, number: int, answer: Mapping[str, An
     decided(database, study, lambda now: now.add("recruited", {"of": number, **answer}, by="system", at_us=at_us))
 
 
-def _acts_in(connection: Connection, study: str) -> tuple[RecruiterAct, ...]:
-    wanted = select(*tables.EVENT).where(
-        _event.stream == study_stream(study), _event.kind.in_(("recruiting", "recruited"))
-    )
+def refuse_beyond(acts: Iterable[RecruiterAct], money: Money, limit: Money) -> None:
+    """Raise NotPossible if this and what is committed already is more than the limit."""
+    committed = Money.of_cents(committed_cents(acts), money.currency)
+    if money.cents and limit < committed + money:
+        raise NotPossible(
+            f"This commits {money}, and {committed} of the limit of {limit} are committed already. Raise "
+            "`prolific.spend_limit`, and publish the study."
+        )
+
+
+def acts_in(connection: Connection, study: str) -> tuple[RecruiterAct, ...]:
+    wanted = select(*tables.EVENT).where(_event.stream == study_stream(study), _event.kind.in_(KINDS))
     return fold_acts(Event(*row) for row in connection.execute(wanted.order_by(_event.seq)))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from app.clock import VirtualClock
@@ -54,7 +55,7 @@ class Live:
 
     def recruited(self, client: Prolific) -> RecruitedStudy:
         people = Participants(self.database, SECRET)
-        return RecruitedStudy(self.database, people, client, self.clock, self.study, self.id, lambda: None)
+        return RecruitedStudy(self.database, people, client, self.clock, self.study, self.id, Decimal(1_000))
 
     async def join(self) -> str:
         """A participant takes a place at Prolific and opens the study; the id of the submission."""

@@ -70,6 +70,10 @@ class ProlificRecruitment(StrictModel):
     """What Prolific does with who enters an outcome's code. `approve`: pays at once. `review`: waits for approval.
     `return`: asks for a return. `screen_out`: pays as in `screen_out`. By default `return` for no_consent, screened_out
     and withdrawn, and `review` for the others."""
+    approval: Literal["by_hand", "automatic"] = "by_hand"
+    """Who approves complete submissions with the code action `review`: a researcher, or the server once they await
+    review. One that is excluded, flagged, has failed an attention check, or whose ID is paid by another session waits
+    for a researcher in any case. Nothing is rejected automatically."""
     screen_out: ScreenOut | None = None
     """The payment of participants who are screened out."""
 

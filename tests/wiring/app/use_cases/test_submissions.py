@@ -38,7 +38,6 @@ from app.use_cases.submissions import (
 from app.web.participant.prolific_webhook import PATH
 from experiments.errors import NotPossible
 from experiments.events import Action
-from experiments.money import Money
 from storage.db.engine import open_database
 from storage.payments.payment_files import PaymentRequest, recorded_files, run_payments
 from storage.payments.submission_log import observations_in
@@ -201,7 +200,7 @@ def work(folder: str, url: str, id_: str) -> None:
     database, clock = open_database(f"sqlite:///{folder}/parley.db"), VirtualClock(int(Path("clock").read_text()))
     with Prolific(url, TOKEN, sleep=lambda _: None) as client:
         people, study = Participants(database, SECRET), load_study(f"{folder}/paid.yaml")
-        recruited = RecruitedStudy(database, people, client, clock, study, id_, lambda: None)
+        recruited = RecruitedStudy(database, people, client, clock, study, id_, Decimal(1_000))
         for _ in range(6):
             poll(recruited)
             settle(recruited)
@@ -303,18 +302,18 @@ async def test_the_files_and_the_api_never_both_pay(here: Live, recruited: Recru
     poll(recruited)
     before = query(here.database, "SELECT count(*) FROM event")
     total = plan_bonuses(recruited).total
-    assert total == Money(Decimal("0.50"), "GBP")
+    assert total == Decimal("0.50")
     assert (query(here.database, "SELECT count(*) FROM event"), len(here.fake.bonus_runs)) == (before, 0)
     with pytest.raises(NotPossible):
-        ask_bonuses(recruited, Money(Decimal("0.25"), "GBP"), "ada")
+        ask_bonuses(recruited, Decimal("0.25"), "ada")
     with pytest.raises(NotPossible):
-        ask_bonuses(replace(recruited, left=lambda: Money(Decimal("0.60"), "GBP")), total, "ada")
-    assert ask_bonuses(recruited, total, "ada").cents == 66
+        ask_bonuses(replace(recruited, most=Decimal("0.66")), total, "ada")
+    assert ask_bonuses(replace(recruited, most=Decimal("0.67")), total, "ada").cents == 67
     run = run_payments(here.database, recruited.participants, PaymentRequest("paid", tmp_path / "out"), 0)
     assert not run.payments
     assert not plan_bonuses(recruited).payments
     with pytest.raises(NotPossible):
-        ask_bonuses(recruited, Money(Decimal(0), "GBP"), "ada")
+        ask_bonuses(recruited, Decimal(0), "ada")
     assert not recorded_files(recruited.payees()), "no file to upload stands for what the API pays"
     here.fake.available = 0
     (act,) = carry_out(recruited)
