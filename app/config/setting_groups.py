@@ -120,9 +120,6 @@ class ProlificSettings(BaseModel):
         description="The most that may be spent at Prolific on one study, whatever its own `prolific.spend_limit` is, "
         "in the account's currency. Default: only the study's.",
     )
-    prolific_webhook_secret: Key | None = Field(
-        None, description="The secret by which Prolific signs what it sends to the webhook. Default: no webhook."
-    )
     prolific_url: RepositoryAddress = Field("https://api.prolific.com", description="The address of Prolific's API.")
 
 

@@ -29,8 +29,8 @@ from storage.payments.submissions import plain_status
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 3, 1.0, 60.0
 PAGE, MOST_PAGES, MOST_IDS, MOST_CHARS = 200, 1_000, 200, 500
-# The path to which Prolific posts events.
-WEBHOOK = "/hook/prolific"
+# The path to which Prolific posts events, and the kind of them that is kept.
+WEBHOOK, STATUS_CHANGE = "/hook/prolific", "submission.status.change"
 # The fewest characters of a rejection's message.
 SHORTEST_REJECTION = 100
 REJECTION_CATEGORIES = (

@@ -16,7 +16,15 @@ from typing import Any, Literal
 from app.clock import Clock
 from app.config.settings import Settings, env_name
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
-from app.recruiters.prolific import CompletionCode, Prolific, ProlificStudy, StudyAction, StudyDraft
+from app.recruiters.prolific import (
+    STATUS_CHANGE,
+    WEBHOOK,
+    CompletionCode,
+    Prolific,
+    ProlificStudy,
+    StudyAction,
+    StudyDraft,
+)
 from app.studies.link_ids import PLACEHOLDERS
 from experiments.errors import NotPossible
 from experiments.money import Money
@@ -63,6 +71,31 @@ def prolific_client(settings: Settings) -> Prolific:
             "Model servers."
         )
     return Prolific(saved.url, saved.key.get_secret_value())
+
+
+def workspaces_of(settings: Settings, client: Prolific) -> tuple[str, ...]:
+    """The workspaces of the settings, or else all of the account."""
+    named = tuple(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
+    return named or tuple(one.id for one in client.workspaces())
+
+
+def hook_secrets(settings: Settings) -> frozenset[str]:
+    """The secrets by which Prolific signs what it sends to webhooks. Raises RecruiterError."""
+    with prolific_client(settings) as client:
+        found = [client.hook_secrets(workspace) for workspace in workspaces_of(settings, client)]
+    return frozenset(one.value for some in found for one in some if one.value)
+
+
+def subscribe_webhook(settings: Settings) -> str:
+    """Have Prolific send changes of submissions to this server; the address. Raises RecruiterError."""
+    address = f"{settings.address}{WEBHOOK}"
+    with prolific_client(settings) as client:
+        for workspace in workspaces_of(settings, client):
+            if not client.hook_secrets(workspace):
+                client.create_hook_secret(workspace)
+            if all(one.target_url != address for one in client.subscriptions(workspace)):
+                client.subscribe(STATUS_CHANGE, address, workspace)
+    return address
 
 
 @dataclass(frozen=True, slots=True)

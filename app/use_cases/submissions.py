@@ -136,10 +136,17 @@ def _doubt(payee: Payee) -> str:
 def to_approve(recruited: RecruitedStudy) -> tuple[Payee, ...]:
     """The sessions that the rule approves, and whose approval is not on its way."""
     since_us = recruited.clock.now_us() - SHOWS_WITHIN_US
-    going = [act for act in recruited.acts() if act.what == "approve" and (act.is_open or act.sent_us > since_us)]
+    going = [
+        act for act in recruited.acts()
+        if (act.is_open and is_decision(act)) or (act.what == "approve" and act.sent_us > since_us)
+    ]  # fmt: skip
     asked = {stream for act in going for stream in act.data["sessions"]}
     found = map(review, recruited.payees())
     return tuple(one.payee for one in found if one.todo == "approve" and one.payee.stream not in asked)
+
+
+def is_decision(act: Act) -> bool:
+    return act.what not in ("message", "bonuses")
 
 
 def ask(
@@ -160,9 +167,12 @@ def ask(
     if what == "reject" and (category := data.get("category")) not in REJECTION_CATEGORIES:
         known = ", ".join(REJECTION_CATEGORIES)
         raise NotPossible(f"{category!r} is no category: {known}{suggestion(str(category), REJECTION_CATEGORIES)}")
+    if what == "complete" and not data.get("code"):
+        raise NotPossible("Give the code that is to be entered, whose actor at Prolific is the researcher.")
+    given = {name: value for name, value in data.items() if value not in ("", None)}
     for start in range(0, len(payees), MOST_SESSIONS):
         sessions = [payee.stream for payee in payees[start : start + MOST_SESSIONS]]
-        _ask(recruited, what, {"who": who, "sessions": sessions, "text": said, **data})
+        _ask(recruited, what, {"who": who, "sessions": sessions, "text": said, **given})
 
 
 def numbered(recruited: RecruitedStudy, numbers: Collection[int]) -> tuple[Payee, ...]:
@@ -177,7 +187,7 @@ def _ask(recruited: RecruitedStudy, what: ActKind, data: Mapping[str, Any]) -> N
     """Write that something is asked for, unless a decision about one of its sessions is still on its way."""
 
     def fits(known: Mapping[str, Act]) -> bool:
-        going = [act for act in known.values() if act.is_open and act.what not in ("message", "bonuses")]
+        going = [act for act in known.values() if act.is_open and is_decision(act)]
         return what == "message" or all(set(data["sessions"]).isdisjoint(act.data["sessions"]) for act in going)
 
     asked = {"act": f"{what}-{secrets.token_hex(8)}", "what": what, **data}
@@ -214,7 +224,7 @@ def plan_bonuses(recruited: RecruitedStudy, *, pay_excluded: bool = False) -> Pl
     return PlannedBonuses(tuple(due[:MOST_SESSIONS]))
 
 
-def ask_bonuses(recruited: RecruitedStudy, agreed: Decimal, who: str, *, pay_excluded: bool = False) -> Money:
+def ask_bonuses(recruited: RecruitedStudy, agreed: str, who: str, *, pay_excluded: bool = False) -> Money:
     """Record bonuses as paid, and ask for their payment; returns the sum with Prolific's fees. The bonuses must be
     those of the sum that was `agreed`. Raises NotPossible, and RecruiterError."""
     for attempt in attempts(recruited.name):
@@ -222,8 +232,8 @@ def ask_bonuses(recruited: RecruitedStudy, agreed: Decimal, who: str, *, pay_exc
             if any(act.is_open and act.what == "bonuses" for act in recruited.acts()):
                 raise NotPossible("An earlier payment of bonuses is not settled yet. Wait for it, then pay the next.")
             planned = plan_bonuses(recruited, pay_excluded=pay_excluded)
-            if planned.total != agreed or not planned.payments:
-                raise NotPossible(f"The bonuses are {planned.total:.2f}, and not {agreed:.2f}. Look at them again.")
+            if agreed.strip() != f"{planned.total:.2f}" or not planned.payments:
+                raise NotPossible(f"The bonuses are {planned.total:.2f}, and not {agreed!r}. Look at them again.")
             return _record(recruited, planned, who)
     raise AssertionError  # the last attempt returns or raises
 
@@ -293,7 +303,7 @@ def _request(recruited: RecruitedStudy, act: Act, people: Sequence[ParticipantId
             case "reject":
                 client.reject(submission, data["text"], data["category"])
             case "complete":
-                client.complete(submission, data["code"], data["percentage"], data["text"])
+                client.complete(submission, data["code"], data.get("percentage"), data["text"])
             case "return":
                 client.request_return(submission, [data["text"]])
             case _:

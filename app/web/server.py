@@ -24,6 +24,7 @@ from app.config.settings import Settings
 from app.i18n.negotiation import from_accept_language
 from app.session.retention import RetentionTask
 from app.session.service import SessionService
+from app.use_cases.prolific_task import ProlificTask
 from app.web import pictures
 from app.web.health import database_check, inside, liveness, readiness
 from app.web.open_studies import OpenStudies
@@ -95,11 +96,12 @@ def build_app(
     }
     arrival = StartPage(service, database, participants, links, cookies, offered, Tickets(secret), **more)
     retention = RetentionTask(service, database, participants, service.claims)
+    prolific = ProlificTask(settings, database, participants, clock, service.claims)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         await offered.names()  # whatever is published and lacks something here is logged now, not when people come
-        tasks = [asyncio.create_task(work) for work in (_sweep(service), watch.run(), retention.run())]
+        tasks = [asyncio.create_task(work) for work in (_sweep(service), watch.run(), retention.run(), prolific.run())]
         for task in tasks:
             task.add_done_callback(_log_end)
         yield

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
@@ -16,20 +17,22 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from app.use_cases.submissions import RecruitedStudy
+from experiments.money import Money
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.participants import ParticipantId, Participants
+from storage.registers.recruiting import RecruiterRequest, begin_act, end_act
 from tests.fakes.let_go import let_go
-from tests.fakes.prolific_api import TOKEN, WORKSPACE, FakeProlific, prolific_api
+from tests.fakes.prolific_api import CURRENCY, TOKEN, WORKSPACE, FakeProlific, prolific_api
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 
 START_US = 1_790_000_000_000_000
-STUDY = {
+STUDY: dict[str, Any] = {
     "study": "paid",
     "title": "Paid by Prolific",
     "bonus": [{"per": "completion", "amount": 0.25}],
-    "currency": "GBP",
+    "recruitment": {"channels": ["prolific"]},
     "outcomes": {"complete": {"code": "DONE"}, "no_consent": {"code": "NO"}},
     "quotas": [{"max": 500}],
     "flow": [
@@ -37,7 +40,8 @@ STUDY = {
         {"step": "finish"},
     ],
 }
-CHANGE, REVIEW = "submission.status.change", {"action": "MANUALLY_REVIEW"}
+PROLIFIC: dict[str, Any] = {"description": "A study", "reward": 1, "minutes": 5, "spend_limit": 1000}
+REVIEW = {"action": "MANUALLY_REVIEW"}
 
 
 @dataclass
@@ -85,8 +89,10 @@ class Live:
 
 
 @contextmanager
-def live(folder: Path, places: int = 500) -> Iterator[Live]:
-    study, clock = load_study(str(write(folder, STUDY))), VirtualClock(START_US)
+def live(folder: Path, places: int = 500, **section: Any) -> Iterator[Live]:
+    """`section` are more keys of the study's section `prolific`."""
+    raw = {**STUDY, "prolific": {**PROLIFIC, **section}}
+    study, clock = load_study(str(write(folder, raw))), VirtualClock(START_US)
     database = open_database(f"sqlite:///{folder}/parley.db")
     service = SessionService(database, Settings(_env_file=None), clock)
     service.prepare(study)
@@ -109,6 +115,9 @@ def live(folder: Path, places: int = 500) -> Iterator[Live]:
             )
             id_ = client.transition_study(client.create_study(draft).id, "PUBLISH").id
             client.create_hook_secret(WORKSPACE)
+        asked = RecruiterRequest("create", "ada", {}, 0, Money.of_cents(0, CURRENCY), Money.of_cents(0, CURRENCY))
+        number = begin_act(database, study.name, asked, START_US, lambda _: None)
+        end_act(database, study.name, number, {"study": id_, "status": "ACTIVE"}, START_US)
         yield Live(folder, fake, database, clock, study, id_, service, {})
     service.log.close()
     let_go(database)

@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -21,18 +21,22 @@ from starlette.routing import Route
 
 from app.clock import Clock
 from app.config.settings import Settings
-from app.recruiters.prolific import signature
+from app.errors import RecruiterError
+from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK, signature
+from app.single_flight import SingleFlight
+from app.use_cases.prolific_study import hook_secrets
 from storage.db.engine import Database
 from storage.payments.prolific import PROLIFIC
 from storage.payments.submission_log import observe
 from storage.payments.submissions import LIFE, Observation, plain_status
 from storage.registers.participants import ParticipantId, Participants
 
-PATH = "/hook/prolific"
 MOST_BYTES = 16 * 1024
 # How far the time of a request may be from ours.
 WITHIN_S = 300
-CHANGE = "submission.status.change"
+AGAIN_US = 60_000_000
+# The codes of a wrong signature, and of any while no secret is known: Prolific sends the event again.
+UNSIGNED, UNKNOWN = 401, 503
 EVENT_ID = re.compile(r"[\w.:-]{1,64}")
 SECONDS = re.compile(r"\d{1,11}(\.\d{1,9})?")
 log = logging.getLogger(__name__)
@@ -54,15 +58,18 @@ class RefusedEvent:
     why: str
 
 
-def read_event(secret: str, headers: Mapping[str, str], body: bytes, now_us: int) -> StatusChange | RefusedEvent:
+def read_event(
+    secrets: Collection[str], headers: Mapping[str, str], body: bytes, now_us: int
+) -> StatusChange | RefusedEvent:
     """What a request to the webhook says; `headers` by their names in lower case."""
     sent, given = headers.get("x-prolific-request-timestamp", ""), headers.get("x-prolific-request-signature", "")
     if len(body) > MOST_BYTES:
         return RefusedEvent(413, "too large")
-    if not SECONDS.fullmatch(sent) or not hmac.compare_digest(signature(secret, sent, body).encode(), given.encode()):
-        return RefusedEvent(401, "the signature is not Prolific's")
+    signed = [hmac.compare_digest(signature(secret, sent, body).encode(), given.encode()) for secret in secrets]
+    if not SECONDS.fullmatch(sent) or not any(signed):
+        return RefusedEvent(UNSIGNED if secrets else UNKNOWN, "the signature is not Prolific's, or not known")
     if abs(now_us - float(sent) * 1e6) > WITHIN_S * 1e6:
-        return RefusedEvent(401, "the request is too old, or one of the two clocks is wrong")
+        return RefusedEvent(UNSIGNED, "the request is too old, or one of the two clocks is wrong")
     key, at = headers.get("x-event-id", ""), headers.get("x-timestamp", sent)
     return _status_change(body, key, min(float(at), float(sent)) if SECONDS.fullmatch(at) else float(sent))
 
@@ -74,7 +81,7 @@ def _status_change(body: bytes, key: str, at_s: float) -> StatusChange | Refused
         said = None
     if not isinstance(said, dict) or not EVENT_ID.fullmatch(key):
         return RefusedEvent(400, "not an event of Prolific's")
-    if said.get("event_type") != CHANGE:
+    if said.get("event_type") != STATUS_CHANGE:
         return RefusedEvent(200, "nothing to keep")
     submission, participant, status = (said.get(name) for name in ("resource_id", "participant_id", "status"))
     if not (isinstance(submission, str) and isinstance(participant, str) and isinstance(status, str) and submission):
@@ -87,24 +94,35 @@ def _status_change(body: bytes, key: str, at_s: float) -> StatusChange | Refused
 
 
 class ProlificWebhook:
-    """Without a secret in the settings there is no webhook."""
+    """The secrets of our workspaces are read from Prolific with the first event, and again when one is signed by
+    none of them, but at most once in AGAIN_US."""
 
     def __init__(self, settings: Settings, database: Database, participants: Participants, clock: Clock) -> None:
-        secret = settings.prolific_webhook_secret
-        self._secret = secret.get_secret_value() if secret else None
-        self._database, self._participants, self._clock = database, participants, clock
+        self._settings, self._database, self._participants, self._clock = settings, database, participants, clock
+        self._secrets: Collection[str] = ()
+        self._read_us = 0
+        self._reading: SingleFlight[None] = SingleFlight()
 
     def route(self) -> Route:
-        return Route(PATH, self._take, methods=["POST"])
+        return Route(WEBHOOK, self._take, methods=["POST"])
 
     async def _take(self, request: Request) -> Response:
-        if self._secret is None:
-            return PlainTextResponse("there is no webhook", 404)
-        found = read_event(self._secret, request.headers, await request.body(), self._clock.now_us())
+        body, now_us = await request.body(), self._clock.now_us()
+        found = read_event(self._secrets, request.headers, body, now_us)
+        if isinstance(found, RefusedEvent) and found.code in (UNSIGNED, UNKNOWN) and self._read_us + AGAIN_US <= now_us:
+            await self._reading.get(self._read_secrets)
+            found = read_event(self._secrets, request.headers, body, now_us)
         if isinstance(found, RefusedEvent):
             return PlainTextResponse(found.why, found.code)
         await asyncio.to_thread(self._keep, found)
         return PlainTextResponse("kept")
+
+    async def _read_secrets(self) -> None:
+        try:
+            self._secrets = await asyncio.to_thread(hook_secrets, self._settings)
+        except RecruiterError as error:
+            log.warning("the secrets of Prolific's webhook cannot be read: %s", error)
+        self._read_us = self._clock.now_us()
 
     def _keep(self, change: StatusChange) -> None:
         mark = self._participants.submission_mark(PROLIFIC, change.participant.submission)

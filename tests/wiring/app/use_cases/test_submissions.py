@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import event
 
 from app.clock import VirtualClock
-from app.recruiters.prolific import Prolific
+from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK, Prolific
 from app.session.service import Sessions
 from app.studies.loader import load_study
 from app.use_cases.submissions import (
@@ -35,7 +35,6 @@ from app.use_cases.submissions import (
     review,
     to_approve,
 )
-from app.web.participant.prolific_webhook import PATH
 from experiments.errors import NotPossible
 from experiments.events import Action
 from storage.db.engine import open_database
@@ -44,7 +43,7 @@ from storage.payments.submission_log import observations_in
 from storage.registers.participants import Participants
 from tests.fakes.forked import Forked
 from tests.fakes.prolific_api import TOKEN, WORKSPACE, Delivery, Fault, GoneAway
-from tests.fakes.recruited import CHANGE, START_US, Live, client_of, live
+from tests.fakes.recruited import START_US, Live, client_of, live
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import query
 
@@ -92,7 +91,7 @@ def settle(recruited: RecruitedStudy) -> None:
     carry_out(recruited)
     planned = plan_bonuses(recruited)
     if planned.payments and not any(act.is_open for act in recruited.acts()):
-        ask_bonuses(recruited, planned.total, "ada")
+        ask_bonuses(recruited, f"{planned.total:.2f}", "ada")
         carry_out(recruited)
 
 
@@ -133,10 +132,10 @@ async def test_each_way_by_itself_comes_to_the_same_end(
     here: Live, recruited: RecruitedStudy, ways: Sequence[str]
 ) -> None:
     chance = random.Random(7)
-    settings = settings_for(here.folder, prolific_webhook_secret=here.fake.secret)
+    settings = settings_for(here.folder, prolific_url=here.fake.url, prolific_token=TOKEN)
     async with serving(settings, clock=here.clock) as served:
         if "webhook" in ways:
-            recruited.client.subscribe(CHANGE, f"{served.url}{PATH}", WORKSPACE)
+            recruited.client.subscribe(STATUS_CHANGE, f"{served.url}{WEBHOOK}", WORKSPACE)
         await take_part(here, 40, seed=3)
         await deliver(here, chance)
         if "list" in ways:
@@ -171,9 +170,9 @@ async def deliver(here: Live, chance: random.Random) -> None:
 
 
 async def test_an_event_is_taken_once_and_an_old_one_not_at_all(here: Live, recruited: RecruitedStudy) -> None:
-    settings = settings_for(here.folder, prolific_webhook_secret=here.fake.secret)
+    settings = settings_for(here.folder, prolific_url=here.fake.url, prolific_token=TOKEN)
     async with serving(settings, clock=here.clock) as served, httpx2.AsyncClient(timeout=60) as client:
-        recruited.client.subscribe(CHANGE, f"{served.url}{PATH}", WORKSPACE)
+        recruited.client.subscribe(STATUS_CHANGE, f"{served.url}{WEBHOOK}", WORKSPACE)
         submission = await here.join()
         here.fake.give_back(submission)
         (began, over) = here.fake.outbox
@@ -190,9 +189,11 @@ async def test_an_event_is_taken_once_and_an_old_one_not_at_all(here: Live, recr
         for _ in "twice":
             free_places(recruited)
         assert ends(here) == Counter({("RETURNED", True, 0, 0): 1})
-        assert (await client.post(served.url + PATH, content=b"{}")).status_code == 401
+        assert (await client.post(served.url + WEBHOOK, content=b"{}")).status_code == 401
     async with serving(settings_for(here.folder), clock=here.clock) as served, httpx2.AsyncClient(timeout=60) as client:
-        assert (await client.post(served.url + PATH, content=over.body, headers=dict(over.headers))).status_code == 404
+        assert (
+            await client.post(served.url + WEBHOOK, content=over.body, headers=dict(over.headers))
+        ).status_code == 503
 
 
 def work(folder: str, url: str, id_: str) -> None:
@@ -301,11 +302,11 @@ async def test_the_files_and_the_api_never_both_pay(here: Live, recruited: Recru
         await here.complete(await here.join())
     poll(recruited)
     before = query(here.database, "SELECT count(*) FROM event")
-    total = plan_bonuses(recruited).total
-    assert total == Decimal("0.50")
+    total = str(plan_bonuses(recruited).total)
+    assert total == "0.50"
     assert (query(here.database, "SELECT count(*) FROM event"), len(here.fake.bonus_runs)) == (before, 0)
     with pytest.raises(NotPossible):
-        ask_bonuses(recruited, Decimal("0.25"), "ada")
+        ask_bonuses(recruited, "0.25", "ada")
     with pytest.raises(NotPossible):
         ask_bonuses(replace(recruited, most=Decimal("0.66")), total, "ada")
     assert ask_bonuses(replace(recruited, most=Decimal("0.67")), total, "ada").cents == 67
@@ -313,12 +314,12 @@ async def test_the_files_and_the_api_never_both_pay(here: Live, recruited: Recru
     assert not run.payments
     assert not plan_bonuses(recruited).payments
     with pytest.raises(NotPossible):
-        ask_bonuses(recruited, Decimal(0), "ada")
+        ask_bonuses(recruited, "0.00", "ada")
     assert not recorded_files(recruited.payees()), "no file to upload stands for what the API pays"
     here.fake.available = 0
     (act,) = carry_out(recruited)
     assert (act.result, here.fake.submissions[next(iter(here.sessions))]["bonus_payments"]) == ("refused", [])
-    assert plan_bonuses(recruited).total == total, "what Prolific refused is due again"
+    assert str(plan_bonuses(recruited).total) == total, "what Prolific refused is due again"
     paid = run_payments(here.database, recruited.participants, PaymentRequest("paid", tmp_path / "out"), 0)
     assert len(paid.payments) == 2
     assert not plan_bonuses(recruited).payments
@@ -329,7 +330,7 @@ async def test_a_lost_answer_is_looked_up_before_anything_is_paid_again(here: Li
     poll(recruited)
     for fault, result in ((Fault(lose=True, on="POST bulk"), "done"), (Fault(status=502, on="POST bulk"), None)):
         here.fake.faults = [fault]
-        ask_bonuses(recruited, plan_bonuses(recruited).total, "ada")
+        ask_bonuses(recruited, f"{plan_bonuses(recruited).total:.2f}", "ada")
         carry_out(recruited)
         here.clock.advance(60)
         *_, act = carry_out(recruited)

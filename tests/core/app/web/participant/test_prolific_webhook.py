@@ -32,7 +32,7 @@ def headers(body: bytes = BODY, sent: str = f"{NOW_S}", secret: str = SECRET, **
 
 
 def code_of(given: dict[str, str], body: bytes, now_s: int) -> int:
-    found = read_event(SECRET, given, body, now_s * 1_000_000)
+    found = read_event(["another", SECRET], given, body, now_s * 1_000_000)
     assert isinstance(found, RefusedEvent)
     return found.code
 
@@ -41,14 +41,14 @@ def code_of(given: dict[str, str], body: bytes, now_s: int) -> int:
     "body", [BODY, json.dumps(SAID, separators=(",", ":")).encode(), json.dumps(SAID, indent=1).encode()]
 )
 def test_the_bytes_are_signed_however_they_are_spaced(body: bytes) -> None:
-    known = read_event(SECRET, headers(body, at=f"{NOW_S - 7}.5"), body, NOW_S * 1_000_000)
+    known = read_event(["another", SECRET], headers(body, at=f"{NOW_S - 7}.5"), body, NOW_S * 1_000_000)
     person = ParticipantId("prolific", "5f3a", "66b1")
     assert known == StatusChange(person, "TIMED OUT", NOW_S * 1_000_000 - 6_500_000, "e-1")
 
 
 @pytest.mark.parametrize("at", [f"{NOW_S + 60}", f"{NOW_S}000", "soon", "", "9" * 40])
 def test_what_is_not_signed_makes_no_event_newer(at: str) -> None:
-    known = read_event(SECRET, headers(at=at), BODY, NOW_S * 1_000_000)
+    known = read_event(["another", SECRET], headers(at=at), BODY, NOW_S * 1_000_000)
     assert isinstance(known, StatusChange)
     assert known.at_us == NOW_S * 1_000_000
 
@@ -81,3 +81,9 @@ def test_old_and_early_requests_are_refused(late_s: int) -> None:
 )
 def test_what_is_not_prolifics_or_says_nothing_is_not_kept(given: dict[str, str], body: bytes, code: int) -> None:
     assert code_of(given, body, NOW_S) == code
+
+
+def test_while_no_secret_is_known_prolific_is_to_come_again() -> None:
+    found = read_event([], headers(), BODY, NOW_S * 1_000_000)
+    assert isinstance(found, RefusedEvent)
+    assert found.code == 503
