@@ -54,6 +54,8 @@ SURVEYS = "surveys"
 CONVERSATIONS = "held_conversations"
 # The name by which steps request the answers to problems, which are in no released table.
 PROBLEM_ANSWERS = "problem_answers"
+# The name by which steps request what became of the waves of participants.
+WAVES = "waves"
 # How an answer to a problem was given: with the AI if it is beside a conversation or a recommendation.
 ALONE, WITH_AI = "alone", "with AI"
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}

@@ -1,0 +1,307 @@
+"""Studies with waves: who came back, how answers changed from wave to wave, and what the missing ones could change.
+
+Attrition is of the participants who completed the first wave; its test is in `storage.reports.attrition`. Growth is a
+linear mixed model (Laird and Ware 1982, Biometrics 38:963), fitted by REML with statsmodels' MixedLM:
+
+    outcome = intercept of the arm + slope of the arm * wave + (intercept + slope * wave of the participant) + error
+
+with t of participants - arms degrees of freedom: where nobody misses a wave, the t test of participants' own slopes.
+
+Missing answers bound the difference of two arms in the last wave. Manski (1990, AER 80:319) gives them the ends of the
+scale, which assumes nothing. Lee (2009, Review of Economic Studies 76:1071) cuts as many of the highest or lowest
+answers of the arm with more answers as make both shares equal: an arm must make people only stay, or only leave.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan, sqrt
+
+import numpy as np
+import pandas as pd
+
+from app.errors import SettingsError
+from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, compared_factors, table
+from app.extensions.analysis.chatbench.mixed_model import INSTALL
+from app.extensions.analysis.data_frames import INSTRUMENTS, SESSION, SURVEYS, WAVES
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, share_estimate, share_finding, slug
+from app.extensions.analysis.intervals import (
+    DRAWN,
+    NO_SCALE,
+    Codes,
+    Interval,
+    Values,
+    beyond,
+    codes,
+    draws,
+    holm,
+    middle,
+    number_of,
+    student,
+)
+from app.extensions.analysis.survey import AVERAGED, scale_of, summary_kind
+from storage.reports.attrition import DONE, PENDING, attrition_test
+
+ATTRITION = (
+    "Of the participants who completed the first wave and whose time for a wave is over, those who did not complete "
+    "it. The 95 % interval is Wilson's with t in place of z."
+)
+TEST = (
+    "Log-rank statistic of the first wave that a participant did not complete (Mantel 1966); its p is by permutation "
+    "of the arms among participants, so it holds for small groups."
+)
+GROWTH = (
+    "Linear mixed model with arm, wave (a number from 0) and their product, and a random intercept and slope of each "
+    "participant: REML by statsmodels' MixedLM, t with participants − arms degrees of freedom. It is unbiased if who "
+    "is missing depends only on the arm and on answers that were given."
+)
+BOUNDS = (
+    "Difference of arms in the last wave: as observed; Lee's bounds (2009), which cut the arm with more answers; and "
+    f"Manski's (1990), with the ends of the scale for those who are missing. The 95 % interval is {DRAWN}."
+)
+
+
+@analysis
+def attrition(waves: pd.DataFrame) -> Iterator[Finding]:
+    """The share of participants who did not complete each wave, overall and by arm, and the test of equal arms."""
+    rows, name = waves[(waves["number"] > 0) & (waves["state"] != PENDING)], "waves.attrition"
+    estimates = tuple(
+        share_estimate(
+            ".".join([name, slug(wave), *map(slug, arm.value)]), f"{wave} ({arm.label})", {"wave": wave, **arm.groups},
+            f"{{}} did not complete the wave {wave} ({arm.label})", own["state"] != DONE, own[SESSION],
+            counts="participants",
+        )
+        for arm, those in by_arm(rows)
+        for wave, own in ((str(wave), own) for wave, own in those.groupby("wave", sort=False))
+    )  # fmt: skip
+    columns = tuple(compared_factors(rows))
+    yield share_finding(name, "Attrition by wave", "participants", estimates, ATTRITION, columns=columns)
+    tests = tuple(_attrition_tests(waves))
+    axis = (0, max([one.value for one in tests], default=1.0))
+    yield Finding(f"{name}_test", "Attrition: test of equal arms", "participants", NUMBER, axis, tests, TEST)
+
+
+def _attrition_tests(waves: pd.DataFrame) -> Iterator[Estimate]:
+    people = waves[waves["number"] > 0].groupby(SESSION, sort=False)
+    states, found = [tuple(own) for _, own in people["state"]], []
+    for factor, values in compared_factors(waves).items():
+        if tested := attrition_test([values.index(arms[factor]) for arms in people["arms"].first()], states):
+            found.append((factor, *tested))
+    for (factor, statistic, p), adjusted in zip(found, holm(np.array([p for *_, p in found])), strict=True):
+        further = {"p": p, **({"p_adjusted": float(adjusted)} if len(found) > 1 else {})}
+        known = (f"waves.attrition_test.{slug(factor)}", factor, {"factor": factor}, (len(states), len(states)))
+        said, interval = (
+            f"Attrition by {factor}: the log-rank statistic was {{}}",
+            Interval(statistic, why="A statistic."),
+        )
+        yield estimate(*known, interval, said, NUMBER, "participants", further=further)
+
+
+@dataclass(frozen=True, slots=True)
+class WaveOutcome:
+    """A number that several waves ask for; `rows` are the answers: `person`, `wave` (from 0), `outcome`, `arms`."""
+
+    name: str
+    title: str
+    scale: tuple[float, float]
+    rows: pd.DataFrame
+
+
+def wave_outcomes(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFrame) -> Iterator[WaveOutcome]:
+    """The numeric questions and scores of the same name at the same place in several waves."""
+    numeric = np.array([summary_kind(field) == AVERAGED for field in answers["field"]], dtype=bool)
+    asked = answers[answers["value"].notna() & numeric]
+    fields = [(field.name, field.text, *(scale_of(field) or NO_SCALE)) for field in asked["field"]]
+    asked = asked.join(pd.DataFrame(fields, columns=["name", "title", "low", "high"], index=asked.index))
+    scored = scores.assign(name=scores["instrument"] + "_" + scores["score"]).dropna(subset="value")
+    numbers = pd.concat([asked, scored.assign(title=scored["title"] + " " + scored["score_title"])])
+    places = numbers["path"].str.partition("/")
+    numbers = numbers.assign(wave=places[0], place=places[2], outcome=numbers["value"].astype(float))
+    known = waves[["wave", "number", "arms", SESSION]]
+    found = numbers.merge(known, on=["wave", SESSION]).drop(columns="wave").rename(columns={"number": "wave"})
+    names = found[["place", "name"]].drop_duplicates()["name"].tolist()
+    for (place, name), rows in found.rename(columns={SESSION: "person"}).groupby(["place", "name"], sort=False):
+        if rows["wave"].nunique() > 1:
+            called, last = (name if names.count(name) == 1 else f"{place}_{name}".replace("/", "_")), rows.iloc[-1]
+            yield WaveOutcome(slug(called), str(last["title"]), (last["low"], last["high"]), rows)
+
+
+def _by_factor(rows: pd.DataFrame) -> Iterator[tuple[str, tuple[str, ...], pd.DataFrame]]:
+    """Each factor with its values, and the rows with their numbers as `arm`; one arm for all without factors."""
+    for factor, values in (compared_factors(rows) or {"": ("all",)}).items():
+        own = np.array([values.index(arms[factor]) if factor else 0 for arms in rows["arms"]])
+        yield factor, values, rows.assign(arm=own)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthModel:
+    """The slopes of the arms, their covariance matrix, and Student's degrees of freedom."""
+
+    slopes: Values
+    covariance: Values
+    freedom: int
+
+    def contrast(self, weights: Values) -> tuple[Interval, float]:
+        """A weighted sum of the slopes with its interval, and its p against 0."""
+        value, error = float(weights @ self.slopes), sqrt(float(weights @ self.covariance @ weights))
+        half = student(self.freedom) * error
+        return Interval(value, value - half, value + half), beyond(abs(value) / error, self.freedom)
+
+
+def growth_model(people: Codes, arms: Codes, waves: Values, outcomes: Values) -> GrowthModel | str:
+    """Fit the model to an outcome in each wave of each participant; the reason if that is not possible.
+
+    Raises SettingsError where statsmodels is not installed (the extra `analysis`).
+    """
+    try:
+        from statsmodels.regression.mixed_linear_model import MixedLM  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise SettingsError(f"{INSTALL} ({error})") from None
+    count, freedom = number_of(arms), number_of(people) - number_of(arms)
+    if freedom < 1 or np.bincount(people).max() < 2 or np.ptp(outcomes) == 0:
+        return "there are too few answers, or all are equal"
+    own, random = np.eye(count)[arms], np.column_stack([np.ones(waves.size), waves])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they warn of is checked below
+        try:
+            model = MixedLM(outcomes, np.hstack([own, own * waves[:, None]]), people, random)
+            # BFGS often fails where the slopes hardly vary; Powell's method, without derivatives, does not.
+            fitted = model.fit(reml=True, method=["bfgs", "powell"])
+            covariance = np.asarray(fitted.cov_params())[count : 2 * count, count : 2 * count]
+        except (np.linalg.LinAlgError, ValueError) as error:
+            return str(error)
+    if not fitted.converged or not np.isfinite(covariance).all() or np.diag(covariance).min() <= 0:
+        return "the optimiser did not converge"
+    return GrowthModel(np.asarray(fitted.fe_params)[count:], covariance, freedom)
+
+
+def growth(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFrame) -> tuple[Finding, ...]:
+    """The change of each outcome from wave to wave in each arm, and that of other arms minus that of the first; only a
+    note where the model cannot be fitted, or its library is not installed."""
+    return tuple(_growth(one) for one in wave_outcomes(waves, answers, scores))
+
+
+def _growth(outcome: WaveOutcome) -> Finding:
+    notes, estimates = [], list[Estimate]()
+    for factor, values, rows in _by_factor(outcome.rows):
+        columns = rows["arm"].to_numpy(), rows["wave"].to_numpy(float), rows["outcome"].to_numpy(float)
+        try:
+            fitted = growth_model(codes(rows["person"]), *columns)
+        except SettingsError as error:
+            fitted = str(error)
+        if isinstance(fitted, str):
+            notes.append(f"The mixed model{factor and f' by {factor}'} could not be fitted: {fitted}.")
+        else:
+            size = len(rows), rows["person"].nunique()
+            estimates += _slopes(outcome, fitted, factor, values, size)
+    known, axis = (
+        (f"waves.growth.{outcome.name}", f"Growth over waves: {outcome.title}", "answers"),
+        _around_0(estimates),
+    )
+    return Finding(*known, NUMBER, axis, tuple(estimates), GROWTH, reference=0.0, note=" ".join(notes))
+
+
+def _slopes(
+    outcome: WaveOutcome, model: GrowthModel, factor: str, values: Sequence[str], size: tuple[int, int]
+) -> Iterator[Estimate]:
+    each_arm = np.eye(len(values))
+    for value, own in zip(values, each_arm, strict=True):
+        name, label = ".".join([outcome.name, *map(slug, (factor, value) if factor else ())]), f"{factor}: {value}"
+        groups, kinds = {factor or "group": value}, [("growth", label if factor else "all", own)]
+        if value != values[0]:
+            kinds.append(("growth_difference", f"{label} minus {values[0]}", own - each_arm[0]))
+        for kind, words, weights in kinds:
+            interval, p = model.contrast(weights)
+            said = f"Change of {outcome.title} from one wave to the next ({words}): {{}}"
+            known = (f"waves.{kind}.{name}", words, {**groups, "figure": kind}, size, interval, said)
+            yield estimate(*known, NUMBER, "answers", further={"p": p})
+
+
+def _around_0(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    reach = max([abs(end) for one in estimates for end in (one.value, one.low or 0, one.high or 0)], default=1.0)
+    return -reach, reach
+
+
+def lee_bounds(one: Values, other: Values) -> tuple[float, float]:
+    """Bounds of the mean of `one` minus that of `other`, where NaN are missing; NaN if all of an arm are."""
+    shares = [float(np.mean(~np.isnan(arm))) if arm.size else 0 for arm in (one, other)]
+    if min(shares) == 0:
+        return nan, nan
+    (low, high), (least, most) = (_ends(arm, min(shares) / own) for arm, own in zip((one, other), shares, strict=True))
+    return low - most, high - least
+
+
+def _ends(values: Values, part: float) -> tuple[float, float]:
+    """The means of the lowest and of the highest `part` of the values that are there."""
+    known = np.sort(values[~np.isnan(values)])
+    weights = np.clip(part * known.size - np.arange(known.size), 0, 1)
+    return float(weights @ known / weights.sum()), float(weights @ known[::-1] / weights.sum())
+
+
+def manski_bounds(one: Values, other: Values, scale: tuple[float, float]) -> tuple[float, float]:
+    """The same without an assumption, on a scale from its low to its high end."""
+    (low, high), (least, most) = (
+        [float(np.where(np.isnan(arm), end, arm).mean()) for end in scale] for arm in (one, other)
+    )
+    return low - most, high - least
+
+
+KINDS = ("observed", "lee_lower", "lee_upper", "manski_lower", "manski_upper")
+
+
+def _differences(one: Values, other: Values, scale: tuple[float, float]) -> tuple[float, ...]:
+    """The figures of KINDS; NaN where they are undefined."""
+    lee = lee_bounds(one, other)
+    if not isfinite(lee[0]):
+        return (nan,) * len(KINDS)
+    manski = manski_bounds(one, other, scale) if isfinite(scale[1] - scale[0]) else (nan, nan)
+    return float(np.nanmean(one) - np.nanmean(other)), *lee, *manski
+
+
+def sensitivity(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFrame) -> tuple[Finding, ...]:
+    """What those who are missing in the last wave could change of the differences between arms, of each outcome."""
+    found = []
+    for one in wave_outcomes(waves, answers, scores):
+        last = one.rows["wave"].max()
+        given = one.rows[one.rows["wave"] == last].set_index("person")["outcome"]
+        people = waves[(waves["number"] == last) & (waves["state"] != PENDING)]
+        rows = people.assign(outcome=people[SESSION].map(given))
+        estimates = tuple(
+            figure
+            for factor, values, those in _by_factor(rows)
+            for arm in range(1, len(values))
+            for figure in _bounds(one, factor, (values[arm], values[0]), those[those["arm"].isin([0, arm])])
+        )
+        known = (f"waves.bounds.{one.name}", f"Missing data: {one.title} in the last wave", "participants")
+        found.append(Finding(*known, NUMBER, _around_0(estimates), estimates, BOUNDS, reference=0.0))
+    return tuple(finding for finding in found if finding.estimates)
+
+
+def _bounds(outcome: WaveOutcome, factor: str, values: tuple[str, str], rows: pd.DataFrame) -> Iterator[Estimate]:
+    """The bounds of a difference between two arms; nothing if nobody is missing."""
+    own, given, size = rows["arm"].to_numpy() > 0, rows["outcome"].to_numpy(float), len(rows)
+    if not (missing := int(np.isnan(given).sum())):
+        return
+    samples = (np.repeat(np.arange(size), times) for times in draws(size))
+    drawn = [_differences(given[n][own[n]], given[n][~own[n]], outcome.scale) for n in samples]
+    figures = _differences(given[own], given[~own], outcome.scale)
+    for kind, figure, several in zip(KINDS, figures, np.array(drawn).T, strict=True):
+        if isfinite(figure):
+            label = f"{factor}: {values[0]} minus {values[1]}, {kind.replace('_', ' ')}"
+            name = ".".join(["waves.bounds", outcome.name, kind, slug(factor), slug(values[0])])
+            known = (name, label, {factor: values[0], "bound": kind}, (size, size), middle(figure, several, size))
+            said, further = f"{outcome.title} ({label}): {{}}", {"missing": float(missing)}
+            yield estimate(*known, said, NUMBER, "participants", further=further)
+
+
+_WAVES = table(WAVES, ("wave", "number", "state", "arms"), "wave_frame(database, study, origin)")
+_ANSWERS = table(SURVEYS, ("path", "field", "value"), "survey_frame(database, study, origin)")
+_SCORED = ("path", "instrument", "title", "score", "score_title", "value", "low", "high")
+_SCORES = table(INSTRUMENTS, _SCORED, "instrument_frame(database, study, origin)")
+PARTS: tuple[AnalysisStep, ...] = (
+    AnalysisStep("Attrition", call(attrition, _WAVES), quick=True),
+    AnalysisStep("Growth over waves", call(growth, _WAVES, _ANSWERS, _SCORES)),
+    AnalysisStep("Missing data", call(sensitivity, _WAVES, _ANSWERS, _SCORES)),
+)
