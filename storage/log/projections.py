@@ -39,6 +39,7 @@ from storage.registers.studies import Studies
 from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import released, schemas
 
+_seat, _session = tables.seats.c, tables.sessions.c
 Key = tuple[Any, ...]
 Rows = Mapping[Key, ReleasedRow]
 
@@ -74,6 +75,8 @@ def rebuild(database: Database) -> int:
             upsert_rows(connection, owner, rows.values())
             count += owner.stream not in ("", study_stream(owner.study))
         rebuild_seats(connection, studies)
+        for stream, _, joined in _joined(connection):
+            connection.execute(update(tables.sessions).where(_session.stream == stream).values(joined))
         usage.recount(connection)
     return count
 
@@ -91,6 +94,20 @@ def differences(database: Database) -> Iterator[str]:
                 stored = connection.execute(select(func.count()).select_from(item.table())).scalar_one()
                 if stored > seen[item.name]:
                     yield f"{item.name}: {stored} rows are stored, {seen[item.name]} are implied by the log"
+        for stream, stored, implied in _joined(connection):
+            yield f"session {stream}: it is stored as {stored}, the log implies {implied}"
+
+
+def _joined(connection: Connection) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The sessions that are not joined with the others of their person as their first events say: the stored columns,
+    and those that are implied."""
+    event, names = tables.events.c, ("person", "wave")
+    query = select(_session.stream, _session.person, _session.wave, event.data)
+    query = query.join(tables.events, (event.stream == _session.stream) & (event.seq == 1) & (event.kind == "enrolled"))
+    for stream, person, wave, data in connection.execute(query).all():
+        stored, implied = {"person": person, "wave": wave}, {name: data.get(name) for name in names}
+        if stored != implied:
+            yield stream, stored, implied
 
 
 def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[RowOwner, Rows]]:
@@ -130,7 +147,6 @@ def _difference(connection: Connection, owner: RowOwner, row: ReleasedRow) -> It
 
 WITHDRAWN = "withdrawn"
 ABOUT = frozenset({"flagged", "excluded", "included"})
-_seat, _session = tables.seats.c, tables.sessions.c
 
 
 @memoized

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, 
 from experiments.events import Event
 from experiments.study.study import Study
 from storage import tables
-from storage.datasets.tidy.columns import own_id, session_id
+from storage.datasets.tidy.columns import own_id, person_id, session_id
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log import seats
@@ -271,8 +271,10 @@ def _matching_id(connection: Connection, participants: Participants, name: str, 
     for study in sorted(studies):
         yield from participants.called(study, name)
     ids = (session_id, own_id, *{one.participant for one in schemas().values() if one.participant})
-    began = select(_fact.stream, _fact.data["seed"].as_string()).where(_fact.seq == 1, _fact.kind == "enrolled")
-    yield from (stream for stream, seed in connection.execute(began) if any(id_(seed) == name for id_ in ids))
+    began = select(_fact.stream, _fact.data).where(_fact.seq == 1, _fact.kind == "enrolled")
+    for stream, data in connection.execute(began):
+        if person_id(data) == name or any(id_(data["seed"]) == name for id_ in ids):
+            yield stream
     others = (table for one in schemas().values() if one.participant is None for table in one.tables if table.person)
     for released in others:  # their ids are of conversations
         own = released.table().c

@@ -19,10 +19,12 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
+from experiments.events import Data
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.seeded_random import public_id
 from experiments.study.cells import factor_values
 from experiments.study.fields import Checkbox, ChoiceField, Field, MultipleChoiceField, Number, Scale, Slider
+from experiments.study.schema import Factor
 from experiments.study.step import kinds
 from experiments.study.study import Study
 from experiments.views.transcript import WORDS
@@ -103,6 +105,12 @@ def own_id(seed: str) -> str:
     return public_id(seed, "participant")
 
 
+def person_id(enrolled: Data) -> str | None:
+    """A person's id in the tidy export of a study with waves; None in another study."""
+    person = enrolled.get("person")
+    return public_id(person, "person") if person else None
+
+
 def _id_column(schema: Schema) -> str:
     return f"{schema.name}_{_person(schema)}".replace("-", "_")
 
@@ -119,7 +127,15 @@ def _keys(studies: Sequence[Study]) -> tuple[Column, ...]:
         Column(
             "session", TextColumn(), "The session: ten random letters and digits, the same in all tables.", "chance"
         ),
+        *(_wave_columns(studies) if any(study.waves for study in studies) else ()),
     )
+
+
+def _wave_columns(studies: Sequence[Study]) -> tuple[Column, ...]:
+    ids = dict.fromkeys(wave.id for study in studies for wave in study.waves)
+    joins = "The person whose sessions are the waves: ten random letters and digits."
+    named = "The wave, by its id in the study file."
+    return Column("person", TextColumn(), joins, "chance"), Column("wave", choice(*ids), named, "the study")
 
 
 def _types() -> Mapping[str, ColumnType]:
@@ -181,14 +197,20 @@ def _ids(studies: Sequence[Study]) -> Iterator[Column]:
 
 def factor_columns(studies: Sequence[Study]) -> Mapping[str, str]:
     """The names of the columns of `sessions` for the factors of a study, by factor."""
-    taken = {"participant", "session", *(column.name for column in _defined()["sessions"])}
-    factors = dict.fromkeys(name for study in studies for name in study.factors)
+    taken = {column.name for column in (*_keys(studies), *_defined()["sessions"])}
+    factors = dict.fromkeys(name for study in studies for drawn in _factors(study) for name in drawn)
     return {name: f"factor_{name}" if name in taken else name for name in factors}
+
+
+def _factors(study: Study) -> tuple[Mapping[str, Factor], ...]:
+    """The factors of a study, and those of each wave alone."""
+    return study.factors, *(wave.factors for wave in study.waves)
 
 
 def _factor_columns(studies: Sequence[Study]) -> Iterator[Column]:
     for factor, column in factor_columns(studies).items():
-        values = (v for one in studies if factor in one.factors for v in factor_values(one.factors[factor], one.pools))
+        drawn = ((own[factor], one.pools) for one in studies for own in _factors(one) if factor in own)
+        values = (value for one, pools in drawn for value in factor_values(one, pools))
         yield Column(
             column,
             choice(*dict.fromkeys(values), blank=True),
@@ -209,7 +231,8 @@ def wide_columns(studies: Sequence[Study]) -> Mapping[tuple[str, str], Column]:
             if "[*]" not in path:
                 named = step.provides()
                 asked |= {(path, field.name): field for field in step.questions_asked() if field.name in named}
-    times = Counter(name for _, name in asked)
+    waves = ("person", "wave") if any(study.waves for study in studies) else ()
+    times = Counter([*(name for _, name in asked), *waves])
     return {
         (path, name): _wide_column(name if times[name] == 1 else f"{path.replace('/', '.')}.{name}", path, field)
         for (path, name), field in asked.items()

@@ -33,7 +33,7 @@ from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import model_at, problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
 from storage.datasets.integrity import SessionEvidence
-from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, session_id
+from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_id, session_id
 
 Values = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,6 +65,7 @@ def rows(table: str, session: TidySession, layout: Layout) -> Iterator[Values]:
     """The rows of a session in a table, in order."""
     seed = session.state.seed
     keys = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
+    keys |= {"person": person_id(session.state.enrolled), "wave": session.state.enrolled.get("wave")}
     found = _WHOLE[table](session, layout) if table in _WHOLE else _BY_EVENT[table](session, session.places)
     for values in found:
         yield {**keys, **values}
