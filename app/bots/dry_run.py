@@ -69,17 +69,17 @@ async def estimate_by_simulation(
                 )
         finally:
             await service.close()
-        costs = {walked.live.stream: 0.0 for walked in walks}
-        calls: Counter[str] = Counter()
+        whose = {stream: number for number, walked in enumerate(walks) for stream in walked.streams}
+        costs, calls = [0.0] * len(walks), Counter[str]()
         for attempt in attempts(database, study.name):
-            if attempt["stream"] in costs:
+            if attempt["stream"] in whose:
                 calls[attempt["model"]] += 1
-                costs[attempt["stream"]] += _cost(study, attempt, reply_tokens)
+                costs[whose[attempt["stream"]]] += _cost(study, attempt, reply_tokens)
         read(database)
         database.dispose()
     minutes = tuple(walked.minutes for walked in walks)
     unpriced = tuple(name for name in sorted(calls) if study.model(name).price is None)
-    return DryRunResult(minutes, tuple(costs.values()), {name: n / count for name, n in calls.items()}, unpriced)
+    return DryRunResult(minutes, tuple(costs), {name: n / count for name, n in calls.items()}, unpriced)
 
 
 def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:

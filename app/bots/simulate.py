@@ -23,6 +23,7 @@ from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.events import PendingTask
 from experiments.session.seeded_random import uniform
 from experiments.session.state import current_location
+from experiments.session.waves import WaveHistory, WaveVisit, WaveWindow, is_later_wave, next_window, wave_schedule
 from experiments.study.location import State
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
@@ -30,6 +31,7 @@ from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.bonus import ATTENTION
 from storage.registers.origins import Origin
+from storage.registers.persons import Person
 from storage.reports.costs import USER
 
 T = TypeVar("T")
@@ -91,6 +93,7 @@ START_US = 1_767_258_000_000_000
 # How long after one another simulated participants arrive, on average.
 ARRIVALS_S = 90.0
 MOST_CLICKS = 5_000
+DAY_US = 86_400_000_000
 # How often in a row they ask again for a reply that a study's model does not give.
 MOST_RETRIES = 20
 # The same where its server cannot be reached: each of these requests was tried several times, for seconds.
@@ -99,11 +102,13 @@ MOST_UNREACHED = 3
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSession:
-    """A finished session: how many clicks it took, and how long by the virtual clock."""
+    """A finished session: how many clicks it took, and how long by the virtual clock; in a study with waves, all those
+    of a person, of which `live` is the last."""
 
     live: LoadedSession
     clicks: int
     minutes: float
+    streams: tuple[str, ...]
 
 
 async def simulate(
@@ -151,12 +156,28 @@ async def simulate_session(
     config: SimulatedUserConfig = RANDOM,
 ) -> SimulatedSession:
     """One session from enrolment to its end, in none of the cells that are `closed_quotas`; resumed where it stopped.
+    In a study with waves also the sessions for which its person comes back.
 
     Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what was done until then
     is kept.
     """
-    session = await _start_or_resume(service, clock, study, label, closed_quotas, config=config)
-    user = config.user(study, f"{label}:{session.state.seq}")
+    session: LoadedSession | None = await _start_or_resume(service, clock, study, label, closed_quotas, config=config)
+    played: list[SimulatedSession] = []
+    while session is not None:
+        played.append(await _play(service, clock, session, label, config=config))
+        session = await _come_back(service, clock, [one.live for one in played], label, config=config)
+    clicks, minutes = sum(one.clicks for one in played), sum(one.minutes for one in played)
+    return SimulatedSession(played[-1].live, clicks, minutes, tuple(one.live.stream for one in played))
+
+
+async def _play(
+    service: SessionService, clock: VirtualClock, session: LoadedSession, label: str, *, config: SimulatedUserConfig
+) -> SimulatedSession:
+    study, wave = (
+        session.study,
+        f"{session.state.enrolled['wave']}." if is_later_wave(session.study, session.state) else "",
+    )
+    user = config.user(study, f"{label}:{wave}{session.state.seq}")
     before = await service.times_asked(session, USER) if config.model else 0
     voice = UserModel(service, config.speaking(session.study), config.model, session, before, session.state.seq)
     begun_us, retries = clock.now_us(), 0
@@ -165,7 +186,7 @@ async def simulate_session(
         session = voice.live = await service.get(session.stream) or session
         screen = session.screen
         if screen.ended:
-            return SimulatedSession(session, clicks, (clock.now_us() - begun_us) / 60e6)
+            return SimulatedSession(session, clicks, (clock.now_us() - begun_us) / 60e6, (session.stream,))
         action = await user.act(screen, voice)
         retries = retries + 1 if action.kind == "retry" else 0
         if retries:
@@ -175,12 +196,72 @@ async def simulate_session(
                 raise ModelUnreached(said) if unreached else UserFailed(said)
         values = dict(action.values)
         if action.by_chance and action.kind == "submit":
-            chance = uniform(f"{label}:{session.state.seq}", "knows")
+            chance = uniform(f"{label}:{wave}{session.state.seq}", "knows")
             values |= found_answers(session.study, session.state, Tendencies.of(label), chance)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
         await _does(service, session, action.kind, values)
     raise StudyError(study.name, [ValidationIssue(session.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
+
+
+async def _come_back(
+    service: SessionService,
+    clock: VirtualClock,
+    sessions: Sequence[LoadedSession],
+    label: str,
+    *,
+    config: SimulatedUserConfig,
+) -> LoadedSession | None:
+    """The session of the next wave for which a person comes back, begun or found again; None if there is none."""
+    if not sessions[0].study.waves:
+        return None
+    first, person = sessions[0], _person(sessions)
+    while (window := next_window(wave_schedule(first.study, person.history, clock.now_us()))) is not None:
+        own = f"{label}:{window.wave}:{window.round}"
+        if (session := await service.get(stream_of(own))) is not None:
+            clock.set(session.state.events[-1].at_us)
+            return session
+        comes_us = returns_us(window, own, late=config.late, never=config.never)
+        if comes_us is not None:
+            clock.set(max(clock.now_us(), comes_us))
+            data = {
+                name: first.state.enrolled[name]
+                for name in ("language", "user", "models")
+                if name in first.state.enrolled
+            }
+            return await service.begin_wave(person, seed=seed_of(own), stream=stream_of(own), data=data)
+        if window.until_us is None:
+            return None
+        clock.set(window.until_us)
+    return None
+
+
+def _person(sessions: Sequence[LoadedSession]) -> Person:
+    first, streams = sessions[0], {one.state.enrolled["wave"]: one.stream for one in sessions}
+    visits = (
+        WaveVisit(wave, one.state.events[0].at_us, one.state.events[-1].at_us, one.state.outcome)
+        for wave, one in zip(streams, sessions, strict=True)
+    )
+    return Person(
+        first.state.enrolled["person"],
+        first.study.name,
+        first.study.hash,
+        Origin.BOT,
+        streams,
+        WaveHistory(tuple(visits)),
+    )
+
+
+def returns_us(window: WaveWindow, label: str, *, late: float, never: float) -> int | None:
+    """When somebody comes to a wave: `late` is the share that comes after it closed, within the grace, and `never` the
+    share that does not; the others come soon rather than late. None if they never come."""
+    returns, delay = uniform(label, "returns"), uniform(label, "delay")
+    if window.opens_us is None or returns < never:
+        return None
+    closes_us = window.closes_us or window.opens_us + DAY_US
+    if returns < never + late and window.until_us is not None:
+        return round(closes_us + (window.until_us - closes_us) * delay)
+    return round(window.opens_us + (closes_us - window.opens_us) * delay**2)
 
 
 def _failure(state: State) -> tuple[str, bool]:
@@ -206,7 +287,7 @@ async def _start_or_resume(
         return session
     offered = study.file.offered
     data = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
-    data = {**data, **config.enrolled_data()}
+    data = {**data, **config.enrolled_data(), **({"person": uuid5(NAMESPACE_URL, label).hex} if study.waves else {})}
     return await service.enrol(
         study, origin=Origin.BOT, seed=seed_of(label), stream=stream, closed_quotas=closed_quotas, data=data
     )

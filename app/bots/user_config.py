@@ -25,16 +25,21 @@ from storage.reports.costs import SIMULATED_PREFIX
 TEMPERATURE = 1.0
 # The longest reply of a simulator whose model says nothing else. (ChatBench's.)
 MAX_TOKENS = 1000
+# The shares of people who come late to a wave of a study, and who do not come.
+LATE = NEVER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUserConfig:
-    """A kind of user, with what it needs, and whether it talks with the scripted model instead of models at servers."""
+    """A kind of user, with what it needs, and whether it talks with the scripted model instead of models at servers.
+    `late` and `never` are the shares that come late to a wave, or not at all."""
 
     kind: Kind
     asked: ModelRef | None = None
     temperature: float = TEMPERATURE
     scripted: bool = False
+    late: float = 0
+    never: float = 0
 
     @property
     def label(self) -> str:
@@ -85,7 +90,13 @@ class SimulatedUserConfig:
 
 
 def read_user_config(
-    kind: str, model: ModelRef | None = None, temperature: float | None = None, *, scripted: bool = False
+    kind: str,
+    model: ModelRef | None = None,
+    temperature: float | None = None,
+    *,
+    scripted: bool = False,
+    late: float = LATE,
+    never: float = NEVER,
 ) -> SimulatedUserConfig:
     """The user and its settings; raises UserUnknown for an unknown kind, or settings missing or unused."""
     found = USERS.find(kind)
@@ -93,7 +104,8 @@ def read_user_config(
         raise UserUnknown(f"{kind!r} needs a model: --user-model MODEL")
     if not found.model and (model is not None or temperature is not None):
         raise UserUnknown(f"{kind!r} uses no model: leave out --user-model and --user-temperature")
-    return SimulatedUserConfig(found, model, TEMPERATURE if temperature is None else temperature, scripted)
+    warmth = TEMPERATURE if temperature is None else temperature
+    return SimulatedUserConfig(found, model, warmth, scripted, late, never)
 
 
 RANDOM = SimulatedUserConfig(Kind("random", Random))

@@ -62,6 +62,7 @@ from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import current, difference, versions
+from storage.reports.attrition import wave_monitor
 from storage.reports.blinding import blinding
 from storage.reports.costs import Cost, costs, is_simulated, spending
 from storage.reports.model_calls import attempts
@@ -117,6 +118,7 @@ def status(
         "wanted": wanted_overall(quotas),
         "outcomes": now.outcomes,
         "cells": _cells(found, now, quotas),
+        **({"waves": asdict(wave_monitor(database, found, origin, now_us))} if found.waves else {}),
         SAME_ID: flags.get(SAME_ID, 0),
         UNREADABLE_ID: flags.get(UNREADABLE_ID, 0),
         "link_problems": [

@@ -10,7 +10,7 @@ import typer
 from app.backends.model_ref import parse_model_ref
 from app.bots.run_many import SimulationRun, StoppedSession
 from app.bots.simulate import SimulatedSession, arrivals, stream_of
-from app.bots.user_config import TEMPERATURE, read_user_config
+from app.bots.user_config import LATE, NEVER, TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.check import ModelsThatReply, confirm_cost
 from app.cli.commands import command
@@ -47,6 +47,10 @@ def simulate(
     user_temperature: Annotated[
         float | None, option("--user-temperature T", f"Its temperature. Default: {TEMPERATURE:g}.", min=0, max=2)
     ] = None,
+    late: Annotated[
+        float, option("--late SHARE", "Of studies with waves: the share that comes late.", min=0, max=1)
+    ] = LATE,
+    never: Annotated[float, option("--never SHARE", "The share that does not come to a wave.", min=0, max=1)] = NEVER,
     models: ModelsThatReply = "scripted",
     yes: Yes = False,
     concurrency: Annotated[
@@ -67,7 +71,8 @@ def simulate(
     found = load_study(study)
     speaker = parse_model_ref(found, user_model) if user_model else None
     paid = calls_servers(found)
-    who = read_user_config(user, speaker, user_temperature, scripted=paid and models == "scripted")
+    scripted = paid and models == "scripted"
+    who = read_user_config(user, speaker, user_temperature, scripted=scripted, late=late, never=never)
     called = speaker is not None or (paid and not who.scripted)
     crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if called else 1))
     done, database = SimulationProgress(count), open_database(settings.database_url)

@@ -27,6 +27,7 @@ MOST_IN_CONSOLE = 500
 class SimulationProgress:
     total: int
     complete: int = 0
+    sessions: int = 0
     clicks: int = 0
     stopped: list[StoppedSession] = field(default_factory=list)
 
@@ -39,10 +40,11 @@ class SimulationProgress:
             self.stopped.append(session)
         else:
             self.complete += 1
+            self.sessions += len(session.streams)
             self.clicks += session.clicks
 
     def __str__(self) -> str:
-        return f"{count(self.complete, 'complete session')} ({count(self.clicks, 'click')})"
+        return f"{count(self.sessions, 'complete session')} ({count(self.clicks, 'click')})"
 
 
 def calls_servers(study: Study) -> bool:

@@ -2,7 +2,8 @@
 
 A session counts for all steps up to the furthest that it reached, in the order of its own condition: the steps that its
 factors do not rule out. In a later turn of a loop, the furthest step is the last step of the loop that it has reached
-in any turn. Conditions on answers are ignored: such a step counts for every session.
+in any turn. Conditions on answers are ignored: such a step counts for every session. In a study with waves, a session
+counts for the steps of its own.
 """
 
 from __future__ import annotations
@@ -126,13 +127,18 @@ def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
     )
 
 
+def _wave(path: str) -> str:
+    return path.partition("/")[0]
+
+
 def funnel(study: Study, groups: Iterable[SessionGroup]) -> Funnel:
     every = funnel_steps(study)
     counts = {name: Counter[str]() for name in ("of", "came", "stopped", "now")}
     since: dict[str, int] = {}
     elsewhere = 0
     for group in groups:
-        own = list(dict.fromkeys(stage.path for stage in every if stage.of(group.factors)))
+        reached = [stage for stage in every if not study.waves or _wave(stage.path) == _wave(group.furthest)]
+        own = list(dict.fromkeys(stage.path for stage in reached if stage.of(group.factors)))
         if group.place not in own or group.furthest not in own:
             elsewhere += group.number
             continue

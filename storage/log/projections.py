@@ -94,8 +94,8 @@ def differences(database: Database) -> Iterator[str]:
                 stored = connection.execute(select(func.count()).select_from(item.table())).scalar_one()
                 if stored > seen[item.name]:
                     yield f"{item.name}: {stored} rows are stored, {seen[item.name]} are implied by the log"
-        for stream, stored, implied in _joined(connection):
-            yield f"session {stream}: it is stored as {stored}, the log implies {implied}"
+        for stream, kept, implied in _joined(connection):
+            yield f"session {stream}: it is stored as {kept}, the log implies {implied}"
 
 
 def _joined(connection: Connection) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:

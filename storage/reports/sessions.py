@@ -76,6 +76,7 @@ class SessionListItem:
     flags: tuple[str, ...]
     pasted: int
     excluded: str | None
+    wave: str | None
 
     @property
     def imported(self) -> bool:
@@ -162,7 +163,7 @@ def _entries(study: str, now_us: int) -> Select[Any]:
     status = case((_seat.stream.is_(None), ""), else_=status_at(now_us))
     columns = (_seat.begun_us, _seat.last_us, _seat.cell, status.label("stands"), _seat.place)
     more = (_seat.language, _seat.flags, _seat.pasted, _seat.excluded)
-    own = (_session.ordinal, _session.stream, _session.origin, _session.hash, _study.version)
+    own = (_session.ordinal, _session.stream, _session.origin, _session.hash, _study.version, _session.wave)
     return select(*own, *columns, *more).select_from(joined).where(_session.study == study)
 
 
@@ -183,6 +184,7 @@ def _entry(row: Row[Any]) -> SessionListItem:
         flags=(*flags, PASTED) if row.pasted else flags,
         pasted=row.pasted or 0,
         excluded=row.excluded,
+        wave=row.wave,
     )
 
 

@@ -3,8 +3,8 @@
     from parley_studies.analysis import frame, open_database
     answers = frame(open_database("sqlite:///parley.db"), "chatbench", "user_answers", "person")
 
-The columns are the released ones, by their released names; `_session` identifies the session. Whole numbers are pandas'
-Int64, which allows missing values.
+The columns are the released ones, by their released names; `_session` identifies the session, in studies with waves the
+person, who is one participant in all of them. Whole numbers are pandas' Int64, which allows missing values.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any
 
 import pandas as pd
 
+from app.clock import SystemClock
 from app.extensions.analysis.reads.session_answers import scored_sessions, survey_answers, survey_questions
 from app.extensions.analysis.reads.study_data import (
     left_out_sessions,
     origins_of,
     part_of,
     parts_of,
+    persons_of_sessions,
     require_origin,
     rows,
 )
@@ -39,6 +41,7 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
+from storage.reports.attrition import DONE, people_in_waves
 from storage.reports.session_views import analysed_sessions, screens
 from storage.schemas.registry import released, schemas
 
@@ -89,7 +92,7 @@ def frame(
     found = rows(database, study, schema_table, origin, names, excluded=excluded, complete=complete, part=part)
     if not found:
         require_origin(database, study, origin)
-    data = pd.DataFrame(found, columns=[*names, SESSION], dtype="object")
+    data = _by_person(database, study, pd.DataFrame(found, columns=[*names, SESSION], dtype="object"))
     return data.astype({name: DTYPES[kinds[name]] for name in names})
 
 
@@ -109,7 +112,26 @@ def screen_times(database: Database, study: str, origin: str, *, complete: bool 
         for one in (screens(database, study, origin) if there else ())
         if one.session not in out
     ]
-    return pd.DataFrame(found, columns=[*TIMES, SESSION]).astype(TIMES)
+    return _by_person(database, study, pd.DataFrame(found, columns=[*TIMES, SESSION]).astype(TIMES))
+
+
+def _by_person(database: Database, study: str, rows: pd.DataFrame) -> pd.DataFrame:
+    persons = persons_of_sessions(database, study)
+    return rows.assign(**{SESSION: [persons.get(stream, stream) for stream in rows[SESSION]]}) if persons else rows
+
+
+def wave_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
+    """The waves of the participants who completed the first one of a study with waves: `wave`, `number` (from 0),
+    `state` (`done`, `missed`, `dropped`; `pending` if it is not over for them) and `arms`. It does not depend on
+    `complete`; excluded persons are left out. Raises StorageError if the study has nothing of that origin."""
+    require_origin(database, study, origin)
+    found = [
+        (wave, number, state, one.arms, one.person)
+        for one in people_in_waves(database, study, origin, SystemClock().now_us())
+        for number, (wave, state) in enumerate({next(iter(one.states)): DONE, **one.later}.items())
+        if one.joined
+    ]
+    return pd.DataFrame(found, columns=["wave", "number", "state", "arms", SESSION])
 
 
 def instrument_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
@@ -130,7 +152,7 @@ def instrument_frame(database: Database, study: str, origin: str, *, complete: b
         for one in scored_sessions(database, study, origin, complete=complete)
     ]  # fmt: skip
     columns = ["path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms", SESSION]
-    data = pd.DataFrame(found, columns=columns, dtype="object")
+    data = _by_person(database, study, pd.DataFrame(found, columns=columns, dtype="object"))
     return data.astype(dict.fromkeys(("value", "low", "high"), "float64"))
 
 
@@ -150,7 +172,8 @@ def survey_frame(database: Database, study: str, origin: str, *, complete: bool 
         survey_answers(database, study, origin, complete=complete), key=lambda one: order[one.path, one.question]
     )
     rows = [(one.path, one.question, one.field, one.value, one.arms, one.session) for one in found]
-    return pd.DataFrame(rows, columns=["path", "question", "field", "value", "arms", SESSION], dtype="object")
+    columns = ["path", "question", "field", "value", "arms", SESSION]
+    return _by_person(database, study, pd.DataFrame(rows, columns=columns, dtype="object"))
 
 
 def conversation_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
@@ -168,7 +191,7 @@ def conversation_frame(database: Database, study: str, origin: str, *, complete:
         for place in visited(session.study, session.state)
         if any(event.kind == "replied" for event in place.facts)
     ]
-    data = pd.DataFrame(found, columns=columns, dtype="object")
+    data = _by_person(database, study, pd.DataFrame(found, columns=columns, dtype="object"))
     return data.astype(dict.fromkeys(columns[2:6], "float64"))
 
 
@@ -186,7 +209,8 @@ def answer_frame(database: Database, study: str, origin: str, *, complete: bool 
         for answer in _answered(place)
     ]
     columns = ["dataset", "question", "kind", "correct", "arms", SESSION]
-    return pd.DataFrame(found, columns=columns, dtype="object").astype({"correct": "float64"})
+    data = _by_person(database, study, pd.DataFrame(found, columns=columns, dtype="object"))
+    return data.astype({"correct": "float64"})
 
 
 def _answered(location: Location) -> Iterator[tuple[Any, ...]]:

@@ -33,6 +33,7 @@ from app.extensions.analysis.data_frames import (
     instrument_frame,
     screen_times,
     survey_frame,
+    wave_frame,
 )
 from app.extensions.analysis.dices.agreement import agreement, alpha, axes, axis, counts_of, dichotomy, pool
 from app.extensions.analysis.dices.answer_shares import answered, experts, majority, reasons, unsafe
@@ -68,4 +69,5 @@ from app.extensions.analysis.results import Results, results
 from app.extensions.analysis.simulator_quality import SimulatorQuality, quality
 from app.extensions.analysis.survey import survey_results
 from app.extensions.analysis.tidy_frames import TidyData, load
+from app.extensions.analysis.waves import attrition, growth, lee_bounds, manski_bounds, sensitivity
 from storage.datasets.exports.session_filter import SessionFilter

@@ -1,5 +1,5 @@
 """All results of a study for one origin: of each schema that it records, the accuracy of its arms, its instruments,
-advice and confidence, its surveys, the fidelity of its arms, and choices by the places of options.
+advice and confidence, its surveys, the fidelity of its arms, choices by the places of options, and its waves.
 
 Each name belongs to exactly one figure. If two schemas have figures with the same name (a study that records both
 editions of DICES), the names begin with the schema's name instead: `dices-990.alpha_nominal.Q_overall`. Names that are
@@ -30,6 +30,7 @@ from app.extensions.analysis import (
     mathconverse,
     option_positions,
     survey,
+    waves,
 )
 from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.data_frames import (
@@ -39,12 +40,14 @@ from app.extensions.analysis.data_frames import (
     SCREENS,
     SESSION,
     SURVEYS,
+    WAVES,
     answer_frame,
     conversation_frame,
     frame,
     instrument_frame,
     screen_times,
     survey_frame,
+    wave_frame,
 )
 from app.extensions.analysis.estimates import Finding
 from app.extensions.analysis.reads.session_answers import survey_questions
@@ -161,8 +164,9 @@ ADVICE = "advice"
 SURVEY = "survey"
 FIDELITY = "fidelity"
 POSITION = "position"
+LONGITUDINAL = "waves"
 # The analysis steps of each schema, and those of accuracy, of instruments, of advice and confidence, of surveys, of
-# fidelity and of the places of options, which need no schema.
+# fidelity, of the places of options and of waves, which need no schema.
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     "chatbench": chatbench.PARTS,
     "mathconverse": mathconverse.PARTS,
@@ -176,6 +180,7 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = {
     SURVEY: survey.PARTS,
     FIDELITY: fidelity.PARTS,
     POSITION: option_positions.PARTS,
+    LONGITUDINAL: waves.PARTS,
 }
 # Patterns of the estimates' names, with their descriptions; those of extensions are in `figure_names`.
 NAMES: Mapping[str, str] = json.loads((_DATA / "figure_names.json").read_text(encoding="utf-8"))
@@ -203,7 +208,7 @@ class Results:
 # The tables that are read from events.
 BY_EVENT = {
     SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame, CONVERSATIONS: conversation_frame,
-    PROBLEM_ANSWERS: answer_frame,
+    PROBLEM_ANSWERS: answer_frame, WAVES: wave_frame,
 }  # fmt: skip
 # Iterates over the steps, perhaps with a progress display.
 Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
@@ -235,7 +240,8 @@ def results(
     surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
     conversed = [FIDELITY] if any(one.asks_models([*v.file.models]) for v in versions for _, one in v.steps) else []
     shuffled = [POSITION] if any(map(_shuffles, versions)) else []
-    fills = (*schemas, *answered, *scored, *judged, *surveyed, *conversed, *shuffled)
+    longitudinal = [LONGITUDINAL] if any(one.waves for one in versions) else []
+    fills = (*schemas, *answered, *scored, *judged, *surveyed, *conversed, *shuffled, *longitudinal)
     owners, parts = _parts(fills, whole=whole)
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
     read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}
@@ -295,7 +301,7 @@ class _Source:
         if table == advice.TABLE:
             selection = SessionFilter(complete=self.complete)
             answers = load(self.study, self.origin, session_filter=selection, database=self.database).answers
-            return answers[[*columns]].assign(**{SESSION: answers["session"]})
+            return answers[[*columns]].assign(**{SESSION: answers["person" if "person" in answers else "session"]})
         rows = partial(frame, self.database, self.study, table, self.origin)
         return rows(columns=columns, part=self.part, complete=self.complete)
 

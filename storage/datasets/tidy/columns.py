@@ -122,12 +122,14 @@ def _person(schema: Schema) -> str:
 def _keys(studies: Sequence[Study]) -> tuple[Column, ...]:
     named = participant_schemas(studies)
     same = f", as `{_person(named[0])}` in the files of the schema {named[0].name}" if named else ""
+    waves = _wave_columns(studies) if any(study.waves for study in studies) else ()
+    own = ", another in each wave" if waves else ""
     return (
-        Column("participant", TextColumn(), f"The participant{same}: random letters or digits.", "chance"),
+        Column("participant", TextColumn(), f"The participant{same}: random letters or digits{own}.", "chance"),
         Column(
             "session", TextColumn(), "The session: ten random letters and digits, the same in all tables.", "chance"
         ),
-        *(_wave_columns(studies) if any(study.waves for study in studies) else ()),
+        *waves,
     )
 
 

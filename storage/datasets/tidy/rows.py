@@ -64,7 +64,7 @@ class TidySession:
 def rows(table: str, session: TidySession, layout: Layout) -> Iterator[Values]:
     """The rows of a session in a table, in order."""
     seed = session.state.seed
-    keys = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
+    keys: Values = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
     keys |= {"person": person_id(session.state.enrolled), "wave": session.state.enrolled.get("wave")}
     found = _WHOLE[table](session, layout) if table in _WHOLE else _BY_EVENT[table](session, session.places)
     for values in found:

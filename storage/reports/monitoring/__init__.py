@@ -20,6 +20,7 @@ from storage.db.engine import Database
 from storage.log.seats import SessionCounts, counted, query_params
 from storage.registers.origins import QUOTAS_APPLY
 from storage.registers.study_status import operations_in
+from storage.reports.attrition import WaveMonitor, wave_monitor
 from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, fidelity_monitor
 from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, spent, used
 from storage.reports.monitoring.sessions import (
@@ -52,7 +53,7 @@ __all__ = [
 FRESH_US = 2_000_000
 # How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look.
 CHART_US = 30_000_000
-# The same of what models are like, which a few sessions more hardly change.
+# The same of what models are like and of waves, which a few sessions more hardly change.
 FIDELITY_US = 60_000_000
 
 
@@ -64,6 +65,7 @@ class MonitorCache:
     counted_us: int = -CHART_US
     sessions: SessionCache = field(default_factory=dict)
     fidelity: FidelityMonitor = field(default_factory=FidelityMonitor)
+    waves: WaveMonitor | None = None
     watched_us: int = -FIDELITY_US
 
 
@@ -91,6 +93,8 @@ class StudyMonitor:
     spent: float
     """What has been spent of the study's budget, in sessions of all origins to which it applies."""
     fidelity: FidelityMonitor
+    waves: WaveMonitor | None
+    """None in a study without waves."""
 
     @property
     def arrived(self) -> int:
@@ -107,6 +111,8 @@ def load_monitor(
     """`cache` keeps what the next call can use."""
     cache = cache or MonitorCache()
     known = query_params(study.name, origin, now_us, study.file.session_limits.hold_place_s)
+    if study.waves and abs(now_us - cache.watched_us) >= FIDELITY_US:
+        cache.waves = wave_monitor(database, study, origin, now_us)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
         quotas = operations.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
@@ -136,6 +142,7 @@ def load_monitor(
             latency=recent(connection, study.name, origin),
             spent=spent(connection, study.name),
             fidelity=cache.fidelity,
+            waves=cache.waves,
         )
 
 

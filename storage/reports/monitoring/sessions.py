@@ -107,7 +107,7 @@ def tally(sessions: Sequence[SessionsAtStep]) -> SessionCounts:
         group = crowd.group
         key = tuple(group.factors.items())
         outcomes[group.outcome or (LIVE if group.live else LEFT)] += group.number
-        done[key] += group.number if group.outcome == COMPLETE else 0
+        done[key] += group.number if group.outcome == COMPLETE and crowd.placed else 0
         live[key] += group.number if group.live and crowd.placed else 0
     return SessionCounts(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, or_, select
 
 from experiments.errors import suggestion
 from storage import tables
@@ -56,6 +56,8 @@ class ParticipantFlow:
     """The excluded participants who had completed the study."""
     factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """By factor and value: how many came, and how many completed the study."""
+    first_wave: bool = False
+    """True in a study with waves, of which all this is about the first."""
 
 
 def rows(
@@ -144,6 +146,13 @@ def part_of(parts: Mapping[str, frozenset[str]], study: str, wanted: str) -> str
     return wanted or next(iter(parts), "")
 
 
+def persons_of_sessions(database: Database, study: str) -> Mapping[str, str]:
+    """The person of each session of a study with waves."""
+    query = select(_session.stream, _session.person).where(_session.study == study, _session.person.is_not(None))
+    with database.connect() as connection:
+        return {stream: person for stream, person in connection.execute(query)}
+
+
 def left_out_sessions(database: Database, study: str, origin: str, *, complete: bool = False) -> frozenset[str]:
     """The sessions of `sessions_left_out`."""
     with database.connect() as connection:
@@ -169,7 +178,7 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
     parts = parts_of(database, study, origin)
     part = part_of(parts, study, part)
     somebody = _session.stream.not_in(streams_of_nobody(study))
-    conditions = (_session.study == study, _session.origin == origin, somebody)
+    conditions = (_session.study == study, _session.origin == origin, somebody, _first_visits(study))
     with database.connect() as connection:
         arrived = connection.execute(select(func.count()).where(*conditions)).scalar_one()
         seats = connection.execute(_seats(study, origin)).all()
@@ -180,7 +189,14 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
             excluded[why] += number
             complete += Counter({why: number if outcome == COMPLETE else 0})
     counts = (dict(outcomes), dict(excluded), dict(complete))
-    return ParticipantFlow(origin, arrived, part, _elsewhere(parts, part), *counts, _factors(seats))
+    first_wave = bool(persons_of_sessions(database, study))
+    return ParticipantFlow(origin, arrived, part, _elsewhere(parts, part), *counts, _factors(seats), first_wave)
+
+
+def _first_visits(study: str) -> ColumnElement[bool]:
+    """The sessions that are not a later wave of somebody."""
+    own = select(func.min(_session.ordinal)).where(_session.study == study, _session.person.is_not(None))
+    return or_(_session.person.is_(None), _session.ordinal.in_(own.group_by(_session.person)))
 
 
 def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]:
@@ -196,7 +212,8 @@ def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]
 
 def _seats(study: str, origin: str) -> Select[Any]:
     columns = (_seat.cell, _seat.outcome, _seat.excluded)
-    query = select(*columns, func.count()).where(_seat.study == study, _seat.origin == origin)
+    query = select(*columns, func.count()).where(_seat.study == study, _seat.origin == origin, _first_visits(study))
+    query = query.join(tables.sessions, _session.stream == _seat.stream)
     return query.group_by(*columns).order_by(*columns)
 
 

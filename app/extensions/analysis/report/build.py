@@ -370,7 +370,8 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
     others = tuple((number, words) for kind, words, number in ended(people) if kind != COMPLETE)
     left = sum(number for number, _ in others)
     complete = people.outcomes.get(COMPLETE, 0)
-    yield FlowStage(complete, "completed the study", out=FlowExit(left, "did not complete it", others))
+    words = "completed the first wave" if people.first_wave else "completed the study"
+    yield FlowStage(complete, words, out=FlowExit(left, "did not complete it", others))
     if report.unfinished:
         reasons = tuple((number, why) for why, number in people.excluded.items())
         out = FlowExit(report.excluded, "excluded by a researcher", reasons)

@@ -45,6 +45,7 @@ FAMILIES: Mapping[str, str] = {
     "survey": "Survey questions",
     "fidelity": "Fidelity of the arms",
     "position": "Order of options",
+    "waves": "Waves",
 }
 CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
 EXPLORED = (
