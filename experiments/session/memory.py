@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 from experiments.events import Data, Event, Fact, PendingTask
@@ -43,16 +44,16 @@ def kind_of_memory(study: Study, state: State) -> MemoryKind:
     return kind.pick.get(state.factors.get(kind.by, ""), "none") if isinstance(kind, MemoryByFactor) else kind
 
 
-def history_of(states: Sequence[State], before: Data | None = None) -> dict[str, Any]:
-    """What is known of a person's sessions, in their order: the `facts` that were confirmed last, in which wave
-    (`confirmed`), and since then the `talks`, each with its wave and its messages (`said`)."""
+def history_of(states: Sequence[State], before: Data | None = None, until: float = inf) -> dict[str, Any]:
+    """What is known of a person's sessions, in their order, up to an event: the `facts` that were confirmed last, in
+    which wave (`confirmed`), and since then the `talks`, each with its wave and its messages (`said`)."""
     known: dict[str, Any] = {name: list((before or {}).get(name, ())) for name in ("talks", "facts", "confirmed")}
     for state in states:
         wave, since = str(state.enrolled.get("wave", "")), 0
         for event in state.events:
-            if event.kind == REMEMBERED and "checked" in event.data:
+            if event.kind == REMEMBERED and "checked" in event.data and event.seq < until:
                 known, since = {"talks": [], "facts": event.data["facts"], "confirmed": [wave]}, event.seq
-        talks = ([*_said([event for event in events if event.seq > since])] for events in state.facts.values())
+        talks = ([*_said([one for one in facts if since < one.seq < until])] for facts in state.facts.values())
         known["talks"] += [{"wave": wave, "said": said} for said in talks if said]
     return known
 
@@ -80,15 +81,14 @@ def transcript(talks: Sequence[Data], most: int) -> tuple[str, int]:
     return newest("\n\n".join(line for talk in lines for line in talk), most)
 
 
-def remembered(kind: MemoryKind, text: str, cut: int, waves: Iterable[str], **more: Any) -> Fact:
-    digest = sha256(text.encode()).hexdigest()
-    about = {"kind": kind, "text": text, "sha256": digest, "from": [*dict.fromkeys(waves)], "cut": cut}
-    return Fact(REMEMBERED, {**about, **more})
+def _remembered(kind: MemoryKind, text: str, cut: int, waves: Iterable[str], **more: Any) -> Fact:
+    digest, waves = sha256(text.encode()).hexdigest(), [*dict.fromkeys(waves)]
+    return Fact(REMEMBERED, {"kind": kind, "text": text, "sha256": digest, "from": waves, "cut": cut, **more})
 
 
 def remembered_facts(location: Location, facts: Sequence[str], waves: Iterable[str], **more: Any) -> Fact:
     text, cut = newest("\n".join(f"- {fact}" for fact in facts), spec_of(location).max_chars)
-    return remembered("facts", text, cut, waves, facts=[*facts], **more)
+    return _remembered("facts", text, cut, waves, facts=[*facts], **more)
 
 
 def spec_of(location: Location) -> MemorySpec:
@@ -133,7 +133,7 @@ def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
     if kind == "summary" and talks:
         return (source,)
     text, cut = transcript(talks, spec_of(location).max_chars)
-    return (remembered(kind, text, cut, (talk["wave"] for talk in talks)),)
+    return (_remembered(kind, text, cut, (talk["wave"] for talk in talks)),)
 
 
 def makes(location: Location, data: Data, *, failed: bool) -> tuple[Fact, ...]:
@@ -148,7 +148,7 @@ def makes(location: Location, data: Data, *, failed: bool) -> tuple[Fact, ...]:
         return (Fact(PROPOSED, {"facts": statements(text), **how}), *flags)
     talks = recalled.data["talks"] if text else []
     cut = transcript(talks, SOURCE_CHARS)[1] + len(text[most:])
-    return (remembered("summary", text[:most], cut, (talk["wave"] for talk in talks), **how), *flags)
+    return (_remembered("summary", text[:most], cut, (talk["wave"] for talk in talks), **how), *flags)
 
 
 def statements(text: str) -> list[str]:
@@ -158,9 +158,11 @@ def statements(text: str) -> list[str]:
 
 
 def history_here(location: Location) -> dict[str, Any]:
-    """The person's history up to a location."""
+    """The person's history when the statements at a location were proposed or, if none were, confirmed."""
+    here = (event for event in location.state.events if event.path == location.path)
+    until = next((event.seq for event in here if event.kind in (PROPOSED, "submitted")), inf)
     recalled = last_of(location, RECALLED)
-    return history_of([location.state], recalled.data if recalled else None)
+    return history_of([location.state], recalled.data if recalled else None, until)
 
 
 def memory_of(location: Location) -> tuple[int, str]:

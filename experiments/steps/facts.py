@@ -26,7 +26,7 @@ class FactsStep(Step):
     step: Literal["facts"]
     title: str = "What the assistant remembers"
     """The heading of its screen."""
-    text: str = "The assistant would like to remember this about you. Correct what is wrong. An empty box is forgotten."
+    text: str = "The assistant would like to remember this about you. Correct what is wrong; empty a box to delete it."
     """The text above the statements, in Markdown."""
     waiting_text: str = "One moment, please."
     """The text while the model proposes statements."""

@@ -64,6 +64,8 @@ class FieldView:
     matrix: str = ""
     paste: str = ""
     unit: str = ""
+    proposed: bool = False
+    """Whether it is a text to be confirmed, so that it is not called optional."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,9 @@ def view_of(field: Field, value: Any, paste: Paste = "allow") -> FieldView:
             line = (("min", str(field.minimum)), ("max", str(field.maximum)), ("step", str(field.step)))
             ends = (field.left, field.right) if field.left or field.right else ()
             return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
-        case ProposedText() if value is None:
-            return FieldView(*common, value=field.proposed, paste=paste)
+        case ProposedText():
+            text = field.proposed if value is None else "".join(given[:1])
+            return FieldView(*common, value=text, paste=paste, proposed=True)
         case TextField():
             # no maxlength: the browser would cut a pasted text without a word
             return FieldView(*common, value="".join(given[:1]), paste=field.paste or paste)

@@ -188,6 +188,12 @@ def test_facts_are_used_as_the_participant_left_them_and_asked_about_once() -> N
     )
     second.do(fact_1="Kept bees")
     assert Wave(known, first, second).memory["text"] == "- Kept bees"
+    asked = [(row["path"], row["question"], row["value"]) for row in second.table("answers") if row["step"] == "facts"]
+    assert asked == [
+        ("w2/facts", "fact_1", "Keeps bees"),
+        ("w2/facts", "fact_2", None),
+        ("w2/later", "fact_1", "Kept bees"),
+    ]
     *_, row = second.table("memory")
     assert json.loads(row["statements"]) == [{"proposed": "Keeps bees", "text": "Kept bees", "fate": "edited"}]
 
