@@ -35,7 +35,7 @@ from storage.reports.sessions import find_sessions, not_found
 DATA, README = "person.json", "README.md"
 # Recruiters whose ids are one person's in every study. Ids of the others are given for each study.
 GLOBAL = ("prolific", "connect")
-TABLES = ("answers", "scores", "ratings", "messages", "timings", "events", "model_calls")
+TABLES = ("answers", "scores", "ratings", "messages", "memory", "timings", "events", "model_calls")
 REMARKS = ("noted", "flagged", "annotated", "excluded", "included", ASKED, HELPED, GIVEN)
 UNPROVEN, FIRST = "none", "first"
 _session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identities.c
