@@ -3,8 +3,8 @@
     published {hash, version}  new sessions get this version
     budgeted {amount, where}   the most that model replies may cost; null for no limit
     capped {where, most}       the quota of participants; 0 admits no new ones, null removes the quota
-    paused {why}               no new sessions for now
-    closed {why}               no further sessions
+    paused {why}               nobody new for now; people go on to their next waves
+    closed {why}               no further sessions, of later waves neither
     archived {}                closed for good: it is listed apart, until it is opened or piloted again
     piloted {}                 new sessions are pilots: their data are marked
     opened {}                  new sessions are participants' own, and their data count

@@ -123,13 +123,17 @@ class Participants:
         return last and max(seen(last))
 
     def sessions(self, study: str, participant: ParticipantId) -> list[str]:
-        """The streams of all sessions in a study that began under an id, proven or not."""
+        """The streams of all sessions in a study that began under an id, proven or not, and of their later waves."""
         unproven = range(1, self.unproven(study, participant) + 1)
         digests = [
             *self._attempts(study, participant),
             *(self._digest(study, participant, n, proven=False) for n in unproven),
         ]
-        return [stream for _, stream in self._streams(study, digests)]
+        own = [stream for _, stream in self._streams(study, digests)]
+        its, other = tables.sessions.c, tables.sessions.alias().c
+        query = select(other.stream).where(its.stream.in_(own), other.person == its.person, other.stream.not_in(own))
+        with self._engine.connect() as connection:
+            return [*own, *connection.execute(query.order_by(other.ordinal)).scalars()]
 
     def called(self, study: str, id_: str) -> tuple[str, ...]:
         """The streams of sessions under an id at any recruiter. The caller must write the lookup to the audit log."""

@@ -194,7 +194,15 @@ class Weeks(RuleBasedStateMachine):
             assert len(drawn) <= 1
             for stream, log in zip(person.streams.values(), started, strict=True):
                 assert (entries[stream].person, entries[stream].wave) == (log[0].data["person"], log[0].data["wave"])
+            if len(self.enrolled) == len(person.streams):
+                assert self.everything() == [*person.streams.values()]
         assert len([entry for entry in entries.values() if entry.person]) == len(self.enrolled)
+
+    def everything(self) -> list[str]:
+        """What is found by the recruiter's id."""
+        found = Participants(self.database, SECRET).sessions("weeks", ParticipantId("prolific", PID))
+        logs = logs_of(self.database)
+        return [stream for stream in found if logs[stream][0].kind == "enrolled"]
 
     @invariant()
     def each_wave_was_open_when_it_was_started(self) -> None:
