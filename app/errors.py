@@ -130,6 +130,10 @@ class RehearsalImpossible(ParleyError):
     """The server takes no rehearsed participants: it is away, does not have the study, or has another secret."""
 
 
+class ToolServerError(ParleyError):
+    """A server of tools did something unexpected; models are told that the tool failed."""
+
+
 class BackendError(ParleyError):
     """A model gave no usable reply; a failed reply is recorded as such and never enters a conversation."""
 

@@ -89,6 +89,10 @@ class NotPossible(ParleyError):
     """A researcher's decision about a study or a session that does not fit its state; nothing was recorded."""
 
 
+# What participants read where an action is not possible on the present screen.
+NOT_OFFERED = "This action is not available at the moment."
+
+
 class Refused(ParleyError):
     """An action does not fit the present screen. Nothing was recorded.
 

@@ -65,7 +65,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class PendingTask:
-    """Something the world still has to do for a session: all at once, but for a reply, which comes from a model.
+    """Something the world still has to do for a session: all at once, but for a reply, which comes from
+    a model, and a call of a tool.
 
     An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`. A draw with a
     `target` in its data needs to know how often each problem is taken: the action's `taken`, by id. To recall earlier
@@ -73,7 +74,7 @@ class PendingTask:
     that gives one has it in its data.
     """
 
-    kind: Literal["assign", "draw", "order", "recall", "finish", "reply"]
+    kind: Literal["assign", "draw", "order", "recall", "finish", "reply", "tool"]
     path: str
     data: Data
     slot: str = ""

@@ -132,6 +132,7 @@ def _body(request: Request, options: AnthropicOptions) -> dict[str, Any]:
         "output_config": _output(request, options) or None,
         "stream": not request.whole or None,
         "tools": [_tool(tool) for tool in request.tools] or None,
+        "tool_choice": {"type": "none"} if request.tools and not request.may_call else None,
         **{name: getattr(options, name) for name in SAMPLING},
     }
     return {

@@ -73,6 +73,8 @@ class Request:
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
     tools: tuple[ToolSpec, ...] = ()
     """What the model may ask for; only backends whose class says `tools` are given any."""
+    may_call: bool = True
+    """Whether it may ask for them in this reply."""
     whole: bool = field(default=False, compare=False)
     """Whether nobody reads along, so that a server is asked for an answer in one piece."""
     problem: Problem | None = field(default=None, compare=False, repr=False)

@@ -64,7 +64,7 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
                         if progress.calls and delta.finish_reason == "stop"
                         else delta
                     )
-                    check_end(end, progress.blank and not progress.calls)
+                    check_end(end, progress.blank, progress.calls)
                     yield end
                     return
                 if progress.counts(delta):
@@ -173,22 +173,22 @@ def too_long(limits: ReplyLimits) -> BackendBroken:
     )
 
 
-def check_end(end: StreamEnd, blank: bool) -> None:
+def check_end(end: StreamEnd, blank: bool, calls: int) -> None:
     """Raise BackendBroken if what ended like this is no reply."""
-    if (failed := _no_reply(end.finish_reason, blank)) is not None:
+    if (failed := _no_reply(end.finish_reason, blank, calls)) is not None:
         what, reason = failed
         error = BackendBroken(what, reason=reason)
         error.sent, error.raw, error.tokens = end.sent, end.raw, (end.prompt_tokens, end.completion_tokens)
         raise error
 
 
-def _no_reply(finish_reason: str, blank: bool) -> tuple[str, str] | None:
+def _no_reply(finish_reason: str, blank: bool, calls: int) -> tuple[str, str] | None:
     if finish_reason in NO_REPLIES:
         return NO_REPLIES[finish_reason], finish_reason
-    if finish_reason not in ACCEPTED:
+    if finish_reason not in ACCEPTED or (finish_reason == CALLS and not calls):
         what = f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}."
         return what, "finish_reason"
-    if not blank:
+    if not blank or calls:
         return None
     hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
     return f"The reply is empty.{hint}", "empty_reply"

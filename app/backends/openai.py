@@ -152,6 +152,7 @@ class OpenAI(Backend):
             "stream": not request.whole or None,
             "stream_options": {"include_usage": True} if options.usage and not request.whole else None,
             "tools": [_tool(tool) for tool in request.tools] or None,
+            "tool_choice": "none" if request.tools and not request.may_call else None,
             "response_format": {"type": "json_schema", "json_schema": _strict(request)} if request.schema else None,
             **{name: getattr(options, name) for name in SAMPLING},
         }

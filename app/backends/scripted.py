@@ -131,7 +131,7 @@ def _calls(request: Request, options: ScriptedOptions) -> list[ToolCall]:
     told = sum(message.role == "user" for message in request.messages)
     if not request.messages or request.messages[-1].role != "user" or not 0 < told <= len(options.calls):
         return []
-    offered = {tool.name for tool in request.tools}
+    offered = {tool.name for tool in request.tools if request.may_call}
     return [
         ToolCall(f"call_{told}_{number}", call.tool, json.dumps(call.arguments))
         for number, call in enumerate(options.calls[told - 1])

@@ -36,6 +36,7 @@ from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.judges import Judges, Questions
 from app.session.replies.request import ReplyContext, ask_with_retries, request_json
 from app.session.replies.tasks import ReplyLocks, ReplyTasks, no_lock
+from app.session.replies.tools import SessionTools, refuse_without_tools
 from app.session.transitions import (
     CLOSED,
     Arrival,
@@ -273,8 +274,9 @@ class SessionService(Sessions):
         self.claims = AdvisoryLocks(database) if database.dialect.name == "postgresql" else None
         """What this process does and no other that serves the database; None where no other can: over SQLite."""
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
+        self.tools = SessionTools(database, with_saved_servers(settings, database), clock)
         self._judges = Judges(database, questions, self._reply_context, self.act)
-        self._answering = ReplyTasks(self._reply_context, self.act, turn, self._judges)
+        self._answering = ReplyTasks(self._reply_context, self.act, turn, self._judges, self.tools)
         self._budget_gate = BudgetGate(database, clock)
         self.closed = self._budget_gate.closed_reason
         """Why new participants cannot start a study; None while they can."""
@@ -283,6 +285,7 @@ class SessionService(Sessions):
         """Register a study and prepare its models, so that a missing setting is found at once; raises SettingsError or
         a BackendError."""
         self.studies.register(study)
+        refuse_without_tools(study)
         for label, model in study.file.models.items():
             self._models.prepare(model, label)
 
@@ -300,6 +303,7 @@ class SessionService(Sessions):
         await self._answering.close()
         await self._judges.close()
         await self._models.close()
+        await self.tools.close()
         if self.claims is not None:
             await asyncio.to_thread(self.claims.close)
         await super().close()

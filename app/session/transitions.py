@@ -81,9 +81,9 @@ def apply_action(
 
 
 def immediate_task(study: Study, state: State) -> PendingTask | None:
-    """The pending task that can be done at once; None if there is none, or if replies are pending."""
+    """The pending task that can be done at once; None if there is none, or if replies or calls of tools are pending."""
     jobs = pending_tasks(study, state)
-    return jobs[0] if jobs and jobs[0].kind != "reply" else None
+    return jobs[0] if jobs and jobs[0].kind not in ("reply", "tool") else None
 
 
 def depends_on_others(task: PendingTask) -> bool:

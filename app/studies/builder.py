@@ -73,6 +73,7 @@ SOURCES = {
     "chatbench": "multiple-choice questions as in ChatBench (chatbench)",
     "checkmate": "theorems as in CheckMate, one a Markdown file (checkmate)",
     "dices": "finished conversations as in DICES (dices)",
+    "inspect": "samples of Inspect (CSV, JSON, JSONL)",
     "jsonl": "problems or conversations as JSON lines (jsonl)",
 }
 ORDERS = {

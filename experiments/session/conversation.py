@@ -11,6 +11,7 @@ from pydantic import Field as About
 
 from experiments.errors import Refused
 from experiments.events import Data, Event
+from experiments.session.tool_calls import with_rounds
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State
 from experiments.study.screen import ChatMessage, Ended
@@ -164,8 +165,14 @@ def rated_reply(scale: str, events: Sequence[Event], event: Event) -> RatingSubj
 
 
 def prompt(
-    location: Location, model: str, events: Sequence[Event], *, problem_in_prompt: bool, additions: Sequence[str] = ()
-) -> list[dict[str, str]]:
+    location: Location,
+    model: str,
+    events: Sequence[Event],
+    *,
+    problem_in_prompt: bool,
+    additions: Sequence[str] = (),
+    slot: str = "",
+) -> list[dict[str, Any]]:
     """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`, and with
     the `additions` to the letter; left out if empty), and the conversation so far. Of the study's pictures the model
     reads the alternative texts. A conversation that the assistant opens begins with a request to do so."""
@@ -177,7 +184,7 @@ def prompt(
     system = "\n\n".join(filter(None, (system, *additions)))
     start = [{"role": "system", "text": system}] if system else []
     begin = [] if events and events[0].kind == "said" else [{"role": "user", "text": BEGIN}]
-    return start + begin + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in events]
+    return start + begin + with_rounds(events, location.facts, SPEAKERS, slot)
 
 
 def _system(location: Location, model: str) -> str:

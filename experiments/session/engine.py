@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from experiments.errors import Refused
+from experiments.errors import NOT_OFFERED, Refused
 from experiments.events import ASKED, GIVEN, NOTES, SILENT, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import SCRIPTED, ended_by_clock
@@ -39,6 +39,7 @@ from experiments.session.timing import (
     stopped_by_clock,
     timing,
 )
+from experiments.session.tool_calls import TOOL_ACTIONS, called_facts, result_facts
 from experiments.session.waves import assigned_fact, factors_of, goes_on, is_later_wave
 from experiments.study.i18n import lazy
 from experiments.study.location import DrawRecord, Location, Scope, State
@@ -60,7 +61,6 @@ from experiments.study.study import Study
 STALE = "Something was sent from this page before, perhaps in another tab. Here is the current page."
 TOO_LATE = "Time was up before this arrived, so it was not sent. Here is the current page."
 UNSENT = "What you entered on the last page is saved, but it was not sent."
-NOT_OFFERED = "This action is not available at the moment."
 COMPLETE = "complete"
 # The target of the last page's button. The server redirects from there to the recruiter's address with the ids.
 OUT = "out"
@@ -315,7 +315,7 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
             return recalls(place, action.data) if recalls_waves else (Fact("drawn", draw_fact(place, taken)),)
         case "order" | "finish":
             return (Fact(ORDERED if job.kind == "order" else "finished", job.data),)
-        case "reply":
+        case "reply" | "tool":
             raise Refused("not_offered", "a reply comes from a model")
         case _ as other:
             assert_never(other)
@@ -326,21 +326,31 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         return _annotated(state, action)
     if action.kind == "judge":
         return (judged_later(study, state, action.path, action.data),)
-    wanted = ("reply", action.path, action.data.get("slot", ""))
+    kind = "tool" if action.kind in TOOL_ACTIONS else "reply"
+    wanted = (kind, action.path, action.data.get("slot", ""))
     owed = next((job for job in pending_tasks(study, state) if (job.kind, job.path, job.slot) == wanted), None)
+    if owed is not None and kind == "tool":
+        return result_facts(owed, action)
     place = current_location(study, state)
-    if action.kind not in ("reply", "write", "fail") or owed is None or place is None:
+    if action.kind not in ("reply", "write", "fail", "call") or owed is None or place is None:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
     if owed.slot == SLOT:
         return makes(place, action.data, failed=action.kind == "fail")
-    by_clock = stopped_by_clock(state.facts.get(action.path, ()))
+    return _answered(study, place, owed, action)
+
+
+def _answered(study: Study, location: Location, task: PendingTask, action: Action) -> tuple[Fact, ...]:
+    """What became of a reply that was owed."""
+    by_clock = stopped_by_clock(location.facts)
     data = ended_by_clock(action.data) if by_clock else action.data
     if action.kind == "fail":
         hides = study.file.on_identity_leak != "flag" and "text" in data
         return (Fact("failed", {**data, "text": masked(data["text"], study.file.models)} if hides else data),)
     if not isinstance(data.get("text"), str):
         raise Refused("invalid", "a reply needs its text")
-    return _replied(study, place, owed, data, writes=action.kind == "write")
+    if action.kind == "call":
+        return called_facts(data, location.state.seq + 1)
+    return _replied(study, location, task, data, writes=action.kind == "write")
 
 
 def _replied(study: Study, location: Location, task: PendingTask, data: Data, *, writes: bool) -> tuple[Fact, ...]:

@@ -143,7 +143,9 @@ def typed_values(location: Location | None, data: Data) -> dict[str, Any]:
 
 
 def has_reply_in_progress(location: Location) -> bool:
-    return isinstance(location.node, Step) and any(job.kind == "reply" for job in location.node.pending_tasks(location))
+    return isinstance(location.node, Step) and any(
+        job.kind in ("reply", "tool") for job in location.node.pending_tasks(location)
+    )
 
 
 def _stopped_us(location: Location) -> int:

@@ -42,6 +42,16 @@ from experiments.session.conversation import (
     why_unanswered,
 )
 from experiments.session.conversation_design import ConversationDesign, MessageLimits
+from experiments.session.tool_calls import (
+    ToolCallState,
+    ToolRound,
+    awaited_approval,
+    calls_made,
+    decided,
+    in_call,
+    open_round,
+    tool_task,
+)
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
@@ -49,6 +59,7 @@ from experiments.study.problem_answer import AnsweringStep
 from experiments.study.screen import Block, ChatMessage, ChatView, Panel, ProblemBlock
 from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import EndPage, Paste
+from experiments.study.sections.tools import ToolSet
 from experiments.study.step import RatingSubject, read_or_refuse, step
 from problems.pictures import PictureMap, described_problem
 from problems.problem import Problem
@@ -109,6 +120,8 @@ class ChatStep(ConversationDesign, AnsweringStep):
     """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False
     """Whether the model's system prompt contains the problem. (Not in ChatBench and CheckMate.)"""
+    tools: Texts | None = None
+    """The set of `tools` that the model may use, by name; by factor as `opens`. None where it is empty."""
     on_failure: OnFailure = OnFailure()
     """What happens when the model gives no reply."""
     copying: bool = True
@@ -215,7 +228,8 @@ class ChatStep(ConversationDesign, AnsweringStep):
     def offers(self, location: Location) -> tuple[str, ...]:
         waits = self._waits(location)
         if waits in PENDING:
-            return () if _stopped(location.facts) else ("stop",)
+            decides = ("allow", "deny") if self._awaited(location) else ()
+            return () if _stopped(location.facts) else (*decides, "stop")
         if self.rating(location):
             return ("rate",)
         sent, left, given_up = sent_messages(location.facts), self._left(location), self._given_up(location)
@@ -227,6 +241,19 @@ class ChatStep(ConversationDesign, AnsweringStep):
         skip = ("skip",) if self.on_failure.action == "skip" and given_up else ()
         return (*again, *skip, *leave)
 
+    def _by_factor(self) -> dict[str, object]:
+        return {**super()._by_factor(), "tools": self.tools}
+
+    def _tools(self, location: Location) -> tuple[str, ToolSet | None]:
+        """The set of tools here, with its name."""
+        name = chosen_text(location, self.tools) if self.tools else ""
+        return name, (location.study.file.tools or {})[name] if name else None
+
+    def _awaited(self, location: Location) -> tuple[ToolRound, ToolCallState] | None:
+        """The call that the participant must allow or refuse now, and its round."""
+        _, tools = self._tools(location)
+        return awaited_approval(location.facts, tools) if tools else None
+
     def _given_up(self, location: Location) -> bool:
         return failures_in_a_row(location.facts) > self.on_failure.after_retries
 
@@ -235,11 +262,16 @@ class ChatStep(ConversationDesign, AnsweringStep):
         if waits in PENDING:
             name = location.fill(self.model)
             stopped = {"stopped": True} if _stopped(location.facts) else {}
+            set_name, tools = self._tools(location)
+            if tools and open_round(location.facts) and not (stopped and not in_call(location.facts)):
+                task = tool_task(location.facts, location.path, set_name, tools)
+                return (task,) if task else ()
+            offered = {"tools": set_name, "calls_left": tools.max_calls - calls_made(location.facts)} if tools else {}
             returned = returned_messages(location.facts)
             held = [event for event in messages_of(location.facts) if event.seq not in returned]
             added = self.additions(location)
             said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
-            data = {"model": name, "messages": said, "problem": location.problem, **stopped}
+            data = {"model": name, "messages": said, "problem": location.problem, **stopped, **offered}
             return (PendingTask("reply", location.path, {**data, **self.reply_data(location)}),)
         stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(location)
         if not stops or gives_back(_last_failed(location.facts)):
@@ -257,6 +289,10 @@ class ChatStep(ConversationDesign, AnsweringStep):
         match action.kind:
             case "say":
                 return (Fact("said", self.message(location, action.data, self.max_chars)),)
+            case "allow" | "deny":
+                awaited = self._awaited(location)
+                assert awaited is not None  # noqa: S101  (it is offered)
+                return decided(*awaited, action)
             case "rate":
                 values = read_or_refuse(self.rating(location), action.data)
                 return (Fact("rated", {"turn": count(location.facts, "replied") - 1, **values}),)

@@ -36,6 +36,7 @@ from experiments.study.sections.recruitment import (
     Recruitment,
     SessionLimits,
 )
+from experiments.study.sections.tools import ToolSet
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.sections.waves import Missed, Opening, Span
 from experiments.study.step import kinds
@@ -335,6 +336,8 @@ class StudyFile(StrictModel):
     annotators: dict[Slug, AnnotatorSpec] | None = None
     """The study's own annotators, by name: prompts by which a model labels each finished conversation (`parley
     annotate`)."""
+    tools: dict[Slug, ToolSet] | None = None
+    """Sets of tools that models may use in conversations, by name."""
     fidelity: tuple[FidelityRule, ...] | None = None
     """What the replies of each condition must and must not be, and what follows if they are not."""
     memory: MemorySpec | None = None

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from app.web.server import APOLOGY, BROKEN
-from experiments.session.engine import NOT_OFFERED, STALE
+from experiments.errors import NOT_OFFERED
+from experiments.session.engine import STALE
 from experiments.steps.survey import SurveyStep
 from experiments.study.location import Location
 from experiments.study.screen import Panel

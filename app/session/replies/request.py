@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.backends.base import (
@@ -57,17 +57,18 @@ async def stream_reply(
     try:
         async with reply.stopping.heeded(), aclosing(guarded_stream(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
-                if isinstance(delta, StreamEnd):
-                    end = delta
-                    continue
-                if isinstance(delta, ToolCall):
-                    calls.append(delta)
-                    continue
-                reply.take(delta)
-                unopened = unopened or isinstance(delta, ReasoningEnd)
-                first_us = None if reply.empty else first_us or clock.now_us()
+                match delta:
+                    case StreamEnd():
+                        end = delta
+                    case ToolCall():
+                        calls.append(delta)
+                    case _:
+                        reply.take(delta)
+                        unopened = unopened or isinstance(delta, ReasoningEnd)
+                        first_us = None if reply.empty else first_us or clock.now_us()
     except BackendError as failed:
         error = failed
+    error = error or _unasked(request, calls)
     text, reasoning = reply.text.strip(), "".join(reply.reasoning)
     if reply.stopped and not end.finish_reason:
         end, error = StreamEnd(STOPPED), None if text and not reply.hidden else empty_reply_error()
@@ -92,6 +93,12 @@ async def stream_reply(
     )
 
 
+def _unasked(request: Request, calls: Sequence[ToolCall]) -> BackendError | None:
+    if not calls or request.tools:
+        return None
+    return BackendBroken("The model asked for tools, and was offered none.", reason="finish_reason")
+
+
 def empty_reply_error() -> BackendError:
     return BackendError("The reply was stopped before its first word.", reason=STOPPED)
 
@@ -101,13 +108,20 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
     model = study.model(name)
     return Request(
         model=model.model or name,
-        messages=tuple(PromptMessage(message["role"], message["text"]) for message in job["messages"]),
+        messages=tuple(map(_prompt_message, job["messages"])),
         temperature=model.temperature,
         max_tokens=min(filter(None, (model.max_tokens, job.get("max_tokens"))), default=None),
         options=model.options,
         seed=seed,
         problem=job.get("problem"),
+        tools=job.get("specs", ()),
+        may_call=job.get("calls_left", 1) > 0,
     )
+
+
+def _prompt_message(message: Data) -> PromptMessage:
+    calls = tuple(ToolCall(**call) for call in message.get("calls", ()))
+    return PromptMessage(message["role"], message["text"], calls, message.get("call_id", ""))
 
 
 def study_asked(study: Study, state: State) -> Study:
@@ -130,11 +144,22 @@ def request_json(request: Request, adapted: Sequence[str] = ()) -> dict[str, Any
     refused of it."""
     return {
         "model": request.model,
-        "messages": [{"role": message.role, "text": message.text} for message in request.messages],
+        "messages": [_message_json(message) for message in request.messages],
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "options": dict(request.options),
+        **({"tools": [tool.name for tool in request.tools], "may_call": request.may_call} if request.tools else {}),
         **({"adapted": list(adapted)} if adapted else {}),
+    }
+
+
+def _message_json(message: PromptMessage) -> dict[str, Any]:
+    calls = {"calls": list(map(asdict, message.calls))} if message.calls else {}
+    return {
+        "role": message.role,
+        "text": message.text,
+        **calls,
+        **({"call_id": message.call_id} if message.call_id else {}),
     }
 
 

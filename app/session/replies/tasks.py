@@ -17,11 +17,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
+from app.backends.base import ToolSpec
 from app.calls.caller import Attempt, Result, StopSignal
+from app.errors import SettingsError
 from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
 from app.session.replies.judges import Act, Judges, MakeContext
 from app.session.replies.pacing import fixed_reply, model_times, paced_outcome
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, empty_reply_error, study_asked
+from app.session.replies.tools import SessionTools, calls_data
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused
 from experiments.events import Action, PendingTask
@@ -39,6 +42,8 @@ log = logging.getLogger(__name__)
 LOCK_AGAIN_S = 0.25
 # How often the process that fetches a reply checks whether the participant has stopped it through another one.
 LOOK_S = 1.0
+# What a task here does: it gets a reply, and makes the calls of tools for it.
+TASKS = ("reply", "tool")
 # Whose replies are neither delayed nor paced: nobody reads along.
 UNPACED = (Origin.BOT, Origin.REHEARSAL)
 # The session's stream, the step's path, and the reply's slot.
@@ -99,7 +104,7 @@ class ReplyLocks:
         jobs = (
             job
             for job in pending_tasks(found.study, found.state)
-            if job.kind == "reply" and [job.path, job.slot] == place
+            if job.kind in TASKS and [job.path, job.slot] == place
         )
         job = next(jobs, None)
         return PendingReply(found.study, found.state, job) if job else None
@@ -125,8 +130,9 @@ class _ReplyTask:
 class ReplyTasks:
     """All replies in progress in this process; `turn` waits for the lock on one."""
 
-    def __init__(self, make_context: MakeContext, act: Act, turn: Turn, judges: Judges) -> None:
+    def __init__(self, make_context: MakeContext, act: Act, turn: Turn, judges: Judges, tools: SessionTools) -> None:
         self._make_context, self._act, self._turn, self._judges = make_context, act, turn, judges
+        self._tools = tools
         self._running: dict[Key, _ReplyTask] = {}
         self._listeners = Listeners()
 
@@ -135,7 +141,7 @@ class ReplyTasks:
         whether any was started."""
         began, holds = False, dict[str, Hold]()
         for job in pending_tasks(study, state):
-            if job.kind != "reply":
+            if job.kind not in TASKS:
                 continue
             key = (stream, job.path, job.slot)
             if key not in self._running:
@@ -167,30 +173,62 @@ class ReplyTasks:
         try:
             async with self._turn(key, pending) as found:
                 if found is not None:
-                    await self._ask(key[0], found, reply)
+                    await self._ask(key, found, reply)
         except StorageError:
             log.exception("session %s: failed to request a reply; it remains pending", key[0])
         finally:
-            self._running.pop(key, None)
-            reply.end()
+            running = self._running.pop(key, None)
+            for one in (reply, *([running.reply] if running else [])):
+                one.end()
 
-    async def _ask(self, stream: str, pending: PendingReply, reply: ReplyBuffer) -> None:
-        """Ask for a reply, and again for as long as one is owed because the last broke a rule of the study."""
-        unseen = "unseen" in pending.job.data
-        hidden = unseen or _may_withhold(pending)
-        if unseen:
-            asyncio.get_running_loop().call_later(pending.job.data["time_limit_s"], reply.stopping.give)
+    async def _ask(self, key: Key, pending: PendingReply, reply: ReplyBuffer) -> None:
+        """Ask for a reply, and again for as long as one is owed: the last broke a rule of the study, or its model asked
+        for tools, whose calls are made meanwhile."""
+        resumed = True
         owed: PendingReply | None = pending
         while owed is not None:
-            hides = hidden and fixed_reply(owed.job) is None
-            buffer = ReplyBuffer(hidden=True, stopping=reply.stopping, mark=reply.mark) if hides else reply
-            owed = await self._ask_once(stream, owed, buffer, paced=reply.paced)
+            if owed.job.kind == "tool":
+                session = await self._call_tool(key[0], owed, resumed=resumed)
+                reply = self._next_buffer(key, reply)
+            else:
+                unseen = "unseen" in owed.job.data
+                if unseen:
+                    asyncio.get_running_loop().call_later(owed.job.data["time_limit_s"], reply.stopping.give)
+                hides = unseen or (fixed_reply(owed.job) is None and _may_withhold(owed))
+                buffer = ReplyBuffer(hidden=True, stopping=reply.stopping, mark=reply.mark) if hides else reply
+                session, again = await self._ask_once(key[0], owed, buffer, paced=reply.paced)
+                if not again:
+                    return
+                reply = reply if hides else self._next_buffer(key, reply)
+            owed, resumed = _owed_again(session, owed.job) if session is not None else None, False
+
+    def _next_buffer(self, key: Key, reply: ReplyBuffer) -> ReplyBuffer:
+        """A new buffer for what follows. Listeners of the last one learn that there is something new on the screen."""
+        following = ReplyBuffer(self._listeners, Hold(), mark=reply.mark, paced=reply.paced, stopping=reply.stopping)
+        self._running[key] = replace(self._running[key], reply=following)
+        reply.end()
+        return following
+
+    async def _call_tool(self, stream: str, pending: PendingReply, *, resumed: bool) -> LoadedSession | None:
+        """Make a call that is due. Of one that had begun in a process that was killed, and may have changed something,
+        only that is recorded."""
+        study, state, job = pending.study, pending.state, pending.job
+        context = self._make_context(stream, job, state, study_asked(study, state))
+        record = partial(self._record, stream, context=context)
+        slot = {"slot": job.slot} if job.slot else {}
+        begun, data = bool(job.data.get("begun")), job.data
+        if begun and resumed and data["tool"] in (study.file.tools or {})[data["set"]].writes:
+            return await record(Action("interrupt", job.path, slot, 0, by="model"))
+        if not begun and await record(Action("begin", job.path, slot, 0, by="model")) is None:
+            return None
+        result = await self._tools.call(stream, study, state, data["set"], data["tool"], data["arguments"])
+        return await record(Action("return", job.path, {**slot, "result": result.as_data}, 0, by="model"))
 
     async def _ask_once(
         self, stream: str, pending: PendingReply, reply: ReplyBuffer, *, paced: bool
-    ) -> PendingReply | None:
-        """Ask for a reply, or go on with one that is written; what is owed after that. What nobody read while it was
-        written is first recorded as written, if it is paced."""
+    ) -> tuple[LoadedSession | None, bool]:
+        """Ask for a reply, or go on with one that is written; the session after that, and whether more may be owed.
+        What nobody read while it was written is first recorded as written, if it is paced."""
         state, job = pending.state, pending.job
         study = study_asked(pending.study, state)
         context = self._make_context(stream, job, state, study)
@@ -204,8 +242,15 @@ class ReplyTasks:
                 reply.begin()
                 reply.add(fixed.data["text"])
                 return fixed
-            attempts = await ask_with_retries(context, study, job.data, seed, reply, beside)
-            return _outcome(job, attempts, reply, paced=paced)
+            try:
+                specs = await self._tools.offered(pending.study, job.data["tools"]) if job.data.get("tools") else ()
+            except SettingsError as error:
+                log.error("session %s: no reply without its tools: %s", stream, error)
+                slot = {"slot": job.slot} if job.slot else {}
+                data = {"model": job.data["model"], **slot, "reason": "tools", "cause": str(error)}
+                return Action("fail", job.path, data, 0, by="model")
+            attempts = await ask_with_retries(context, study, {**job.data, "specs": specs}, seed, reply, beside)
+            return _outcome(job, attempts, reply, specs, paced=paced)
 
         record = partial(self._record, stream, context=context)
         outcome = await (paced_outcome(job, reply, get, record, context.clock) if reply.paced else get())
@@ -213,8 +258,7 @@ class ReplyTasks:
             outcome = await self._judged(stream, pending, outcome, reply.stopping)
             if paced and outcome.kind == "reply":
                 outcome = replace(outcome, kind="write", data={**outcome.data, "shown": 0})
-        session = await self._record(stream, outcome, context)
-        return _owed_again(session, job) if session is not None and reply.hidden else None
+        return await self._record(stream, outcome, context), reply.hidden or outcome.kind == "call"
 
     async def _judged(self, stream: str, pending: PendingReply, outcome: Action, stop: StopSignal) -> Action:
         """A reply with what the judges found for whom it waits; its failure if the participant stops it meanwhile."""
@@ -252,11 +296,13 @@ def _may_withhold(pending: PendingReply) -> bool:
 
 def _owed_again(session: LoadedSession, task: PendingTask) -> PendingReply | None:
     jobs = pending_tasks(session.study, session.state)
-    same = (job for job in jobs if (job.kind, job.path, job.slot) == ("reply", task.path, task.slot))
+    same = (job for job in jobs if job.kind in TASKS and (job.path, job.slot) == (task.path, task.slot))
     return next((PendingReply(session.study, session.state, job) for job in same), None)
 
 
-def _outcome(task: PendingTask, attempts: Sequence[Attempt], reply: ReplyBuffer, *, paced: bool) -> Action:
+def _outcome(
+    task: PendingTask, attempts: Sequence[Attempt], reply: ReplyBuffer, specs: Sequence[ToolSpec], *, paced: bool
+) -> Action:
     """The action that records the reply or its failure, not dated yet; with the known cost of all attempts."""
     attempt = attempts[-1]
     result, wanted = attempt.result, task.data["model"]
@@ -283,7 +329,19 @@ def _outcome(task: PendingTask, attempts: Sequence[Attempt], reply: ReplyBuffer,
         **({"marked": True} if reply.marked else {}),
         **_times(result, hidden=reply.hidden, paced=paced),
     }
+    if result.calls:
+        return _called(task, data, calls_data(result.calls, specs, task.data.get("calls_left", 0)))
     return Action("reply", task.path, data, 0, by="model")
+
+
+def _called(task: PendingTask, data: dict[str, Any], calls: list[dict[str, str]]) -> Action:
+    """The action that records calls of tools; a failed reply where the model was told that none is possible."""
+    if task.data.get("calls_left", 0) > 0:
+        return Action("call", task.path, {**data, "calls": calls}, 0, by="model")
+    names: tuple[str, ...] = ("model", "wanted", "slot", "cost")
+    kept = {name: data[name] for name in names if name in data}
+    cause = "The model asked for tools after the last call that the study allows."
+    return Action("fail", task.path, {**kept, "reason": "too_many_calls", "cause": cause}, 0, by="model")
 
 
 def _times(result: Result, *, hidden: bool, paced: bool) -> Mapping[str, int]:

@@ -11,7 +11,8 @@ import pytest
 
 from app.i18n.catalogues import Catalogue, catalogue, catalogues
 from app.studies.loader import STUDIES, load_study, read_yaml
-from experiments.session.engine import NOT_OFFERED, STALE
+from experiments.errors import NOT_OFFERED
+from experiments.session.engine import STALE
 from experiments.views.translatable_texts import WORD, normalize_whitespace, texts_of
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot

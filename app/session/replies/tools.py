@@ -1,0 +1,132 @@
+"""The tools of models in sessions: what models are offered, and the calls that are made for them.
+
+A session has a connection of its own to each set's server, for as long as it is used. What is offered was read from the
+server when the study was published or first served (`storage/registers/offered_tools.py`), and stays, whatever the
+server has since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.backends.base import ToolCall, ToolSpec
+from app.backends.registry import BACKENDS
+from app.clock import Clock
+from app.config.settings import Settings
+from app.errors import SettingsError
+from app.tools.connection import ToolConnection, ToolResult, frozen_hash
+from experiments.session.seeded_random import public_uuid
+from experiments.study.location import State
+from experiments.study.sections.tools import ToolSet
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.registers.offered_tools import offer_tools, offered_tools
+
+log = logging.getLogger(__name__)
+# How long a connection is kept that nobody uses.
+IDLE_S = 900
+TOO_MANY = "No more calls are possible now. Please reply."
+
+
+class SessionTools:
+    """The tools of the sessions that this process serves."""
+
+    def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
+        self._database, self._settings, self._clock = database, settings, clock
+        self._specs: dict[tuple[str, str], tuple[ToolSpec, ...]] = {}
+        self._connections: dict[tuple[str, str], ToolConnection] = {}
+        self._used_s: dict[tuple[str, str], float] = {}
+
+    async def offered(self, study: Study, name: str) -> tuple[ToolSpec, ...]:
+        """The tools that models are offered of a set; raises SettingsError where they were never read and its server
+        cannot be asked."""
+        key = study.hash, name
+        if key not in self._specs:
+            known = await asyncio.to_thread(offered_tools, self._database, study.name, *key)
+            self._specs[key] = _read(await self._first(study, name) if known is None else known)
+        return self._specs[key]
+
+    async def read_all(self, study: Study) -> Mapping[str, bool]:
+        """Read the tools of all sets from their servers; whether each is as it was when first read. Raises
+        SettingsError."""
+        same = {}
+        for name, tools in (study.file.tools or {}).items():
+            kept = await self.offered(study, name)
+            same[name] = frozen_hash(await self._ask(tools)) == frozen_hash(kept)
+        return same
+
+    async def call(self, stream: str, study: Study, state: State, name: str, tool: str, arguments: str) -> ToolResult:
+        """Call a tool for a session; never raises but when it is cancelled."""
+        await self._close_idle()
+        key, tools = (stream, name), (study.file.tools or {})[name]
+        if key not in self._connections:
+            self._connections[key] = ToolConnection(tools, public_uuid(state.seed, "tools"), self._key(tools))
+        self._used_s[key] = asyncio.get_running_loop().time()
+        return await self._connections[key].call(tool, json.loads(arguments or "{}"))
+
+    async def close(self) -> None:
+        connections, self._connections = list(self._connections.values()), {}
+        await asyncio.gather(*(one.close() for one in connections))
+
+    async def _close_idle(self) -> None:
+        until_s = asyncio.get_running_loop().time() - IDLE_S
+        for key in [key for key, used_s in self._used_s.items() if used_s < until_s]:
+            del self._used_s[key]
+            await self._connections.pop(key).close()
+
+    async def _first(self, study: Study, name: str) -> Sequence[Mapping[str, Any]]:
+        specs = await self._ask((study.file.tools or {})[name])
+        described = [{"name": one.name, "description": one.description, "schema": dict(one.schema)} for one in specs]
+        place = self._database, study.name, study.hash, name
+        return await asyncio.to_thread(offer_tools, *place, described, frozen_hash(specs), self._clock.now_us())
+
+    async def _ask(self, tools: ToolSet) -> tuple[ToolSpec, ...]:
+        connection = ToolConnection(tools, "check", self._key(tools))
+        try:
+            return await connection.specs()
+        finally:
+            await connection.close()
+
+    def _key(self, tools: ToolSet) -> Any:
+        if tools.server is None:
+            return None
+        if tools.server not in self._settings.model_servers:
+            raise SettingsError(f"PARLEY_MODEL_SERVERS has no server {tools.server!r}, which a set of tools names")
+        return self._settings.model_servers[tools.server]
+
+
+def refuse_without_tools(study: Study) -> None:
+    """Raise SettingsError if a model of a study with tools has a backend that knows none; judges need none."""
+    judges = {one.model for one in (study.file.annotators or {}).values()}
+    for label, model in study.file.models.items() if study.file.tools else ():
+        if label not in judges and not BACKENDS.find(model.backend).cls.tools:
+            raise SettingsError(f"models.{label}: models of the backend {model.backend!r} cannot use tools")
+
+
+def _read(described: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(one["name"], one["description"], one["schema"]) for one in described)
+
+
+def calls_data(calls: Sequence[ToolCall], specs: Sequence[ToolSpec], left: int) -> list[dict[str, str]]:
+    """The calls as they are recorded; those that cannot be made say why."""
+    names = [spec.name for spec in specs]
+    return [
+        {"id": call.id, "tool": call.tool, "arguments": call.arguments, **_invalid(call, names, number < left)}
+        for number, call in enumerate(calls)
+    ]
+
+
+def _invalid(call: ToolCall, names: Sequence[str], possible: bool) -> dict[str, str]:
+    if not possible:
+        return {"invalid": TOO_MANY}
+    if call.tool not in names:
+        return {"invalid": f"There is no tool {call.tool!r}. There are: {', '.join(names)}."}
+    try:
+        sound = isinstance(json.loads(call.arguments or "{}"), dict)
+    except ValueError:
+        sound = False
+    return {} if sound else {"invalid": "The arguments are not a JSON object."}

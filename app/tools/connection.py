@@ -1,0 +1,197 @@
+"""A connection of one session to one server of tools, by the official SDK (`mcp`, protocol 2026-07-28).
+
+Whatever a server does, a call ends in a `ToolResult` within the time of its set: what failed is told to the model. A
+server gets nothing of this process but a few harmless variables, and `PARLEY_SESSION`, a random name of the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from app.backends.base import JSON, ToolSpec
+from app.config.model_servers import Server
+from app.errors import SettingsError, ToolServerError
+from app.tools.packages import TOOL_SERVERS
+from experiments.study.sections.tools import ToolSet
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.types import CallToolResult
+
+log = logging.getLogger(__name__)
+INSTALL = "pip install 'parley-studies[tools]'"
+# The name of the session, in the environment of a command and in the metadata of each call.
+SESSION_VARIABLE, SESSION_KEY = "PARLEY_SESSION", "parley/session"
+MOST_PAGES = 20
+# How long a server may take to end in order.
+CLOSE_S = 5.0
+CUT = "\n[The rest of this result was cut.]"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call gave: the text for the model, the size and SHA-256 of all of it, and why it failed, if it did:
+    `error` (the tool's own), `timeout`, `unavailable`."""
+
+    text: str
+    chars: int
+    sha256: str
+    failed: str = ""
+
+    @property
+    def as_data(self) -> dict[str, Any]:
+        failed = {"failed": self.failed} if self.failed else {}
+        return {"text": self.text, "chars": self.chars, "sha256": self.sha256, **failed}
+
+
+def result_of(text: str, most_chars: int, failed: str = "") -> ToolResult:
+    cut = text if len(text) <= most_chars else text[: most_chars - len(CUT)] + CUT
+    return ToolResult(cut, len(text), sha256(text.encode()).hexdigest(), failed)
+
+
+class ToolConnection:
+    """Opened with the first call, and again after it broke; `key` is the deployment's server for the set's address."""
+
+    def __init__(self, tools: ToolSet, session: str, key: Server | None = None) -> None:
+        self._tools, self._session, self._key = tools, session, key
+        self._client: asyncio.Future[Client] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    async def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools that a model may ask for, by name; raises SettingsError where the server cannot be asked or lacks
+        one."""
+        try:
+            async with _edge(), asyncio.timeout(self._tools.timeout_s):
+                found = [spec async for spec in self._listed()]
+        except ToolServerError as error:
+            self._drop()
+            raise SettingsError(f"The server of tools cannot be asked: {error}") from error
+        specs = {spec.name: spec for spec in found if not self._tools.allow or spec.name in self._tools.allow}
+        if missing := [name for name in (*self._tools.allow, *self._tools.writes) if name not in specs]:
+            raise SettingsError(f"The server has no tool {', '.join(missing)}; it has {', '.join(specs) or 'none'}")
+        return tuple(specs[name] for name in sorted(specs))
+
+    async def call(self, tool: str, arguments: Mapping[str, JSON]) -> ToolResult:
+        """Call a tool; never raises but when it is cancelled."""
+        most = self._tools.max_chars
+        try:
+            async with _edge(), asyncio.timeout(self._tools.timeout_s):
+                client = await self._opened()
+                meta = {SESSION_KEY: self._session}
+                return _result(await client.call_tool(tool, dict(arguments), meta=meta), most)  # type: ignore[arg-type]
+        except (ToolServerError, SettingsError) as error:
+            self._drop()
+            if isinstance(error.__cause__, TimeoutError):
+                return result_of(f"The tool took longer than {self._tools.timeout_s:g} seconds.", most, "timeout")
+            log.warning("a tool could not be called: %s", error)
+            return result_of("The tool cannot be reached at the moment.", most, "unavailable")
+
+    async def close(self) -> None:
+        self._drop()
+        if self._task is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    await asyncio.wait([self._task])
+            self._task.cancel()
+
+    async def _listed(self) -> AsyncIterator[ToolSpec]:
+        client, cursor = await self._opened(), None
+        for _ in range(MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                yield ToolSpec(tool.name, tool.description or "", tool.input_schema)
+            if (cursor := page.next_cursor) is None:
+                return
+
+    async def _opened(self) -> Client:
+        if self._client is None:
+            self._closing = asyncio.Event()
+            self._client = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._hold(self._client, self._closing))
+        return await asyncio.shield(self._client)
+
+    def _drop(self) -> None:
+        """Let the connection end; the next call opens another."""
+        self._closing.set()
+        self._client = None
+
+    async def _hold(self, opened: asyncio.Future[Client], closing: asyncio.Event) -> None:
+        """Keep a client open in a task of its own, as it must be closed by the task that opened it."""
+        try:
+            async with _edge(), _client(self._tools, self._session, self._key) as client:
+                opened.set_result(client)
+                await closing.wait()
+        except (ToolServerError, SettingsError) as error:
+            if not opened.done():
+                opened.set_exception(error)
+                opened.exception()  # so that nobody is told if whoever waited has left
+            else:
+                log.info("a connection to a server of tools ended: %s", error)
+
+
+def frozen_hash(specs: tuple[ToolSpec, ...]) -> str:
+    """The SHA-256 of the tools' names, descriptions and schemas."""
+    values = [{"name": spec.name, "description": spec.description, "schema": dict(spec.schema)} for spec in specs]
+    return sha256(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+@asynccontextmanager
+async def _edge() -> AsyncIterator[None]:
+    try:
+        yield
+    except (SettingsError, ToolServerError):
+        raise
+    except Exception as error:  # a named edge: the SDK and the server may raise anything
+        raise ToolServerError(_said(error)) from error
+
+
+@asynccontextmanager
+async def _client(tools: ToolSet, session: str, key: Server | None) -> AsyncIterator[Client]:
+    try:
+        from mcp import Client, StdioServerParameters
+    except ImportError:
+        raise SettingsError(f"Tools need the package mcp: {INSTALL}") from None
+    async with AsyncExitStack() as stack:
+        if tools.package:
+            place: Any = TOOL_SERVERS.find(tools.package)(session)
+        elif tools.command:
+            program, *words = tools.command
+            place = StdioServerParameters(command=program, args=words, env={SESSION_VARIABLE: session})
+        else:
+            place = await _address(tools.url, key, stack)
+        yield await stack.enter_async_context(Client(place, read_timeout_seconds=tools.timeout_s))
+
+
+async def _address(url: str, key: Server | None, stack: AsyncExitStack) -> Any:
+    if key is None or key.key is None:
+        return url
+    from httpx2 import AsyncClient
+    from mcp.client.streamable_http import streamable_http_client
+
+    headers = {"Authorization": f"Bearer {key.key.get_secret_value()}"}
+    client = await stack.enter_async_context(AsyncClient(headers=headers, timeout=None))  # calls have their own limit
+    return streamable_http_client(url, http_client=client)
+
+
+def _result(found: CallToolResult, most_chars: int) -> ToolResult:
+    """The texts of a result, or its structured content; other parts are named."""
+    parts = [part.text if part.type == "text" else f"[{part.type}]" for part in found.content]
+    if not parts and found.structured_content is not None:
+        parts = [orjson.dumps(found.structured_content).decode()]
+    return result_of("\n".join(parts), most_chars, "error" if found.is_error else "")
+
+
+def _said(error: BaseException) -> str:
+    """The first of the errors in a group, as anyio raises them."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:500]

@@ -1,0 +1,203 @@
+"""Tools in a conversation: what a model asked for, who allowed it, what came back, and what is due next. Pure.
+
+    called       the model asks for tools in place of a reply: `calls` (id, tool, arguments as it wrote them; `invalid`
+                 why one cannot be made), `text` before them, and what it cost
+    allowed      the participant allows the `call`
+    denied       the participant refuses it, perhaps with a reason, `why`, which the model reads
+    calling      the `call` is about to be made: on disk before it is
+    returned     what it gave, as `ToolResult` has it
+    interrupted  the server stopped while a call was made that may have changed something: nobody knows whether it did
+
+Calls are made one after another, in the order in which the model asked for them. When each has an end, a reply is due
+again, with their results in its prompt. A call that only reads is made again after an interruption; another only once
+the participant has allowed it (again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.errors import NOT_OFFERED, Refused
+from experiments.events import Action, Data, Event, Fact, PendingTask
+from experiments.study.fields import Invalid, read_text
+from experiments.study.sections.tools import ToolSet
+
+CALLED, CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED = (
+    *("called", "calling", "returned", "interrupted", "allowed", "denied"),
+)
+ENDS = (RETURNED, DENIED)
+OF_CALLS = (CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED)
+# What whoever makes the calls asks to be recorded.
+TOOL_ACTIONS: Mapping[str, str] = {"begin": CALLING, "return": RETURNED, "interrupt": INTERRUPTED}
+WHY_CHARS = 500
+# What the model reads in place of a result.
+NOT_ALLOWED = "The user did not allow this call."
+WITH_REASON = "The user did not allow this call, and said: {why}"
+NOT_MADE = "This call was not made."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallState:
+    """A call that a model asked for: its events since."""
+
+    id: str
+    tool: str
+    arguments: str
+    events: tuple[Event, ...] = ()
+
+    def has(self, *kinds: str) -> bool:
+        return any(event.kind in kinds for event in self.events)
+
+    @property
+    def end(self) -> Event | None:
+        return next((event for event in self.events if event.kind in ENDS), None)
+
+    @property
+    def last(self) -> str:
+        """The kind of its last event."""
+        return self.events[-1].kind if self.events else ""
+
+    def waits(self, tools: ToolSet) -> bool:
+        """Whether the participant must allow it before it is made."""
+        if self.end or self.last == ALLOWED or self.last == CALLING:
+            return False
+        return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
+
+    @property
+    def result(self) -> str:
+        """What the model reads of its end."""
+        match self.end:
+            case Event(kind="returned", data=data):
+                return str(data["text"])
+            case Event(kind="denied", data=data):
+                return WITH_REASON.format(why=data["why"]) if data.get("why") else NOT_ALLOWED
+            case _:
+                return NOT_MADE
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRound:
+    """What a model asked for at once."""
+
+    called: Event
+    calls: tuple[ToolCallState, ...]
+
+    @property
+    def open_call(self) -> ToolCallState | None:
+        """The first call without an end."""
+        return next((call for call in self.calls if call.end is None), None)
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """The round in a prompt: the assistant's message with its calls, and a message for each result."""
+        calls = [{"id": call.id, "tool": call.tool, "arguments": call.arguments} for call in self.calls]
+        yield {"role": "assistant", "text": self.called.data.get("text", ""), "calls": calls}
+        yield from ({"role": "tool", "text": call.result, "call_id": call.id} for call in self.calls)
+
+
+def tool_rounds(events: Sequence[Event], slot: str = "") -> tuple[ToolRound, ...]:
+    """The rounds of a conversation, or of one of its columns, in order."""
+    own = [event for event in events if event.data.get("slot", "") == slot]
+    found = []
+    for event in own:
+        if event.kind == CALLED:
+            later = [one for one in own if one.kind in OF_CALLS and one.data.get("round") == event.seq]
+            found.append(ToolRound(event, tuple(_calls(event, later))))
+    return tuple(found)
+
+
+def _calls(event: Event, later: Sequence[Event]) -> Iterator[ToolCallState]:
+    for call in event.data["calls"]:
+        its = tuple(one for one in later if one.data["call"] == call["id"])
+        yield ToolCallState(call["id"], call["tool"], call["arguments"], its)
+
+
+def pending_rounds(events: Sequence[Event], slot: str = "") -> tuple[ToolRound, ...]:
+    """The rounds since the last message or try: those of the reply that is pending."""
+    begun = max((event.seq for event in events if event.kind in ("said", "retried", "replied", "failed")), default=0)
+    return tuple(one for one in tool_rounds(events, slot) if one.called.seq > begun)
+
+
+def open_round(events: Sequence[Event], slot: str = "") -> ToolRound | None:
+    """The round whose calls have not all ended."""
+    rounds = pending_rounds(events, slot)
+    return rounds[-1] if rounds and rounds[-1].open_call else None
+
+
+def calls_made(events: Sequence[Event], slot: str = "") -> int:
+    """How many calls the pending reply has had."""
+    return sum(len(one.calls) for one in pending_rounds(events, slot))
+
+
+def in_call(events: Sequence[Event], slot: str = "") -> bool:
+    """Whether a call is being made, or was when the server stopped."""
+    found = open_round(events, slot)
+    return bool(found and found.open_call and found.open_call.last == CALLING)
+
+
+def awaited_approval(events: Sequence[Event], tools: ToolSet, slot: str = "") -> tuple[ToolRound, ToolCallState] | None:
+    """The call that the participant must allow or refuse now, and its round."""
+    found = open_round(events, slot)
+    call = found.open_call if found else None
+    return (found, call) if found is not None and call is not None and call.waits(tools) else None
+
+
+def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slot: str = "") -> PendingTask | None:
+    """The call that is due now, of the set `name`; None if there is none, or the participant must allow it first. It
+    has the slot of the reply that it is for, as the two are never due at once."""
+    found = open_round(events, slot)
+    call = found.open_call if found else None
+    if found is None or call is None or call.waits(tools):
+        return None
+    asked = {"set": name, "tool": call.tool, "arguments": call.arguments}
+    begun = {"begun": True} if call.last == CALLING else {}
+    ids = {"round": found.called.seq, "call": call.id, **({"slot": slot} if slot else {})}
+    return PendingTask("tool", path, {**asked, **begun, "ids": ids}, slot)
+
+
+def decided(tool_round: ToolRound, call: ToolCallState, action: Action, slot: str = "") -> tuple[Fact, ...]:
+    """What the participant decided on the call that waits for it; raises Refused."""
+    if action.data.get("call") != call.id:
+        raise Refused("not_offered", NOT_OFFERED)
+    ids = {"round": tool_round.called.seq, "call": call.id, **({"slot": slot} if slot else {})}
+    if action.kind == "allow":
+        return (Fact(ALLOWED, ids),)
+    try:
+        why = read_text(action.data.get("why", ""), WHY_CHARS, required=False)
+    except Invalid as fault:
+        raise Refused("invalid", fault.said, {"why": fault.said}) from None
+    return (Fact(DENIED, {**ids, **({"why": why} if why else {})}),)
+
+
+def called_facts(data: Data, seq: int) -> tuple[Fact, ...]:
+    """What a model asks for, as the event `seq`; a call that cannot be made ends at once."""
+    slot = {"slot": data["slot"]} if "slot" in data else {}
+    ends = (
+        Fact(RETURNED, {"round": seq, "call": call["id"], **slot, "text": call["invalid"], "failed": "invalid"})
+        for call in data["calls"]
+        if call.get("invalid")
+    )
+    return (Fact(CALLED, data), *ends)
+
+
+def result_facts(task: PendingTask, action: Action) -> tuple[Fact, ...]:
+    """The event of a call that is made, has returned or was interrupted, as the pending `task` allows."""
+    if action.kind == "begin" and task.data.get("begun"):
+        raise Refused("not_offered", NOT_OFFERED)
+    given: Data = action.data.get("result", {})
+    return (Fact(TOOL_ACTIONS[action.kind], {**task.data["ids"], **given}),)
+
+
+def with_rounds(
+    messages: Sequence[Event], events: Sequence[Event], speakers: Mapping[str, str], slot: str = ""
+) -> list[dict[str, Any]]:
+    """The messages of a prompt, each round of tools after the message of the participant that it belongs to."""
+    own: dict[int, list[dict[str, Any]]] = {}
+    for one in tool_rounds(events, slot):
+        asked = max((event.seq for event in events if event.kind == "said" and event.seq < one.called.seq), default=0)
+        own.setdefault(asked, []).extend(one.messages())
+    said = own.pop(0, [])
+    for event in messages:
+        said += [{"role": speakers[event.kind], "text": event.data["text"]}, *own.get(event.seq, ())]
+    return said

@@ -1,0 +1,25 @@
+"""Errors in the sets of tools that a study names, and in the conversations that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.sections.model_spec import PickByFactor
+from experiments.study.study import Study
+
+
+def tools_faults(study: Study) -> Iterator[ValidationIssue]:
+    known = study.file.tools or {}
+    used = set[str]()
+    for path, step in study.steps:
+        given = getattr(step, "tools", None)
+        names = tuple(given.pick.values()) if isinstance(given, PickByFactor) else (given or "",)
+        used |= {*names}
+        for name in names:
+            if name and name not in known:
+                what = f"no set of tools is called {name!r}{suggestion(name, known)}"
+                yield ValidationIssue(f"{path}.tools", what, absent=True)
+    for name in known:
+        if name not in used:
+            yield ValidationIssue(f"tools.{name}", "no conversation has `tools: " + name + "`; remove it, or use it")

@@ -1,0 +1,58 @@
+"""Tools that models may ask for in a conversation, by the Model Context Protocol.
+
+A study names sets of tools, and a conversation has one of them: whatever differs between arms (the tools, who approves,
+what is shown) differs between sets.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from experiments.study.base_model import Slug, StrictModel
+from experiments.study.sections.recruitment import Address
+
+ToolName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+
+
+class ToolSet(StrictModel):
+    """Tools of one server, and what they may do. One of `url`, `command` and `package` says where the server is."""
+
+    url: Address = ""
+    """The address of a server that is reached over HTTP."""
+    server: Slug | None = None
+    """The name under which the deployment has the key for the address (`PARLEY_MODEL_SERVERS`)."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments, started once for each participant; it speaks over its standard input and output."""
+    package: Slug | None = None
+    """A server in Python that a package provides under this name, in the entry points `parley.tools`."""
+    allow: tuple[ToolName, ...] = ()
+    """The tools that models may ask for. All of the server by default."""
+    writes: tuple[ToolName, ...] = ()
+    """The tools that change something. What the server itself says of them does not count."""
+    approve: Literal["never", "writes", "always"] = "writes"
+    """Which calls the participant must allow before they are made: none, those of `writes`, or all."""
+    show: Literal["none", "names", "steps"] = "steps"
+    """What the participant sees of calls: nothing, the names of the tools, or names, arguments and results."""
+    max_calls: Annotated[int, Field(ge=1, le=100)] = 10
+    """How many calls a model may make for one reply; after them it must reply without tools."""
+    timeout_s: Annotated[float, Field(gt=0, le=600)] = 30
+    """How long a call may take, in seconds. Then the model is told that it failed."""
+    max_chars: Annotated[int, Field(ge=100, le=200_000)] = 20_000
+    """How much of a result the model is given, in characters."""
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        given = [name for name in ("url", "command", "package") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError("needs one of `url`, `command` and `package`" + (f", not {len(given)}" if given else ""))
+        if self.server and not self.url:
+            raise ValueError("`server` has the key for `url`; remove it, or give the address")
+        if self.allow and (odd := [name for name in self.writes if name not in self.allow]):
+            raise ValueError(f"`writes` has {', '.join(odd)}, which `allow` has not")
+        return self
+
+    def asks(self, tool: str) -> bool:
+        """Whether the participant must allow a call of a tool."""
+        return self.approve == "always" or (self.approve == "writes" and tool in self.writes)

@@ -1,0 +1,222 @@
+"""Calls of tools in a conversation: made, allowed, refused, limited, failed, stopped, and broken off by a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import SystemClock
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from app.studies.loader import load_study
+from experiments.errors import Refused
+from experiments.events import Event
+from experiments.session.engine import fold
+from storage.db.engine import open_database
+from tests.fakes import studies
+from tests.fakes.let_go import let_go
+from tests.fakes.served import settings_for
+from tests.fakes.tool_server import NAME, offered
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
+
+
+class Desk:
+    """A session in a chat whose scripted model asks for these calls, and the processes that serve it."""
+
+    def __init__(self, folder: Path, *calls: dict[str, Any], **tools: Any) -> None:
+        options = {"calls": [list(calls)], "first_ms": 0, "pace_ms": 0}
+        raw = {
+            "study": "desk",
+            "title": "Desk",
+            "problems": {"items": {"items": [{"question": "Well?"}]}},
+            "models": {"one": {"backend": "scripted", "options": options}},
+            "tools": {"desk": {"package": NAME, "writes": ["pay"], **tools}},
+            "flow": [
+                {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "tools": "desk"}]},
+                {"step": "finish"},
+            ],
+        }
+        self.study = load_study(str(studies.write(folder, raw)))
+        self.settings = settings_for(folder)
+        self.database = open_database(self.settings.database_url)
+        self.services: list[SessionService] = []
+        self.start()
+        self.live: LoadedSession
+
+    def start(self) -> None:
+        self.services.append(SessionService(self.database, self.settings, SystemClock()))
+        self.services[-1].prepare(self.study)
+
+    @property
+    def service(self) -> SessionService:
+        return self.services[-1]
+
+    async def say(self) -> Desk:
+        self.live = await self.service.enrol(self.study, origin="person", seed="1")
+        await self.act("say", text="Where is it?")
+        return await self.settle()
+
+    async def act(self, kind: str, **values: Any) -> None:
+        seen = self.live.screen
+        self.live = await self.service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
+
+    async def settle(self) -> Desk:
+        await asyncio.wait_for(self.service.settled(self.live.stream), 60)
+        self.live = await self.service.get(self.live.stream) or self.live
+        return self
+
+    async def decide(self, kind: str, **values: Any) -> Desk:
+        called = next(event for event in self.events if event.kind == "called")
+        ends = {event.data["call"] for event in self.events if event.kind in ("returned", "denied")}
+        call = next(call["id"] for call in called.data["calls"] if call["id"] not in ends)
+        await self.act(kind, call=call, **values)
+        return await self.settle()
+
+    @property
+    def events(self) -> list[Event]:
+        return facts(self.database, self.live.stream)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events if event.kind not in ("enrolled", "drawn", "flagged")]
+
+    async def close(self) -> None:
+        for service in self.services:
+            await service.close()
+        let_go(self.database)
+
+
+MakeDesk = Callable[..., Desk]
+
+
+@pytest.fixture
+def paid() -> Iterator[list[str]]:
+    with offered() as found:
+        yield found
+
+
+@pytest.fixture
+async def desks(tmp_path: Path, paid: list[str]) -> AsyncIterator[MakeDesk]:
+    made: list[Desk] = []
+
+    def make(*calls: dict[str, Any], **tools: Any) -> Desk:
+        made.append(Desk(tmp_path, *calls, **tools))
+        return made[-1]
+
+    yield make
+    for desk in made:
+        await desk.close()
+
+
+async def test_a_call_that_only_reads_is_made_and_its_result_is_in_the_next_prompt(desks: MakeDesk) -> None:
+    desk = await desks(FIND).say()
+    assert desk.kinds == ["said", "called", "calling", "returned", "replied"]
+    called, returned, replied = desk.events[-4], desk.events[-2], desk.events[-1]
+    assert (called.data["calls"][0]["tool"], called.data["text"]) == ("find", "")
+    assert returned.data["text"].startswith("Order 7 is on its way.")
+    assert replied.data["text"].startswith("Order 7 is on its way.")
+    assert desk.live.screen.actions == ("say", "submit")
+    requests = query(desk.database, "SELECT request FROM attempt ORDER BY turn")
+    assert len(requests) == 2
+    await desk.act("say", text="Thanks")
+    await desk.settle()
+    last = query(desk.database, "SELECT request FROM attempt ORDER BY turn")[-1][0]
+    roles = [message["role"] for message in json.loads(last)["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_a_call_that_writes_waits_for_the_participant(desks: MakeDesk, paid: list[str]) -> None:
+    desk = await desks(FIND, PAY).say()
+    assert desk.kinds == ["said", "called", "calling", "returned"]
+    assert (desk.live.screen.actions, paid) == (("allow", "deny", "stop"), [])
+    with pytest.raises(Refused):
+        await desk.act("allow", call="another")
+    await desk.decide("allow")
+    assert desk.kinds[4:] == ["allowed", "calling", "returned", "replied"]
+    assert paid == ["7"]
+
+
+async def test_a_refusal_is_told_to_the_model_with_its_reason(desks: MakeDesk, paid: list[str]) -> None:
+    desk = await desks(PAY).say()
+    await desk.decide("deny", why="Too much.")
+    assert (desk.kinds, paid) == (["said", "called", "denied", "replied"], [])
+    assert "Too much." in desk.events[-1].data["text"]
+
+
+async def test_stop_while_a_decision_is_awaited_ends_the_reply(desks: MakeDesk, paid: list[str]) -> None:
+    desk = await desks(PAY).say()
+    await desk.act("stop")
+    await desk.settle()
+    assert (desk.kinds, paid) == (["said", "called", "stopped", "failed"], [])
+    assert "say" in desk.live.screen.actions
+
+
+BROKEN = {
+    "unknown": ({"tool": "nothing", "arguments": {}}, "invalid"),
+    "refused arguments": ({"tool": "find", "arguments": {}}, "error"),
+    "slow": ({"tool": "slow", "arguments": {}}, "timeout"),
+    "flood": ({"tool": "flood", "arguments": {}}, ""),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+async def test_a_tool_that_fails_is_told_to_the_model(fault: str, desks: MakeDesk) -> None:
+    call, failed = BROKEN[fault]
+    desk = desks(call, timeout_s=5 if fault == "flood" else 0.5, max_chars=1000, **({"allow": []}))
+    await desk.say()
+    returned = [event for event in desk.events if event.kind == "returned"]
+    assert [event.data.get("failed", "") for event in returned] == ([failed] if fault != "unknown" else [])
+    assert desk.kinds[-1] == "replied"
+    assert all(len(event.data["text"]) <= 1000 for event in returned)
+
+
+async def test_calls_beyond_the_limit_are_not_made(desks: MakeDesk) -> None:
+    desk = await desks(FIND, FIND, FIND, max_calls=2).say()
+    ends = [event.data.get("failed", "") for event in desk.events if event.kind == "returned"]
+    assert sorted(ends) == ["", "", "invalid"]
+    assert desk.kinds[-1] == "replied"
+    request = json.loads(query(desk.database, "SELECT request FROM attempt ORDER BY turn")[-1][0])
+    assert request["may_call"] is False
+
+
+@pytest.mark.parametrize("call", [FIND, PAY])
+async def test_after_a_kill_a_call_that_may_have_written_is_not_made_again_without_a_yes(
+    call: dict[str, Any], desks: MakeDesk, paid: list[str]
+) -> None:
+    desk = desks(call, approve="never")
+    desk.live = await desk.service.enrol(desk.study, origin="person", seed="1")
+    entered = asyncio.Event()
+
+    async def hangs(*_: Any) -> Any:
+        entered.set()
+        await asyncio.sleep(3600)
+
+    desk.service.tools.call = hangs  # type: ignore[method-assign]
+    await desk.act("say", text="Where is it?")
+    await asyncio.wait_for(entered.wait(), 60)
+    await desk.service.close()
+    assert desk.kinds == ["said", "called", "calling"]
+    desk.start()
+    desk.live = await desk.service.get(desk.live.stream) or desk.live
+    await desk.settle()
+    if call is FIND:
+        assert desk.kinds[3:] == ["returned", "replied"]
+        return
+    assert (desk.kinds[3:], desk.live.screen.actions, paid) == (["interrupted"], ("allow", "deny", "stop"), [])
+    await desk.decide("allow")
+    assert (desk.kinds[4:], paid) == (["allowed", "calling", "returned", "replied"], ["7"])
+
+
+async def test_every_prefix_of_the_log_resumes(desks: MakeDesk) -> None:
+    desk = await desks(FIND, PAY).say()
+    await desk.decide("allow")
+    for number in range(len(desk.events) + 1):
+        fold(desk.events[:number])
