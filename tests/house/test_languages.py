@@ -11,6 +11,7 @@ import pytest
 from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
+from experiments.errors import NOT_OFFERED
 from experiments.instruments import dices_safety, scales
 from experiments.session.conversation import NO_OPENING, STOPPED, TOO_LONG, UNANSWERED
 from experiments.session.conversation_design import OVER
@@ -29,7 +30,17 @@ ROOT = Path(__file__).parents[2]
 # Calls that say something to a participant, each with the place of its text among the arguments.
 SAID = {"Refused": 1, "Invalid": 0, "lazy": 0, "say": 0}
 # Functions whose refusals only programs read: no participant can make these actions.
-INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "expired", "enrol", "judged_later"}
+INSIDE = {
+    "_researcher",
+    "_refuse_erased",
+    "_annotated",
+    "_system",
+    "_model",
+    "_answered",
+    "expired",
+    "enrol",
+    "judged_later",
+}
 # Where English is spoken.
 RESEARCHERS = ROOT / "app" / "web" / "console"
 PARTICIPANTS = tuple(ROOT / "app" / "web" / "participant" / name for name in ("forms", "pages"))
@@ -129,6 +140,7 @@ def used() -> frozenset[str]:
     disclosed = (DISCLOSED, DISCLOSED_WITHOUT_PASTING, HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED)
     shown = (
         "The conversation",
+        NOT_OFFERED,
         STOPPED,
         TOO_LONG,
         UNANSWERED,
