@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.registers.recruiting import recruiter_acts
 from tests.fakes import studies
-from tests.fakes.prolific_api import TOKEN, FakeProlific, Fault, prolific_api
+from tests.fakes.prolific_api import FEE, TOKEN, FakeProlific, Fault, prolific_api
 
 # 20 places of 1.50, and 5 screen-outs of 0.20
 SUM = "31.00"
@@ -200,3 +202,27 @@ def test_all_that_a_study_lacks_is_said_at_once(at: StudyAtProlific, tmp_path: P
     places = [fault.partition(":")[0] for fault in error.value.faults]
     assert places == ["outcomes.screened_out", "recruitment.channels", "PARLEY_PUBLIC_URL"]
     assert fake.changes == []
+
+
+def test_whatever_is_lost_there_is_one_study_and_the_limit_holds(
+    at: StudyAtProlific, fake: FakeProlific, seed: int
+) -> None:
+    """Decisions, each of whose requests may be refused, lost or left without an answer, before or after it."""
+    draw, quota, funds = Random(seed), 20, fake.available
+    at = replace(at, settings=at.settings.model_copy(update={"prolific_spend_limit": Decimal(50)}))
+    kinds = [None, None, Fault(status=503), Fault(lose=True), Fault(status=400)]
+    words: list[ProlificAct] = ["draft", "publish", "places", "places", "pause", "start"]
+    for _ in range(40):
+        word, fault = draw.choice(words), draw.choice(kinds)
+        if any(one["status"] != "UNPUBLISHED" for one in fake.studies.values()):
+            quota += 1
+            set_quota(at.database, at.study, {}, quota, "bob", at.clock)
+        fake.faults = [replace(fault, on="POST|PATCH")] if fault else []
+        with suppress(NotPossible, RecruiterRejected, RecruiterUnavailable):
+            at.act(word, str(at.look().due.amount))
+    fake.faults = []
+    spent = Decimal(funds - fake.available) / 100 / (1 + FEE)
+    committed = at.look().committed.amount
+    assert len(fake.studies) == 1
+    assert spent <= committed <= 50, "and all that was spent is known"
+    assert {one["status"] for one in fake.studies.values()} <= {"ACTIVE", "PAUSED"}
