@@ -208,7 +208,7 @@ def prolific(
 
 def _show_at_prolific(view: ProlificView) -> None:
     rows = [dict(zip(("field", "now", "wanted"), one.as_text, strict=True)) for one in view.changes]
-    show({"at_prolific": view.status, "differences": rows}, as_json=False)
+    show({"at_prolific": view.status, "differences": rows, "needed_first": view.lacks}, as_json=False)
     for sentence in view.money:
         echo(sentence)
 

@@ -68,7 +68,7 @@ class Balance(Answer):
 class CompletionCode(Answer):
     """A code, and what Prolific does with who enters it; `fixed_screen_out_reward` of an action is in cents."""
 
-    code: str
+    code: str = ""
     code_type: str
     actions: tuple[Mapping[str, Any], ...] = ()
     actor: Literal["participant", "researcher"] = "participant"
@@ -89,7 +89,7 @@ class StudyDraft(Answer):
     maximum_allowed_time: int | None = None
     reward: int = 0
     device_compatibility: tuple[str, ...] = ()
-    peripheral_requirements: tuple[str, ...] = ()
+    peripheral_requirements: tuple[Any, ...] = ()
     filters: tuple[Mapping[str, Any], ...] = ()
     filter_set_id: str | None = None
     project: str | None = None

@@ -126,6 +126,8 @@ class ProlificView:
     committed: Money
     limit: Money
     acts: tuple[RecruiterAct, ...]
+    lacks: tuple[str, ...] = ()
+    """What the study needs before its draft can be saved."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -140,10 +142,12 @@ class ProlificView:
         return Money(self.reward.amount * 60 / self.draft.estimated_completion_time, self.currency)
 
     @property
-    def cost(self) -> Money | None:
-        """With Prolific's fees; None if its API does not tell."""
-        cents = self.there.total_cost if self.there else None
-        return None if cents is None else Money.of_cents(ceil(cents), self.currency)
+    def with_fees(self) -> Money:
+        """What is due with Prolific's fees, by what it says that the study costs; without them if it does not say."""
+        there = self.there
+        rewards = there.reward * there.total_available_places if there else 0
+        share = max(Decimal(there.total_cost or 0) / rewards, Decimal(1)) if there and rewards else Decimal(1)
+        return Money.of_cents(ceil(self.due.cents * share), self.currency)
 
     @property
     def status(self) -> str:
@@ -153,8 +157,8 @@ class ProlificView:
     def money(self) -> tuple[str, ...]:
         """What is to be known before money is spent, a sentence each."""
         minutes, told = self.draft.estimated_completion_time, "the median of sessions" if self.measured else "expected"
-        told_cost = self.cost if self.status == "UNPUBLISHED" else None
-        fees = f"{told_cost} with Prolific's fees, as it says" if told_cost else "Prolific's fees come on top"
+        known = self.due < self.with_fees
+        fees = f"{self.with_fees} with Prolific's fees" if known else "Prolific's fees come on top"
         due = [f"To be spent now: {self.due} in rewards and screen-outs ({fees})."] if self.due.cents else []
         return (
             f"Reward: {self.reward} for {minutes} minutes ({told}), which is {self.hourly} an hour.",
@@ -165,7 +169,9 @@ class ProlificView:
     @property
     def can_add_places(self) -> bool:
         there = self.there
-        return bool(there and there.status != "UNPUBLISHED" and self.draft.total_available_places > _places(there))
+        return bool(
+            there and there.status != "UNPUBLISHED" and self.draft.total_available_places > there.total_available_places
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +202,7 @@ class StudyAtProlific:
             committed=Money.of_cents(committed_cents(acts), currency),
             limit=Money(limit, currency),
             acts=acts,
+            lacks=tuple(_lacks(self.study, self.settings.address, draft.total_available_places)),
         )
 
     def act(self, word: ProlificAct, said: str = "") -> ProlificView:
@@ -215,8 +222,11 @@ class StudyAtProlific:
     def save_draft(self) -> ProlificView:
         """Create the draft, or change what differs in it."""
         view = self._settled()
+        if view.lacks:
+            raise NotPossible(f"{self.study.name} cannot be recruited at Prolific yet", *view.lacks)
         if view.there is None:
-            return self._ask(view, "create", view.draft.model_dump(mode="json"), self._create(view.draft))
+            draft = view.draft
+            return self._ask(view, "create", draft.model_dump(mode="json"), lambda: self.client.create_study(draft))
         if view.status != "UNPUBLISHED":
             raise NotPossible(f"The study is {view.status} at Prolific, where a published study cannot be changed.")
         wanted = {one.field: one.wanted for one in view.changes}
@@ -225,7 +235,7 @@ class StudyAtProlific:
 
     def publish(self, said: str) -> ProlificView:
         view = self._settled()
-        if view.there is None or (view.status == "UNPUBLISHED" and view.changes):
+        if view.there is None or (view.status == "UNPUBLISHED" and (view.changes or view.lacks)):
             raise NotPossible("The draft at Prolific is not as the study has it. Save the draft first, and look at it.")
         return self._move(view, "PUBLISH", self._agreed(view, said)) if view.status == "UNPUBLISHED" else view
 
@@ -258,8 +268,7 @@ class StudyAtProlific:
         if said.strip() != str(view.due.amount):
             typed = f"{said!r} was typed" if said else "nothing was typed"
             raise NotPossible(f"This spends {view.due}, and {typed}. Type {view.due.amount} to agree.")
-        # The limit holds for the fees as well, where they are known.
-        return max(view.due, view.cost) if view.cost and view.status == "UNPUBLISHED" else view.due
+        return view.with_fees
 
     def _ask(
         self,
@@ -301,9 +310,6 @@ class StudyAtProlific:
     def _end(self, number: int, answer: Mapping[str, Any]) -> None:
         end_act(self.database, self.study.name, number, answer, self.clock.now_us())
 
-    def _create(self, draft: StudyDraft) -> Callable[[], ProlificStudy]:
-        return lambda: self.client.create_study(draft)
-
     def _there(self, acts: tuple[RecruiterAct, ...]) -> ProlificStudy | None:
         """The study that was made last, unless it is over and of another version; else one of our internal name."""
         if id_ := recruited_study(acts):
@@ -315,13 +321,14 @@ class StudyAtProlific:
             else:
                 if found.status != "COMPLETED" or found.internal_name == internal_name(self.study):
                     return found
-        ours = (one for one in self.client.studies(self._section().project or None) if _is(one, self.study))
-        return next((self.client.study(one.id) for one in ours), None)
+        known = self.client.studies(self._section().project or None)
+        ours = (one.id for one in known if one.internal_name == internal_name(self.study))
+        return next(map(self.client.study, ours), None)
 
     def _due(self, draft: StudyDraft, there: ProlificStudy | None, currency: str) -> Money:
         new = draft.total_available_places
         if there is not None and there.status != "UNPUBLISHED":
-            return Money.of_cents(there.reward * max(new - _places(there), 0), currency)
+            return Money.of_cents(there.reward * max(new - there.total_available_places, 0), currency)
         out = self._section().screen_out
         screened = Money(out.reward * out.places if out else Decimal(0), currency)
         return Money.of_cents(draft.reward, currency) * new + screened
@@ -332,18 +339,12 @@ class StudyAtProlific:
         return self.study.file.prolific
 
     def _places(self) -> int:
-        """The quota of all participants, or the sum of those of cells by the same factors."""
+        """The quota of all participants, or the sum of those of cells by the same factors; 0 without."""
         quotas = operations_of(self.database, self.study.name).quotas_of(self.study.file.quotas)
         whole = [quota.max for quota in quotas if not quota.where]
         cells = [quota for quota in quotas if quota.where]
         same = len({frozenset(quota.where) for quota in cells}) == 1
-        places = whole[0] if whole else sum(quota.max for quota in cells) if same else 0
-        if not places:
-            raise NotPossible(
-                f"{self.study.name} has no quota, which is the number of places: `parley recruit quota "
-                f"{self.study.name} N`."
-            )
-        return places
+        return whole[0] if whole else sum(quota.max for quota in cells) if same else 0
 
     def _measured_minutes(self) -> int | None:
         with self.database.connect() as connection:
@@ -360,24 +361,14 @@ def internal_name(study: Study) -> str:
 
 
 def draft_of(study: Study, section: ProlificRecruitment, address: str, places: int, minutes: int) -> StudyDraft:
-    """The draft of a study with a section `prolific`; raises NotPossible with all that it lacks."""
-    codes = possible_codes(study)
-    missing = [f"outcomes.{outcome}: has no code" for outcome, found in sorted(codes.items()) if "" in found]
-    if PROLIFIC not in study.file.recruitment.channels:
-        missing.append("recruitment.channels: has no `prolific`")
-    if not address.startswith("https://"):
-        missing.append(f"{env_name('public_url')}: participants need an https address, and it is {address}")
-    if missing:
-        raise NotPossible(f"{study.name} cannot be recruited at Prolific yet", *missing)
+    codes = [(outcome, code) for outcome, found in possible_codes(study).items() for code in found if code]
     return StudyDraft(
         name=study.file.title,
         internal_name=internal_name(study),
         description=section.description,
         external_study_url=f"{address}/s/{study.name}{PLACEHOLDERS[PROLIFIC][1]}",
         is_external_study_url_secure=study.file.recruitment.id_proof == "required" or None,
-        completion_codes=tuple(
-            _code(section, outcome, code) for outcome, found in sorted(codes.items()) for code in sorted(found)
-        ),
+        completion_codes=tuple(_code(section, *one) for one in sorted(codes)),
         total_available_places=places,
         estimated_completion_time=minutes,
         maximum_allowed_time=section.max_minutes,
@@ -388,6 +379,18 @@ def draft_of(study: Study, section: ProlificRecruitment, address: str, places: i
         filter_set_id=section.filter_set or None,
         project=section.project or None,
     )
+
+
+def _lacks(study: Study, address: str, places: int) -> Iterator[str]:
+    for outcome, codes in sorted(possible_codes(study).items()):
+        if "" in codes:
+            yield f"outcomes.{outcome}: has no code"
+    if PROLIFIC not in study.file.recruitment.channels:
+        yield "recruitment.channels: has no `prolific`"
+    if not address.startswith("https://"):
+        yield f"{env_name('public_url')}: participants need an https address, and it is {address}"
+    if not places:
+        yield f"quotas: there is none, which is the number of places: `parley recruit quota {study.name} N`"
 
 
 def _code(section: ProlificRecruitment, outcome: Any, code: str) -> CompletionCode:
@@ -416,19 +419,20 @@ def _filters(section: ProlificRecruitment) -> Iterator[Mapping[str, Any]]:
 
 def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]:
     """What differs, of all that the draft sets; the internal name stays that of the version that made the study."""
-    for field in StudyDraft.model_fields:
-        wanted, now = _plain(getattr(draft, field)), _plain(getattr(there, field)) if there else None
-        named = field == "internal_name" and there is not None
-        if wanted not in (None, now) and not named and (there or wanted != []):
-            yield Change(field, now, wanted)
+    now = there.model_dump(mode="json") if there else {}
+    for field, wanted in draft.model_dump(mode="json", exclude_none=True).items():
+        kept = field == "internal_name" if there else wanted == []
+        if not kept and not _is_in(wanted, now.get(field)):
+            yield Change(field, now.get(field), wanted)
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it, for comparison and requests; the order of a list of Prolific's says nothing."""
-    if isinstance(value, tuple):
-        found = [one.model_dump(mode="json") if isinstance(one, CompletionCode) else one for one in value]
-        return sorted((dict(one) if isinstance(one, Mapping) else one for one in found), key=repr)
-    return value
+def _is_in(wanted: Any, now: Any) -> bool:
+    """Whether Prolific has what is wanted: the order of its lists says nothing, and it may know more of each part."""
+    if isinstance(wanted, Mapping) and isinstance(now, Mapping):
+        return all(_is_in(part, now.get(name)) for name, part in wanted.items())
+    if isinstance(wanted, list) and isinstance(now, list):
+        return len(wanted) == len(now) and all(any(_is_in(part, one) for one in now) for part in wanted)
+    return bool(wanted == now)
 
 
 def _lines(value: Any) -> tuple[str, ...]:
@@ -452,12 +456,4 @@ def _carried_out(act: RecruiterAct, there: ProlificStudy) -> bool:
     if act.act in MOVES:
         return there.status in MOVES[act.act][1]  # type: ignore[index]
     wanted = act.request.get("total_available_places", 0)
-    return act.act == "create" or (act.act == "places" and _places(there) >= wanted)
-
-
-def _is(found: ProlificStudy, study: Study) -> bool:
-    return found.internal_name == internal_name(study)
-
-
-def _places(study: ProlificStudy) -> int:
-    return study.total_available_places
+    return act.act == "create" or (act.act == "places" and there.total_available_places >= wanted)

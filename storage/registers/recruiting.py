@@ -47,8 +47,9 @@ def begin_act(
 
     def write(transaction: StatusTransaction) -> int:
         acts = acts_in(transaction.connection, study)
-        if any(act.in_progress(at_us) for act in acts):
-            raise NotPossible(f"{acts[-1].who} is asking the recruiter for `{acts[-1].act}`. Look again in 3 minutes.")
+        for act in acts:
+            if act.in_progress(at_us):
+                raise NotPossible(f"{act.who} is asking the recruiter for `{act.act}`. Look again in 3 minutes.")
         if acts and acts[-1].number != request.known:
             raise NotPossible(f"{acts[-1].who} was first, by `{acts[-1].act}`. Look again, and decide again.")
         refuse_beyond(acts, request.money, request.limit)

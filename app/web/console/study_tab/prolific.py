@@ -75,11 +75,10 @@ class ProlificSection:
         return act
 
     def _shown(self, view: ProlificView, user: CurrentUser) -> Updates:
-        publishes = view.status == "UNPUBLISHED" and not view.changes
+        publishes = view.status == "UNPUBLISHED" and not (view.changes or view.lacks)
         spends = {"publish": publishes, "places": view.can_add_places}
-        draft_fits = view.there is not None and not view.changes
         fits = {word: view.status in states for word, (_, states) in ACTS.items()}
-        fits["draft"] = fits["draft"] and not draft_fits
+        fits["draft"] = fits["draft"] and bool(view.changes) and not view.lacks
         return {
             self._view: self._context.html("study_prolific.html.j2", view=view, here=True),
             **{button: gr.update(visible=user.owner and fits[word]) for word, button in self._buttons.items()},

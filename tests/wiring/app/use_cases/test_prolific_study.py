@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from math import ceil
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -79,6 +80,25 @@ def test_what_is_sent_is_what_the_study_says(at: StudyAtProlific, fake: FakeProl
     assert str(before.hourly) == "9.00 GBP"
 
 
+def test_what_prolific_adds_to_a_study_is_no_difference(
+    at: StudyAtProlific, fake: FakeProlific, tmp_path: Path
+) -> None:
+    handed = {"filter_id": "handedness", "selected_values": ["2", "1"]}
+    study = load_study(str(studies.recruited(tmp_path, filters=[handed], only_groups=["g1"], add_to_group="g2")))
+    at = replace(at, study=study)
+    assert at.act("draft").changes == ()
+    (there,) = fake.studies.values()
+    assert [one["filter_id"] for one in there["filters"]] == ["handedness", "participant_group_allowlist"]
+    there["filters"] = [{**one, "title": "A title"} for one in reversed(there["filters"])]
+    there["filters"][1]["selected_values"] = ["1", "2"]
+    there["completion_codes"] = [{**one, "id": "c1"} for one in reversed(there["completion_codes"])]
+    there["maximum_allowed_time"] = 60
+    assert at.look().changes == ()
+    there["filters"][1]["selected_values"] = ["1", "3"]
+    there["completion_codes"][0]["actions"].clear()
+    assert {one.field for one in at.look().changes} == {"filters", "completion_codes"}
+
+
 def test_a_draft_follows_its_study_and_is_published_for_the_sum_that_a_person_typed(
     at: StudyAtProlific, fake: FakeProlific
 ) -> None:
@@ -94,7 +114,7 @@ def test_a_draft_follows_its_study_and_is_published_for_the_sum_that_a_person_ty
     assert [study["status"] for study in fake.studies.values()] == ["UNPUBLISHED"]
     assert at.act("publish", "46.00").status == "ACTIVE"
     committed = at.look().committed
-    assert committed == at.look().cost, "with the fees, as Prolific tells them"
+    assert committed.cents == ceil(4_600 * (1 + FEE)), "with the fees, as Prolific tells them"
     assert at.act("publish", "46.00").committed == committed, "once"
     with pytest.raises(NotPossible):
         at.act("draft")
@@ -103,7 +123,7 @@ def test_a_draft_follows_its_study_and_is_published_for_the_sum_that_a_person_ty
         assert at.act(word).status == state
     set_quota(at.database, at.study, {}, 32, "bob", at.clock)
     assert str(at.look().due) == "3.00 GBP"
-    assert at.act("places", "3.00").committed.cents == committed.cents + 300
+    assert at.act("places", "3.00").committed.cents == committed.cents + 399
     assert at.act("places", "3.00").there is not None
     assert at.act("stop").status == "AWAITING REVIEW"
     with pytest.raises(NotPossible):
@@ -192,16 +212,22 @@ def test_a_token_comes_from_the_settings_or_the_console_and_is_never_shown(fake:
         prolific_client(load())
 
 
-def test_all_that_a_study_lacks_is_said_at_once(at: StudyAtProlific, tmp_path: Path, fake: FakeProlific) -> None:
+def test_all_that_a_study_lacks_is_said_at_once_and_holds_up_no_pause(
+    at: StudyAtProlific, tmp_path: Path, fake: FakeProlific
+) -> None:
+    at.act("draft")
+    at.act("publish", SUM)
     raw = read_yaml(studies.recruited(tmp_path))
     raw["outcomes"].pop("screened_out")
-    raw["recruitment"]["channels"] = ["panel"]
-    at = replace(at, study=load_study(str(studies.write(tmp_path, raw))), settings=load())
-    with pytest.raises(NotPossible) as error:
-        at.act("draft")
-    places = [fault.partition(":")[0] for fault in error.value.faults]
-    assert places == ["outcomes.screened_out", "recruitment.channels", "PARLEY_PUBLIC_URL"]
-    assert fake.changes == []
+    raw["recruitment"]["channels"], raw["quotas"] = ["panel"], []
+    at = replace(at, study=load_study(str(studies.write(tmp_path, raw))), settings=load(prolific_url=fake.url))
+    places = [one.partition(":")[0] for one in at.look().lacks]
+    assert places == ["outcomes.screened_out", "recruitment.channels", "PARLEY_PUBLIC_URL", "quotas"]
+    for word in ("draft", "publish"):
+        with suppress(NotPossible):
+            assert at.act(word, SUM).status == "ACTIVE"
+    assert at.act("pause").status == "PAUSED"
+    assert len(fake.changes) == 3
 
 
 def test_whatever_is_lost_there_is_one_study_and_the_limit_holds(
@@ -221,8 +247,6 @@ def test_whatever_is_lost_there_is_one_study_and_the_limit_holds(
         with suppress(NotPossible, RecruiterRejected, RecruiterUnavailable):
             at.act(word, str(at.look().due.amount))
     fake.faults = []
-    spent = Decimal(funds - fake.available) / 100 / (1 + FEE)
-    committed = at.look().committed.amount
     assert len(fake.studies) == 1
-    assert spent <= committed <= 50, "and all that was spent is known"
+    assert funds - fake.available <= at.look().committed.cents <= 5_000, "and all that was spent is known"
     assert {one["status"] for one in fake.studies.values()} <= {"ACTIVE", "PAUSED"}
