@@ -11,11 +11,12 @@ from pydantic import Field as About
 
 from experiments.errors import Refused
 from experiments.events import Data, Event
-from experiments.session.tool_calls import with_rounds
+from experiments.session.tool_calls import tool_rounds, with_rounds
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State
 from experiments.study.screen import ChatMessage, Ended
 from experiments.study.sections.model_spec import PickByFactor, Texts
+from experiments.study.sections.tools import ToolSet
 from experiments.study.step import RatingSubject
 from problems.pictures import described
 
@@ -64,20 +65,24 @@ def messages_of(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if event.kind in ROLES]
 
 
-def messages(events: Sequence[Event]) -> tuple[ChatMessage, ...]:
-    """The messages as participants see them, with the senders You and Bot; at the end what could be read of a reply
-    that failed, until it is asked for again."""
+def messages(events: Sequence[Event], tools: ToolSet | None = None) -> tuple[ChatMessage, ...]:
+    """The messages as participants see them, with the senders You and Bot, and the use of tools as their set shows it;
+    at the end what could be read of a reply that failed, until it is asked for again."""
     refused = returned_messages(events)
     last = next((event for event in reversed(events) if event.kind in (*ROLES, "failed", "retried")), None)
     text = broken_off(last) if last is not None and "slot" not in last.data else ""
     broken = (ChatMessage("Bot", text),) if text else ()
-    said = tuple(
+    used = {one.called.seq: one for one in tool_rounds(events)} if tools else {}
+    said = [
         ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
         if event.kind == "said"
+        else used[event.seq].message(tools)
+        if tools and event.seq in used
         else ChatMessage("Bot", event.data["text"], ended(event))
-        for event in messages_of(events)
-    )
-    return said + broken
+        for event in events
+        if event.kind in ROLES or event.seq in used
+    ]
+    return (*(one for one in said if one.text or one.steps or not one.interim), *broken)
 
 
 def broken_off(event: Event) -> str:

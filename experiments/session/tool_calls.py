@@ -15,6 +15,7 @@ the participant has allowed it (again).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from experiments.errors import NOT_OFFERED, Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.study.fields import Invalid, read_text
+from experiments.study.screen import Approval, ChatMessage, StepState, ToolStep
 from experiments.study.sections.tools import ToolSet
 
 CALLED, CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED = (
@@ -65,6 +67,27 @@ class ToolCallState:
             return False
         return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
 
+    def step(self, tools: ToolSet, *, whole: bool = False) -> ToolStep:
+        """The call as the participant sees it; `whole`, with its arguments, where they decide on it."""
+        end = self.end
+        state: StepState = "waiting" if self.waits(tools) else "running"
+        if end is not None:
+            state = "refused" if end.kind == DENIED else "failed" if end.data.get("failed") else "done"
+        shown = tools.show == "steps"
+        result = str(end.data["text"]) if shown and end is not None and state == "done" else ""
+        return ToolStep(
+            tools.labels.get(self.tool, self.tool), state, self._named_arguments() if shown or whole else (), result
+        )
+
+    def _named_arguments(self) -> tuple[tuple[str, str], ...]:
+        try:
+            values = json.loads(self.arguments or "{}")
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            return (("", self.arguments),)
+        return tuple((name, one if isinstance(one, str) else json.dumps(one)) for name, one in values.items())
+
     @property
     def result(self) -> str:
         """What the model reads of its end."""
@@ -88,6 +111,11 @@ class ToolRound:
     def open_call(self) -> ToolCallState | None:
         """The first call without an end."""
         return next((call for call in self.calls if call.end is None), None)
+
+    def message(self, tools: ToolSet) -> ChatMessage:
+        """The round as the participant sees it."""
+        steps = () if tools.show == "none" else tuple(call.step(tools) for call in self.calls)
+        return ChatMessage("Bot", str(self.called.data.get("text", "")), steps=steps, interim=True)
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """The round in a prompt: the assistant's message with its calls, and a message for each result."""
@@ -141,6 +169,15 @@ def awaited_approval(events: Sequence[Event], tools: ToolSet, slot: str = "") ->
     found = open_round(events, slot)
     call = found.open_call if found else None
     return (found, call) if found is not None and call is not None and call.waits(tools) else None
+
+
+def approval(events: Sequence[Event], tools: ToolSet, slot: str = "") -> Approval | None:
+    """What the participant has to decide now, as they see it."""
+    awaited = awaited_approval(events, tools, slot)
+    if awaited is None:
+        return None
+    _, call = awaited
+    return Approval(call.id, call.step(tools, whole=True), again=call.has(INTERRUPTED))
 
 
 def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slot: str = "") -> PendingTask | None:

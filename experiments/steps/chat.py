@@ -45,6 +45,7 @@ from experiments.session.conversation_design import ConversationDesign, MessageL
 from experiments.session.tool_calls import (
     ToolCallState,
     ToolRound,
+    approval,
     awaited_approval,
     calls_made,
     decided,
@@ -56,7 +57,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
 from experiments.study.problem_answer import AnsweringStep
-from experiments.study.screen import Block, ChatMessage, ChatView, Panel, ProblemBlock
+from experiments.study.screen import Approval, Block, ChatMessage, ChatView, Panel, ProblemBlock
 from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.sections.tools import ToolSet
@@ -157,12 +158,12 @@ class ChatStep(ConversationDesign, AnsweringStep):
         return tuple(scale.filled(location.fill_markdown) for scale in _scales(self.rate_each))
 
     def _messages(self, location: Location) -> tuple[ChatMessage, ...]:
-        said = messages(location.facts)
+        said = messages(location.facts, self._tools(location)[1])
         given = {event.data["turn"]: event.data for event in location.facts if event.kind == "rated"}
         if not given:
             return said
         scales = self._filled_scales(location)
-        bots = (at for at, one in enumerate(said) if one.role == "Bot")
+        bots = (at for at, one in enumerate(said) if one.role == "Bot" and not one.interim)
         replies = enumerate(bots, start=-count(location.facts, "opened"))  # an opening is not rated
         rated = {
             at: tuple(scale.options[str(given[turn][scale.name])] for scale in scales)
@@ -185,6 +186,7 @@ class ChatStep(ConversationDesign, AnsweringStep):
             max_chars=self.max_chars,
             rating=self.rating(location),
             waiting=waits in PENDING,
+            approval=self._approval(location) if waits in PENDING and not _stopped(location.facts) else None,
             failed=self._no_reply(location) if waits == "failed" else "",
             way_on=waits == "failed" and self._given_up(location),
             refused=self._refused(location),
@@ -248,6 +250,10 @@ class ChatStep(ConversationDesign, AnsweringStep):
         """The set of tools here, with its name."""
         name = chosen_text(location, self.tools) if self.tools else ""
         return name, (location.study.file.tools or {})[name] if name else None
+
+    def _approval(self, location: Location) -> Approval | None:
+        _, tools = self._tools(location)
+        return approval(location.facts, tools) if tools else None
 
     def _awaited(self, location: Location) -> tuple[ToolRound, ToolCallState] | None:
         """The call that the participant must allow or refuse now, and its round."""

@@ -44,6 +44,29 @@ class ProblemBlock:
 Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
+StepState = Literal["waiting", "running", "done", "failed", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStep:
+    """A call of a tool as the participant sees it: `arguments` by name and the result are there only where the study
+    shows them; `state` is `waiting`, `running`, `done`, `failed` or `refused`."""
+
+    tool: str
+    state: StepState
+    arguments: tuple[tuple[str, str], ...] = ()
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A call that the participant must allow or refuse now; `again` if it may have been made already."""
+
+    call: str
+    step: ToolStep
+    again: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """A message of a conversation, with its sender as shown to the participant."""
@@ -53,6 +76,10 @@ class ChatMessage:
     ended: Ended = ""
     rated: tuple[str, ...] = ()
     """The points that the participant chose for this reply when it came, as texts."""
+    steps: tuple[ToolStep, ...] = ()
+    """The tools that the assistant used before its reply."""
+    interim: bool = False
+    """True for what it wrote before it used tools, which is no reply yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +183,8 @@ class ChatView:
     sends_suggestion: bool = False
     over: str = ""
     """What participants are told once the conversation has ended by itself."""
+    approval: Approval | None = None
+    """The call of a tool that waits for the participant's decision."""
     delay_s: float = 0
     """How long a reply is held back on purpose."""
 
@@ -164,7 +193,7 @@ class ChatView:
         """The slots of the replies in progress; "" is the slot of a chat with a single model."""
         if self.columns:
             return tuple(reply.slot for round in self.rounds[-1:] for reply in round.replies if reply.waiting)
-        return ("",) if self.waiting else ()
+        return ("",) if self.waiting and self.approval is None else ()
 
 
 @dataclass(frozen=True, slots=True)

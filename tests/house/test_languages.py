@@ -10,7 +10,7 @@ import pytest
 
 from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
-from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
+from app.web.participant.view import NOT_WHOLE, PAGE_WORDS, TOOL_STATES
 from experiments.errors import NOT_OFFERED
 from experiments.instruments import dices_safety, scales
 from experiments.session.conversation import NO_OPENING, STOPPED, TOO_LONG, UNANSWERED
@@ -150,6 +150,7 @@ def used() -> frozenset[str]:
         *disclosed,
         *NOUNS,
         *NOT_WHOLE.values(),
+        *TOOL_STATES.values(),
         *PAGE_WORDS.values(),
     )
     found = {*templates, *common, *said, *shown, *_of_protocols(), *_of_steps(), *_of_instruments()}

@@ -43,6 +43,14 @@ NOT_WHOLE = {
     "expired": "Time was up before this reply was complete.",
     "unanswered": "This message was not answered.",
 }
+# What has become of a call of a tool.
+TOOL_STATES = {
+    "waiting": "waiting for you",
+    "running": "in progress",
+    "done": "done",
+    "failed": "did not work",
+    "refused": "not allowed",
+}
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
@@ -152,7 +160,7 @@ def _templates(language: str, pictures: PictureMap | None, dollars: bool) -> Env
         "contact": texts.contact,
         "turns": _turns,
     }
-    environment.globals |= {"not_whole": NOT_WHOLE, "t": say}
+    environment.globals |= {"not_whole": NOT_WHOLE, "tool_states": TOOL_STATES, "t": say}
     # Set here and not by `import` in each template, which Jinja would evaluate again for every page.
     environment.globals["ask"] = environment.get_template("fields.html.j2").module
     environment.globals["show"] = environment.get_template("blocks.html.j2").module
@@ -411,7 +419,7 @@ def _side(screen: Screen) -> Fragment:
             "actions": actions,
         }
 
-    design = (chat.over, chat.suggestions)
+    design = (chat.over, chat.suggestions, chat.approval)
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
