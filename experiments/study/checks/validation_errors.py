@@ -156,7 +156,7 @@ def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[Vali
                     faults.append(fault)
             aside += [path for path, _ in found]
             for path, kind in found:
-                if len(path) > 1 and path[0] in ("dataset", "embed"):
+                if len(path) > 1 and path[0] in ("dataset", "embed", "memory"):
                     rest.pop(str(path[0]), None)  # nothing refers to it
                 elif len(path) > 1 and path[0] in SOUND:
                     sound = SOUND[str(path[0])]

@@ -200,8 +200,9 @@ def test_facts_are_used_as_the_participant_left_them_and_asked_about_once() -> N
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no waves": ({"waves": None, "flow": [TALK, END]}, "memory"),
+    "no such kind": ({"memory": {"kind": "all"}}, "memory.kind"),
     "no such model": ({"memory": {"kind": "summary", "model": "note"}}, "memory.model"),
-    "no model": ({"memory": {"kind": BY_ARM}}, "memory.model"),
+    "no model": ({"memory": {"kind": "summary"}}, "memory.model"),
     "nobody confirms": ({"memory": {"kind": "facts", "model": "notes"}}, "memory"),
     "a value without one": ({"memory": {"kind": {"by": "arm", "pick": {"none": "none"}}}}, "memory.kind"),
     "no such factor": ({"memory": {"kind": {"by": "arms", "pick": {"none": "none"}}}}, "memory.kind"),
@@ -219,4 +220,4 @@ def test_a_study_says_what_its_memory_lacks(keys: dict[str, Any], where: str) ->
     raw["factors"] = {"arm": ["none", "full"]}
     with pytest.raises(StudyError) as caught:
         resolve(json.loads(json.dumps(raw, default=str)), {}, {})
-    assert where in {issue.where for issue in caught.value.found}, caught.value.found
+    assert {where} == {issue.where for issue in caught.value.found}, caught.value.found
