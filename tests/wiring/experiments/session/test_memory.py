@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.bots.dry_run import estimate_by_simulation
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
@@ -146,3 +147,9 @@ async def test_a_summary_that_fails_or_takes_too_long_is_recorded_and_the_conver
     await people.talk(failed, "Hm?")
     assert people.prompts("tutor")[-1] == "Be kind."
     assert "memory" not in people.event(failed, "replied").data
+
+
+async def test_what_memories_cost_is_in_the_estimate_and_simulated_people_confirm_their_facts() -> None:
+    for kind, calls in (("summary", 1.0), ("facts", 1.0), ("transcript", 0.0)):
+        estimate = await estimate_by_simulation(study(kind), 2, 100)
+        assert estimate.calls.get("notes", 0.0) == calls, kind
