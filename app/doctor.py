@@ -11,6 +11,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -30,6 +31,7 @@ from app.config.secret import secret_in_use
 from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
 from app.errors import BackendError, SettingsError
 from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy
+from app.session.reminders.mail import MailChannel
 from app.studies.drafts import Drafts
 from app.use_cases.prolific_study import prolific_client
 from app.web.throttled_log import ANOTHER_SITE
@@ -306,6 +308,24 @@ def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
         yield Diagnosis("warning", what, f"Set {env_name('alert_webhook_url')}.")
 
 
+def check_reminders(deployment: Deployment) -> Iterator[Diagnosis]:
+    """Whether the mail server accepts a connection and the login. Nothing is sent."""
+    settings = deployment.settings
+    if settings.mail_host:
+        with closing(MailChannel(settings)) as mail:
+            mail.open()
+        yield Diagnosis(
+            "ok", f"The mail server {settings.mail_host} accepts connections{settings.mail_user and ' and the login'}."
+        )
+    has = {"mail": settings.mail_host, "webhook": settings.reminder_webhook_url, "prolific": True}
+    for study in deployment.studies:
+        for channel in study.file.reminders.channels if study.file.reminders else ():
+            if not has[channel]:
+                missing = env_name("mail_host" if channel == "mail" else "reminder_webhook_url")
+                what = f"The study {study.name} reminds by {channel}, and {missing} is not set: none is sent by it."
+                yield Diagnosis("problem", what, f"Set {missing}.")
+
+
 CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {
     "settings": check_settings,
     "database": check_database,
@@ -315,6 +335,7 @@ CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {
     "Prolific": check_prolific,
     "studies": check_studies,
     "alerts": check_alerts,
+    "reminders": check_reminders,
 }
 
 

@@ -14,9 +14,11 @@ Actor = Literal["participant", "model", "system", "researcher"]
 Data = Mapping[str, Any]
 
 ASKED, HELPED, GIVEN = "asked_for_help", "helped", "time_given"
+# What is written about reminders (experiments/session/reminders.py).
+REMINDING = ("subscribed", "unsubscribed", "reminded", "reminder_sent", "reminder_failed")
 # No note changes a screen.
 NOTES = frozenset({"noted", "flagged", "annotated", "fidelity_checked", "withheld", "excluded", "included", "paid"})
-NOTES |= {"recalled", "remembered", ASKED, HELPED, GIVEN}
+NOTES |= {"recalled", "remembered", ASKED, HELPED, GIVEN, *REMINDING}
 # Nor does what a model wrote and nobody has read yet.
 SILENT = NOTES | {"written"}
 
@@ -36,7 +38,7 @@ class Event:
 
 def is_activity(event: Event) -> bool:
     """True if the participant caused an event; those that researchers add do not count as activity."""
-    return event.by != "researcher" and event.kind not in ("annotated", "fidelity_checked")
+    return event.by != "researcher" and event.kind not in ("annotated", "fidelity_checked", *REMINDING)
 
 
 @dataclass(frozen=True, slots=True)

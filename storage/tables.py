@@ -26,11 +26,14 @@ from sqlalchemy import (
     text,
 )
 
+from experiments.events import REMINDING
+
 metadata = MetaData()
 # Reasons that are outcomes of their own: the model was asked, and this is what it did. It is not asked again.
 SETTLED = ("refusal", "content_filter")
 FINISHED = text("kind = 'finished'")
 BEGAN = text("kind = 'began'")
+REMINDERS = text(f"kind IN {REMINDING}")
 DUE = text("due_us IS NOT NULL")
 EXCLUDED = text("excluded IS NOT NULL")
 ENDED = text("outcome IS NOT NULL")
@@ -53,6 +56,7 @@ events = Table(
     UniqueConstraint("stream", "key", name="uq_event_stream_key"),
     Index("ix_event_finished", "stream", sqlite_where=FINISHED, postgresql_where=FINISHED),
     Index("ix_event_began", "stream", sqlite_where=BEGAN, postgresql_where=BEGAN),
+    Index("ix_event_reminding", "stream", sqlite_where=REMINDERS, postgresql_where=REMINDERS),
 )
 # The columns that an Event is made of.
 EVENT = (events.c.seq, events.c.at_us, events.c.by, events.c.path, events.c.kind, events.c.data, events.c.key)

@@ -59,6 +59,7 @@ from storage.payments.retention import RetentionPlan, retention_plan
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.publication_metadata import dataset_info_of
+from storage.registers.reminders import reminder_counts
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import current, difference, versions
@@ -111,6 +112,7 @@ def status(
     now, flags = tally(there), flag_counts(there).flags
     operations = operations_of(database, found.name)
     quotas = operations.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
+    reminders = reminder_counts(database, found.name, origin, now_us)
     data = {
         "study": found.name,
         "state": operations.state,
@@ -126,6 +128,7 @@ def status(
             for one, why, to_do in problem_rows(link_problems(database, found.name))
         ],
         "retention": _retention(found, now_us).as_json(),
+        **({"reminders": asdict(reminders)} if reminders else {}),
         **{key: value for status in hooked("status") for key, value in status(database, found.name).items()},
     }
     if not as_json:

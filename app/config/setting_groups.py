@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from email.utils import parseaddr
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
@@ -45,6 +46,12 @@ def _webhook(value: SecretStr) -> SecretStr:
     parts = urlsplit(value.get_secret_value())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must start with http:// or https://, and contain a host name")
+    return value
+
+
+def _sender(value: str) -> str:
+    if value and "@" not in parseaddr(value)[1].strip("@"):
+        raise ValueError("must be a mail address, such as `Memory Lab <memory-lab@example.org>`")
     return value
 
 
@@ -227,6 +234,35 @@ class LogSettings(BaseModel):
         None,
         description="Alerts: the URL to which each one is posted as JSON, such as that of an incoming webhook of Slack "
         "or Mattermost. Default: none is posted.",
+    )
+
+
+class ReminderSettings(BaseModel):
+    """By what reminders of waves are sent."""
+
+    mail_host: str = Field(
+        "", description="Reminders: the mail server (SMTP) by which they are sent. Default: none is sent by mail."
+    )
+    mail_port: int = Field(587, ge=1, le=65_535, description="Reminders: the port of the mail server.")
+    mail_security: Literal["starttls", "tls", "none"] = Field(
+        "starttls",
+        description="Reminders: how the connection is encrypted: starttls (port 587), tls (465) or none, for a mail "
+        "server on this machine only.",
+    )
+    mail_user: str = Field("", description="Reminders: the user name at the mail server. Default: no login.")
+    mail_password: SecretStr | None = Field(None, description="Reminders: the password at the mail server.")
+    mail_from: Annotated[str, AfterValidator(_sender)] = Field(
+        "", description="Reminders: the sender of mails, such as `Memory Lab <memory-lab@example.org>`."
+    )
+    reminders_per_minute: int = Field(30, ge=1, description="Reminders: the most that are sent in a minute.")
+    reminder_webhook_url: Annotated[SecretStr, AfterValidator(_webhook)] | None = Field(
+        None,
+        description="Reminders: the URL to which each is posted as JSON, for studies with the channel `webhook`.",
+    )
+    reminder_webhook_secret: SecretStr | None = Field(
+        None,
+        min_length=SECRET_LENGTH,
+        description="Reminders: the key of the signature of these posts, at least 32 characters.",
     )
 
 

@@ -36,6 +36,7 @@ from app.config.setting_groups import (
     ModelServerSettings,
     ProlificSettings,
     RateLimitSettings,
+    ReminderSettings,
     ReplySettings,
     SiteSettings,
 )
@@ -93,6 +94,7 @@ class ServerLookup(Protocol):
 # pydantic takes the fields of the last base first
 class Settings(
     DepositSettings,
+    ReminderSettings,
     LogSettings,
     RateLimitSettings,
     ReplySettings,

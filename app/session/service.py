@@ -149,6 +149,15 @@ class Sessions:
         """Perform an action and return after the commit. Raises Refused, or StorageError if it cannot be written."""
         return await self._retried(stream, lambda live: self._write(live, action))
 
+    async def act_once(self, stream: str, action: Action) -> LoadedSession | None:
+        """Perform an action with a key; None if it was performed before, perhaps by another process."""
+
+        async def write(session: LoadedSession) -> LoadedSession | None:
+            after = await self._write(session, action)
+            return None if after is session else after
+
+        return await self._retried(stream, write)
+
     async def remark(self, stream: str, kind: Kind, text: str, who: str) -> None:
         """Write what a researcher says or does. Raises NotPossible, or Refused if the session is withdrawn."""
         action = remark(kind, text, who, self.now_us())

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -19,12 +20,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.alerts import AlertWatch
 from app.annotation.judge import judge_question
 from app.clock import Clock, SystemClock
+from app.config.saved_servers import with_saved_servers
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.i18n.negotiation import from_accept_language
+from app.session.reminders.sender import ReminderTask, Reminding
 from app.session.retention import RetentionTask
 from app.session.service import SessionService
 from app.use_cases.prolific_task import ProlificTask
+from app.use_cases.remind import reminder_channels
 from app.web import pictures
 from app.web.health import database_check, inside, liveness, readiness
 from app.web.open_studies import OpenStudies
@@ -33,8 +37,15 @@ from app.web.participant.api import ParticipantApi
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.prolific_webhook import ProlificWebhook
 from app.web.participant.recruiter_links import Links
+from app.web.participant.reminder_page import ReminderPage
 from app.web.participant.session_cookie import SessionCookie, session_of
-from app.web.participant.signed_links import PreviewLinks, RehearsalLinks, Tickets, TrialLinks
+from app.web.participant.signed_links import (
+    RETURN_PARAMETER,
+    PreviewLinks,
+    RehearsalLinks,
+    Tickets,
+    TrialLinks,
+)
 from app.web.participant.start_page import StartPage, not_found_page, storage_error_page
 from app.web.redaction import redacted_path
 from app.web.security import SecurityMiddleware, is_route
@@ -44,8 +55,10 @@ from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.db.engine import Database
 from storage.log.seats import last_us
+from storage.registers.contacts import Contacts
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants
+from storage.registers.persons import Person
 from storage.registers.study_versions import publish_on_start
 
 log = logging.getLogger(__name__)
@@ -97,11 +110,14 @@ def build_app(
     arrival = StartPage(service, database, participants, links, cookies, offered, Tickets(secret), **more)
     retention = RetentionTask(service, database, participants, service.claims)
     prolific = ProlificTask(settings, database, participants, clock, service.claims)
+    contacts = Contacts(database, participants, secret)
+    reminders = _reminders(settings, service, participants, contacts, clock)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         await offered.names()  # whatever is published and lacks something here is logged now, not when people come
-        tasks = [asyncio.create_task(work) for work in (_sweep(service), watch.run(), retention.run(), prolific.run())]
+        work = (_sweep(service), watch.run(), retention.run(), prolific.run(), reminders.run())
+        tasks = [asyncio.create_task(one) for one in work]
         for task in tasks:
             task.add_done_callback(_log_end)
         yield
@@ -116,6 +132,7 @@ def build_app(
             *ParticipantApi(service, cookies).routes(),
             *arrival.routes(),
             ProlificWebhook(settings, database, participants, clock).route(),
+            *ReminderPage(service, participants, contacts, reminders.channels).routes(),
             _preview_route(PreviewLinks(secret), service, cookies),
             pictures.participants_route(service, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
@@ -135,6 +152,20 @@ def build_app(
         people=settings.address_rate_multiplier,
     )
     return SubPath(gate, settings.sub_path, is_route) if settings.sub_path else gate
+
+
+def _reminders(
+    settings: Settings, service: SessionService, participants: Participants, contacts: Contacts, clock: Clock
+) -> ReminderTask:
+    def links(person: Person) -> tuple[str, str]:
+        query = urlencode({RETURN_PARAMETER: participants.return_token(person.study, person.id)})
+        address = f"{settings.address}/s/{person.study}"
+        return f"{address}?{query}", f"{address}/reminders?{query}"
+
+    database = contacts.database
+    channels = reminder_channels(with_saved_servers(settings, database), database, service.now_us)
+    reminding = Reminding(service, channels, contacts.reach, links)
+    return ReminderTask(reminding, database, clock, settings.reminders_per_minute, service.claims)
 
 
 async def _sweep(service: SessionService) -> None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from experiments.errors import NOT_OFFERED, Refused
-from experiments.events import ASKED, GIVEN, NOTES, SILENT, Action, Data, Event, Fact, PendingTask
+from experiments.events import ASKED, GIVEN, NOTES, REMINDING, SILENT, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import SCRIPTED, ended_by_clock
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
@@ -217,7 +217,7 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         case "participant":
             return _participant(study, state, action)
         case "system":
-            return _system(study, state, action)
+            return _reminding(state, action) if action.kind in REMINDING else _system(study, state, action)
         case "model":
             return _model(study, state, action)
         case "researcher":
@@ -243,6 +243,13 @@ def _researcher(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 def _refuse_erased(state: State) -> None:
     if state.outcome == "withdrawn":
         raise Refused("ended", "Who took part has withdrawn: nothing more can be written about this session.")
+
+
+def _reminding(state: State, action: Action) -> tuple[Fact, ...]:
+    """What is written about reminders changes no screen, and is accepted after the end of a session."""
+    _refuse_erased(state)
+    asked = action.kind in ("subscribed", "unsubscribed")
+    return (Fact(action.kind, action.data, by="participant" if asked else None),)
 
 
 def _annotated(state: State, action: Action) -> tuple[Fact, ...]:

@@ -36,6 +36,7 @@ from experiments.study.sections.recruitment import (
     Recruitment,
     SessionLimits,
 )
+from experiments.study.sections.reminders import Reminders
 from experiments.study.sections.tools import ToolSet
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.sections.waves import Missed, Opening, Span
@@ -319,6 +320,8 @@ class StudyFile(StrictModel):
     keep_for: Period | None = None
     """How long data are kept after the last activity in their session, such as `10 years`. Then they are erased as by a
     withdrawal. For ever by default."""
+    reminders: Reminders | None = None
+    """What reminds participants of the waves after the first. None by default."""
     outcomes: dict[OutcomeName, EndPage] = {}
     """The last page and the completion code for each outcome. The last `finish` step may hold those of `complete`."""
     session_limits: SessionLimits = SessionLimits()

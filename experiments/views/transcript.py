@@ -187,6 +187,11 @@ WORDS: Mapping[str, str] = {
     "asked_for_help": "help asked for",
     "helped": "request for help answered",
     "time_given": "time given by a researcher",
+    "subscribed": "asked to be reminded",
+    "unsubscribed": "wants no more reminders",
+    "reminded": "reminder about to be sent",
+    "reminder_sent": "reminder sent",
+    "reminder_failed": "reminder failed",
 }
 
 
@@ -354,7 +359,8 @@ def remark(event: Event) -> TranscriptRemark:
         said = f"{data['rule']}: {kept}, turn {data['turn']}" + (f" ({found})" if found not in ("", None) else "")
         return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]), data["kept"] is True)
     words = data.get("words") or ()
-    parts = [str(data[name]) for name in ("kind", "text", "failed", "why", "what", "outcome") if data.get(name)]
+    named = ("kind", "channel", "cause", "text", "failed", "why", "what", "outcome")
+    parts = [str(data[name]) for name in named if data.get(name)]
     parts += [f"{data['seconds'] // 60:,} minutes"] if event.kind == GIVEN else []
     about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
     return TranscriptRemark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))

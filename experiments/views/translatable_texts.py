@@ -68,6 +68,8 @@ def _all(study: Study) -> Iterator[str]:
             yield from (text for field in node.worded() for text in texts_in(field))
     for ending in study.file.outcomes.values():
         yield from texts_in(ending)
+    for reminder in study.file.reminders.send if study.file.reminders else ():
+        yield from (reminder.subject, reminder.text)
 
 
 def texts_in(model: StrictModel) -> Iterator[str]:

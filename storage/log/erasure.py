@@ -23,6 +23,7 @@ from experiments.events import Event
 from storage import tables
 from storage.ai_alone.replies import StoredCell, save_cells
 from storage.db.engine import PATIENCE, Database, writer
+from storage.registers.contacts import LAST_SESSIONS, MAIL
 from storage.registers.participants import UNLINKED
 from storage.schemas.registry import schemas
 
@@ -83,6 +84,9 @@ def unlink_identities(database: Database, streams: Sequence[str]) -> int:
                 some = person.c.stream.in_(streams[start : start + AT_ONCE])
                 found += map(dict, connection.execute(select(person).where(some)).mappings())
                 connection.execute(delete(person).where(some))
+                last = LAST_SESSIONS.where(tables.sessions.c.stream.in_(streams[start : start + AT_ONCE]))
+                addresses = last.with_only_columns(MAIL + tables.sessions.c.person)
+                connection.execute(delete(person).where(person.c.stream.in_(addresses)))
             found.sort(key=lambda row: str(row["digest"]))
             if found:
                 connection.execute(insert(person), [{**row, "stream": _unlinked(), "sealed": b""} for row in found])

@@ -30,6 +30,7 @@ from storage.log.erasure import REDACTED, erase, is_erased, is_removed
 from storage.log.quota import StudyCounts
 from storage.log.seats import SessionSummary, insert_seat, lock, update_seat
 from storage.log.telemetry import TelemetryBatch, write_telemetry
+from storage.registers.contacts import MAIL
 from storage.registers.origins import Origin
 from storage.registers.persons import siblings
 from storage.schemas.base import ReleasedRow
@@ -229,6 +230,8 @@ def _erase_person(connection: Connection, stream: str, event: Event) -> None:
             erase(connection, other, own)
             update_seat(connection, other, asdict(SessionSummary("withdrawn", last_us=event.at_us)))
     erase(connection, stream, event)
+    if person:
+        connection.execute(delete(tables.identities).where(tables.identities.c.stream == MAIL + person))
     connection.execute(update(session).where(session.c.person == person).values(person=None, wave=None))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from experiments.study.sections.recruitment import days_of
 from experiments.study.study import Study
@@ -21,6 +21,7 @@ from storage.db.engine import Database
 from storage.log.seats import NOT_WITHDRAWN
 from storage.payments.payments import payees
 from storage.payments.prolific import lists
+from storage.registers.contacts import ADDRESSED
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
@@ -28,7 +29,7 @@ from storage.registers.studies import Studies
 DAY_US = 86_400_000_000
 OF_PEOPLE = (Origin.PERSON, Origin.PILOT)
 _seat, _session, _identity = tables.seats.c, tables.sessions.c, tables.identities.c
-HAS_ID = _identity.sealed != b""
+HAS_ID = or_(_identity.sealed != b"", _seat.stream.in_(ADDRESSED))
 
 
 @dataclass(frozen=True, slots=True)

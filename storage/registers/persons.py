@@ -34,6 +34,11 @@ class Person:
     streams: dict[str, str]
     history: WaveHistory
 
+    @property
+    def first(self) -> str:
+        """The session of the first wave, which has the events about reminders."""
+        return next(iter(self.streams.values()))
+
 
 def siblings(connection: Connection, person: str | None, *, erases: bool = False) -> list[str]:
     """The sessions of a person. On PostgreSQL they are locked until the transaction ends, so that none is erased."""

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, Select, Table, select
 
-from experiments.events import ASKED, GIVEN, HELPED
+from experiments.events import ASKED, GIVEN, HELPED, REMINDING
 from experiments.session.engine import fold
 from experiments.study.location import State
 from experiments.views.quality_flags import SAME_ID
@@ -36,7 +36,7 @@ DATA, README = "person.json", "README.md"
 # Recruiters whose ids are one person's in every study. Ids of the others are given for each study.
 GLOBAL = ("prolific", "connect")
 TABLES = ("answers", "scores", "ratings", "messages", "memory", "timings", "events", "model_calls")
-REMARKS = ("noted", "flagged", "annotated", "excluded", "included", ASKED, HELPED, GIVEN)
+REMARKS = ("noted", "flagged", "annotated", "excluded", "included", ASKED, HELPED, GIVEN, *REMINDING)
 UNPROVEN, FIRST = "none", "first"
 _session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identities.c
 

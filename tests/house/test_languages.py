@@ -21,6 +21,7 @@ from experiments.session.progress import noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
 from experiments.study.instrument import HEADING
 from experiments.study.schema import Loop, ProtocolFile, models
+from experiments.study.sections.reminders import Reminder
 from experiments.study.step import Step, kinds
 from experiments.study.study import nodes_of
 from experiments.study.template import SLOT
@@ -44,7 +45,8 @@ INSIDE = {
 # Where English is spoken.
 RESEARCHERS = ROOT / "app" / "web" / "console"
 PARTICIPANTS = tuple(ROOT / "app" / "web" / "participant" / name for name in ("forms", "pages"))
-TEMPLATES = sorted(path for folder in PARTICIPANTS for path in folder.rglob("*.j2"))
+REMINDERS = ROOT / "app" / "session" / "reminders"
+TEMPLATES = sorted(path for folder in (*PARTICIPANTS, REMINDERS) for path in folder.rglob("*.j2"))
 OWN_WORD = re.compile(r"""\bt\(\s*"([^"]*)\"""")
 # What the loops of Parley's own studies are called; any study may call its loops so.
 NOUNS = {"question", "theorem", "problem", "item", "conversation", "set", "check"}
@@ -147,6 +149,7 @@ def used() -> frozenset[str]:
         NO_OPENING,
         OVER,
         HEADING,
+        Reminder.model_fields["text"].default,
         *disclosed,
         *NOUNS,
         *NOT_WHOLE.values(),

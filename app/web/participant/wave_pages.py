@@ -91,6 +91,7 @@ class WavePages:
             "wait_ms": max(0, wait_us) // 1000 + 1,
             "link": self.link(part),
             "calendar": f"{part.study.name}/calendar.ics?{self._query(part)}",
+            "reminders": f"{part.study.name}/reminders?{self._query(part)}" if part.study.file.reminders else "",
             "pilot": part.person.origin == Origin.PILOT,
         }
 

@@ -25,6 +25,7 @@ from experiments.study.checks.embed_check import embed_faults
 from experiments.study.checks.fidelity_check import fidelity_faults
 from experiments.study.checks.memory_check import memory_faults
 from experiments.study.checks.option_order_check import order_issues
+from experiments.study.checks.reminders_check import reminder_faults
 from experiments.study.checks.tools_check import tools_faults
 from experiments.study.checks.waves_check import waves_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
@@ -104,7 +105,7 @@ def validate(study: Study) -> list[ValidationIssue]:
         *(*validate_prompts(study.file.simulator_prompts or DEFAULT), *flow.issues),
         *(*_prompts(study.file.models, flow.asked), *_integrity(study), *embed_faults(study)),
         *fidelity_faults(study, _levels(flow.replying)),
-        *(*order_issues(study), *memory_faults(study), *tools_faults(study)),
+        *(*order_issues(study), *memory_faults(study), *tools_faults(study), *reminder_faults(study)),
         *(*waves_faults(study), *_blank(study), *_end(study)),
     ]
 

@@ -1,0 +1,63 @@
+"""The ways by which a deployment sends reminders, as its settings say; and reminders as messages of Prolific."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.config.settings import Settings, env_name
+from app.errors import NotDelivered, RecruiterDenied, RecruiterError, RecruiterUnavailable, SettingsError
+from app.recruiters.prolific import Prolific
+from app.session.reminders.channels import Failure, ReminderChannel, WebhookChannel
+from app.session.reminders.mail import MailChannel
+from app.session.reminders.message import ReminderMessage
+from app.use_cases.prolific_study import prolific_client
+from experiments.session.recruiting import recruited_study
+from experiments.study.sections.reminders import Channel
+from storage.db.engine import Database
+from storage.registers.recruiting import recruiter_acts
+
+
+class ProlificChannel:
+    """Messages of Prolific to participants of the study that Parley made there."""
+
+    def __init__(self, client: Callable[[], Prolific], database: Database) -> None:
+        self._client, self._database = client, database
+
+    def open(self) -> None:
+        try:
+            with self._client():
+                pass
+        except RecruiterDenied as error:
+            raise NotDelivered(str(error)) from None
+
+    def send(self, message: ReminderMessage) -> Failure | None:
+        study = recruited_study(recruiter_acts(self._database, message.study.name))
+        if not study:
+            return Failure("not_recruited", certain=True)
+        try:
+            body = f"{message.subject}\n\n{message.plain}\n{message.end}"
+            with self._client() as client:
+                client.send_message([message.recipient.to], body, study)
+        except RecruiterError as error:
+            busy = isinstance(error, RecruiterUnavailable)
+            down = busy or isinstance(error, RecruiterDenied)
+            certain = not (isinstance(error, RecruiterUnavailable) and error.uncertain)
+            return Failure(type(error).__name__, certain=certain, again=certain and down, down=down)
+        return None
+
+    def close(self) -> None: ...
+
+
+def reminder_channels(
+    settings: Settings, database: Database, now_us: Callable[[], int]
+) -> dict[Channel, ReminderChannel]:
+    """Those for which there are settings. Raises SettingsError if they do not go together."""
+    found: dict[Channel, ReminderChannel] = {"prolific": ProlificChannel(lambda: prolific_client(settings), database)}
+    if settings.mail_host:
+        found["mail"] = MailChannel(settings)
+    if (hook := settings.reminder_webhook_url) is not None:
+        secret = settings.reminder_webhook_secret
+        if secret is None:
+            raise SettingsError(f"{env_name('reminder_webhook_secret')} is missing: it signs what is posted")
+        found["webhook"] = WebhookChannel(hook.get_secret_value(), secret.get_secret_value(), now_us)
+    return found
