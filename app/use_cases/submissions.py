@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from app.clock import Clock
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
@@ -46,7 +46,8 @@ MOST_SESSIONS = 200
 # How many submissions of a payment are looked at to see whether it was carried out.
 PROBES = 3
 RULE = "the study's rule"
-Todo = Literal["approve", "review", "ask to return", "wait", "nothing"]
+Todo = Literal["review", "ask to return", "approve", "wait", "nothing"]
+TODOS: tuple[Todo, ...] = get_args(Todo)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from app.use_cases.recruit import release_places
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
+from app.web.console.tabs.submissions import SubmissionsSection
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.datasets.describe.markdown import count as how_many
@@ -36,6 +37,7 @@ class PaymentsTab:
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context, self._location = context, location
+        self._submissions = SubmissionsSection(context, location)
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -60,8 +62,10 @@ class PaymentsTab:
         with gr.Row(elem_classes="actions", visible=False) as self._again:
             self._file = dropdown(label="Bonus file", elem_id="payments-file")
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
+        self._submissions.build()
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
         self.outputs = [*shown, self._form, self._upload, self._export, self._excluded, self._link]
+        self.outputs += self._submissions.outputs
         context, chosen = self._context, [self._location.study, self._export, self._excluded]
         context.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
         context.bind(self._free.click, self._release, [self._location.study, self._export], [], owner=True)
@@ -77,6 +81,7 @@ class PaymentsTab:
             self._export: "",
             self._excluded: False,
             self._link: "",
+            **self._submissions.paint(user, study),
         }
 
     def _nothing(self, user: CurrentUser) -> dict[Any, Any]:

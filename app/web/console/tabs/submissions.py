@@ -1,0 +1,144 @@
+"""Submissions at Prolific: what should be done with each and why, and an owner's word for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION
+from app.use_cases.prolific_study import prolific_client
+from app.use_cases.prolific_task import recruited_at_prolific
+from app.use_cases.submissions import (
+    AWAITING,
+    TODOS,
+    RecruitedStudy,
+    ask,
+    ask_bonuses,
+    carry_out,
+    numbered,
+    plan_bonuses,
+    poll,
+    review,
+    to_approve,
+)
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.tab import TabLocation, dropdown, html_part, text
+from experiments.errors import NotPossible
+from experiments.study.study import Study
+
+COUNT = "(text) => `<p class='quiet' role='status'>${[...text.trim()].length} of at least %d characters</p>`"
+MOST_ROWS = 500
+Updates = Mapping[Any, Any]
+
+
+class SubmissionsSection:
+    def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
+        self._context, self._location = context, location
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        self._compare = gr.Button("Look at Prolific", size="sm", visible=False, elem_id="submissions-show")
+        self._view = html_part(elem_id="submissions")
+        with gr.Column(visible=False, elem_classes="sheet") as self._decide:
+            self._approve = gr.Button("Approve", size="sm", elem_id="submissions-approve")
+            self._number = dropdown(label="Session to reject", elem_id="submissions-session")
+            self._category = dropdown(
+                label="Prolific's category", choices=list(REJECTION_CATEGORIES), elem_id="submissions-category"
+            )
+            self._reason = gr.Textbox(
+                label="Reason, which the participant reads", lines=3, max_length=2_000, elem_id="submissions-reason"
+            )
+            self._count = html_part()
+            self._reject = gr.Button("Reject this submission", size="sm", variant="stop", elem_id="submissions-reject")
+        with gr.Column(visible=False, elem_classes="sheet") as self._bonuses:
+            self._sum = gr.Textbox(label="Type the sum of the bonuses", max_lines=1, elem_id="submissions-sum")
+            self._pay = gr.Button("Pay bonuses by Prolific", variant="primary", elem_id="submissions-pay")
+        self.outputs = [self._compare, self._view, self._decide, self._approve, self._number, self._category]
+        self.outputs += [self._reason, self._count, self._bonuses, self._sum]
+        gr.on(
+            [self._reason.input], fn=None, inputs=[self._reason], outputs=[self._count],
+            js=COUNT % SHORTEST_REJECTION, api_visibility="private",
+        )  # fmt: skip
+        study = self._location.study
+        for button, act, given in (
+            (self._compare, _nothing, []),
+            (self._approve, _approve, []),
+            (self._reject, _reject, [self._number, self._category, self._reason]),
+            (self._pay, _pay, [self._sum]),
+        ):
+            self._context.bind(button.click, self._acting(act), [study, *given], self.outputs, owner=True)
+
+    def paint(self, user: CurrentUser, study: Study | None) -> Updates:
+        """Without asking Prolific, which is done when somebody wants to know."""
+        here = user.owner and study is not None and study.file.prolific is not None
+        return {
+            self._compare: gr.update(visible=here),
+            self._view: "",
+            self._decide: gr.update(visible=False),
+            self._bonuses: gr.update(visible=False),
+            **self._empty(),
+        }
+
+    def _acting(self, act: Callable[..., str]) -> Callable[..., Updates]:
+        def handle(user: CurrentUser, name: str, *values: Any) -> Updates:
+            context = self._context
+            known = (context.clock, context.participants, context.studies.newest(name))
+            with prolific_client(context.settings) as client:
+                recruited = recruited_at_prolific(context.settings, context.database, client, *known)
+                poll(recruited)
+                if done := act(recruited, user.name, *values):
+                    context.audit(user, f"asked Prolific to {done}", name)
+                    carry_out(recruited)
+                    poll(recruited)
+                return self._shown(recruited)
+
+        return handle
+
+    def _shown(self, recruited: RecruitedStudy) -> Updates:
+        rows = sorted(map(review, recruited.payees()), key=lambda one: TODOS.index(one.todo))
+        planned, ready = plan_bonuses(recruited), to_approve(recruited)
+        awaiting = [str(one.payee.number) for one in rows if one.payee.status == AWAITING]
+        acts = list(recruited.acts())
+        last = [act for act in acts if act.is_open or act is acts[-1]]
+        return {
+            self._view: self._context.html(
+                "submissions.html.j2", rows=rows, most=MOST_ROWS, planned=planned, acts=last
+            ),
+            self._decide: gr.update(visible=bool(awaiting)),
+            self._approve: gr.update(value=f"Approve {len(ready):,} by the rules", visible=bool(ready)),
+            self._bonuses: gr.update(visible=bool(planned.payments)),
+            **self._empty(),
+            self._number: gr.update(choices=awaiting, value=None),
+        }
+
+    def _empty(self) -> Updates:
+        nothing = gr.update(choices=[], value=None)
+        return {
+            self._number: nothing, self._category: gr.update(value=None), self._reason: "", self._count: "",
+            self._sum: "",
+        }  # fmt: skip
+
+
+def _nothing(recruited: RecruitedStudy, who: str) -> str:
+    return ""
+
+
+def _approve(recruited: RecruitedStudy, who: str) -> str:
+    ready = to_approve(recruited)
+    ask(recruited, "approve", ready, who)
+    return f"approve {len(ready):,} submissions"
+
+
+def _reject(recruited: RecruitedStudy, who: str, number: Any, category: Any, reason: Any) -> str:
+    if not text(number).isdecimal():
+        raise NotPossible("Choose the session whose submission is to be rejected.")
+    ask(recruited, "reject", numbered(recruited, [int(number)]), who, text(reason), category=text(category))
+    return f"reject session {number}"
+
+
+def _pay(recruited: RecruitedStudy, who: str, agreed: Any) -> str:
+    return f"pay bonuses of {ask_bonuses(recruited, text(agreed), who)}"
