@@ -277,7 +277,7 @@ def _workspaces(asking: Prolific, settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis(level, f"{known[workspace]}: {money} are available.", "" if money.cents > 0 else "Add funds.")
         if not any(one.target_url == hook for one in asking.subscriptions(workspace)):
             what = f"{known[workspace]}: no webhook of Prolific leads to {hook}, so Parley asks every few minutes."
-            yield Diagnosis("warning", what, "A webhook makes places free sooner. It needs an https address.")
+            yield Diagnosis("warning", what, "A webhook makes places free sooner: parley recruit webhook")
 
 
 def _codes_at_prolific(study: Study, there: ProlificStudy) -> Diagnosis:

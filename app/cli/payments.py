@@ -48,7 +48,7 @@ def payments(
 ) -> None:
     """Bonuses in a file are recorded as paid, so the next run writes only new ones.
 
-    Parley pays nobody: upload the files at Prolific, or pay by hand.
+    Upload the files at Prolific, or pay by hand. `parley recruit bonuses` pays by Prolific's API instead.
     """
     database, people = participants()
     found = Studies(database).newest(name_of(study))
