@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,14 +32,15 @@ from storage.registers.stream_ids import recruiter_stream, study_stream
 _event = tables.events.c
 _OF_KINDS = (
     select(*tables.EVENT)
-    .where(_event.stream == bindparam("stream"), _event.kind.in_(bindparam("kinds", expanding=True)))
+    .where(_event.stream == bindparam("stream"), _event.seq > bindparam("after"))
+    .where(_event.kind.in_(bindparam("kinds", expanding=True)))
     .order_by(_event.seq)
 )
 
 
 def observations_in(connection: Connection, recruiter: str) -> dict[str, Observation]:
     """What counts of each submission at a recruiter, by its mark."""
-    return latest(map(observation_of, _events(connection, recruiter_stream(recruiter), [OBSERVED])))
+    return latest(map(observation_of, _observed(connection, recruiter, 0)))
 
 
 def observe(
@@ -54,8 +55,13 @@ def observe(
     returns how many, and calls `then` with it in the same transaction. An observation with a key is new once; one
     without is new if it changes what counts of its submission."""
 
+    reads = bool(sessions) or not all(one.key for one in observations)
+    with database.connect() as connection:  # nobody who writes waits for this
+        earlier = _observed(connection, recruiter, 0) if reads else []
+
     def write(connection: Connection, numbers: Iterator[int]) -> int:
-        known = observations_in(connection, recruiter)
+        later = _observed(connection, recruiter, earlier[-1].seq if earlier else 0) if reads else []
+        known = latest(map(observation_of, [*earlier, *later]))
         keys = _known_keys(connection, recruiter, [one.key for one in observations if one.key])
         new = []
         for one in observations:
@@ -64,10 +70,10 @@ def observe(
                 continue
             new.append(one)
             keys |= {one.key} if one.key else set()
-            known = {**known, **latest(filter(None, (before, one)))}
+            known |= latest(filter(None, (before, one)))
         if new:
             stream = recruiter_stream(recruiter)
-            append_events(connection, [(stream, _observed(next(numbers), one)) for one in new])
+            append_events(connection, [(stream, _event_of(next(numbers), one)) for one in new])
         over = [stream for stream, marks in sessions.items() if status_of(marks, known) in OVER]
         freed = sum(release(connection, stream, now_us) for stream in over)
         then(connection, freed)
@@ -121,13 +127,18 @@ def append_act_event(connection: Connection, study: str, event: ActEvent) -> Non
     append_events(connection, [(stream, Event(last + 1, event.at_us, event.by, "", event.kind, event.data, key))])
 
 
-def _observed(seq: int, one: Observation) -> Event:
+def _observed(connection: Connection, recruiter: str, after: int) -> Sequence[Event]:
+    return _events(connection, recruiter_stream(recruiter), [OBSERVED], after)
+
+
+def _event_of(seq: int, one: Observation) -> Event:
     data = {"submission": one.submission, "status": one.status, "source": one.source}
     return Event(seq, one.at_us, "system", "", OBSERVED, data, one.key)
 
 
-def _events(connection: Connection, stream: str, kinds: Sequence[str]) -> Iterable[Event]:
-    return (Event(*row) for row in connection.execute(_OF_KINDS, {"stream": stream, "kinds": kinds}))
+def _events(connection: Connection, stream: str, kinds: Sequence[str], after: int = 0) -> Sequence[Event]:
+    found = connection.execute(_OF_KINDS, {"stream": stream, "kinds": kinds, "after": after})
+    return [Event(*row) for row in found]
 
 
 def _known_keys(connection: Connection, recruiter: str, keys: Sequence[str]) -> set[str | None]:

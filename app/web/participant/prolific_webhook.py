@@ -28,7 +28,7 @@ from app.use_cases.prolific_study import hook_secrets
 from storage.db.engine import Database
 from storage.payments.prolific import PROLIFIC
 from storage.payments.submission_log import observe
-from storage.payments.submissions import LIFE, Observation, plain_status
+from storage.payments.submissions import LIFE, OVER, Observation, plain_status
 from storage.registers.participants import ParticipantId, Participants
 
 MOST_BYTES = 16 * 1024
@@ -127,5 +127,5 @@ class ProlificWebhook:
     def _keep(self, change: StatusChange) -> None:
         mark = self._participants.submission_mark(PROLIFIC, change.participant.submission)
         seen = Observation(mark, change.status, change.at_us, "webhook", change.key)
-        sessions = self._participants.sessions_of(change.participant)
+        sessions = self._participants.sessions_of(change.participant) if change.status in OVER else {}
         observe(self._database, PROLIFIC, [seen], sessions, self._clock.now_us())

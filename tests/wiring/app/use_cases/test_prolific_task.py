@@ -10,7 +10,9 @@ from app.session.service import Sessions
 from app.use_cases.prolific_task import LATEST_S, SOON_S, ProlificTask
 from app.use_cases.submissions import free_places
 from experiments.events import Action
+from storage.log.seats import held
 from storage.payments.prolific import PROLIFIC
+from storage.payments.submission_log import observe
 from storage.payments.submissions import Observation
 from storage.registers.participants import Participants
 from tests.fakes.prolific_api import TOKEN, Fault
@@ -57,10 +59,15 @@ async def test_the_rule_goes_by_what_a_webhook_said_while_the_list_cannot_be_rea
         recruited = here.recruited(client)
         mark = recruited.participants.submission_mark(PROLIFIC, submission)
         free_places(recruited, [Observation(mark, "AWAITING REVIEW", here.clock.now_us(), "webhook", "e1")])
+        early = await here.join()
+        own = recruited.participants.submission_mark(PROLIFIC, early)
+        observe(here.database, PROLIFIC, [Observation(own, "RETURNED", here.clock.now_us(), "webhook", "e2")], {}, 0)
         task = task_of(here)
         here.fake.faults = [Fault(status=400, on="GET studies/.*submissions")] * 2
         await task.once()
         assert approvals(here) == (approval == "automatic")
+        with here.database.connect() as connection:
+            assert held(connection, "paid") == [], "a return that was known before its session began frees its place"
         read = len(here.fake.requests)
         here.clock.advance(SOON_S)
         await task.once()
