@@ -70,10 +70,11 @@ def end(study: StudyName, session: Named, outcome: Annotated[str, argument("OUTC
 
 
 def _add(study: str, session: str, kind: Kind, text: str) -> None:
-    database = existing_database()
+    database, done = existing_database(), set[str]()
     for stream in _streams(database, name_of(study), session):
-        act_on(database, partial(add_remark, database=database, stream=stream, kind=kind, text=text, who=TERMINAL))
-    echo(f"Session {session}: {kind}.")
+        work = partial(add_remark, database=database, stream=stream, kind=kind, text=text, who=TERMINAL)
+        done |= {*act_on(database, work)} if stream not in done else set()
+    echo(f"Session {session}: {kind}." + (f" With all waves: {len(done)} sessions." if len(done) > 1 else ""))
 
 
 def _streams(database: Database, study: str, session: str) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
 from experiments.session.conversation import check_message_rate
 from experiments.session.engine import decide, fold
-from experiments.session.remarks import Kind, remark
+from experiments.session.remarks import Kind, exclusion, remark
 from experiments.session.telemetry import TelemetryRecord, storable_records
 from experiments.session.timing import overdue
 from experiments.session.waves import WaveHistory, next_window, wave_data, wave_schedule
@@ -381,7 +381,10 @@ class SessionService(Sessions):
         }
         known |= wave_data(study, window, person.id, zone or person.history.zone, first.state)
         session = LoadedSession(stream or str(uuid4()), study, State())
-        return await self._count(session, partial(enrolment_append, session, Arrival({**known, **data}, identity)))
+        begun = await self._count(session, partial(enrolment_append, session, Arrival({**known, **data}, identity)))
+        if (why := exclusion(first.state.events)) is not None:
+            await self.remark(begun.stream, "excluded", why.data["why"], why.data["who"])
+        return begun
 
     async def person(self, id_: str = "", *, stream: str = "") -> persons.Person | None:
         """A person of a study with waves by the id, or by one of their sessions; None if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from app.clock import Clock
@@ -14,6 +15,7 @@ from storage.db.engine import Database
 from storage.log.erasure import unlink_identities
 from storage.payments.retention import unpaid_streams
 from storage.registers.participants import Participants
+from storage.registers.persons import person_of
 from storage.registers.studies import Studies
 from storage.reports.person import PersonSessions, person_data
 from storage.reports.sessions import session_label
@@ -30,10 +32,17 @@ DONE: Mapping[Kind, str] = {
 
 async def add_remark(
     sessions: Sessions, database: Database, stream: str, kind: Kind, text: str, who: str, on: str = ""
-) -> None:
-    """`on` says in the audit log on what ground. Raises NotPossible, or Refused if the session is withdrawn."""
+) -> tuple[str, ...]:
+    """An exclusion is of a person, so of all waves; returns the sessions. `on` says in the audit log on what ground.
+    Raises NotPossible, or Refused if the session is withdrawn."""
     await sessions.remark(stream, kind, text, who)
-    _audit(database, sessions, who, DONE[kind] + on, [stream])
+    person = person_of(database, stream) if kind in ("excluded", "included") else None
+    others = [other for other in (person.streams.values() if person else ()) if other != stream]
+    for other in others:
+        with suppress(NotPossible):  # it was before
+            await sessions.remark(other, kind, text, who)
+    _audit(database, sessions, who, DONE[kind] + on, [stream, *others])
+    return stream, *others
 
 
 async def withdraw(sessions: Sessions, database: Database, stream: str, who: str) -> bool:

@@ -44,10 +44,15 @@ def _seconds(minutes: str) -> int:
 
 def excluded(events: Iterable[Event]) -> str | None:
     """The reason why the session is excluded; None if it is not."""
+    last = exclusion(events)
+    return str(last.data["why"]) if last is not None else None
+
+
+def exclusion(events: Iterable[Event]) -> Event | None:
     last = None
     for event in events:
         last = event if event.kind in ("excluded", "included") else last
-    return str(last.data["why"]) if last is not None and last.kind == "excluded" else None
+    return last if last is not None and last.kind == "excluded" else None
 
 
 def refuse_repeated(events: Iterable[Event], kind: str) -> None:

@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -169,11 +169,17 @@ def _planned(payees: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> 
         payments += [Payment(payee, name) for id_ in part for payee in sorted_.bonus[id_]]
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
-    files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, payees)])
+    files[f"payments-{stamp}.csv"] = _csv(_rows(payees))
     if request.origin == Origin.REHEARSAL:
         files = {f"{REHEARSED}{name}": text for name, text in files.items()}
         payments = [replace(payment, file=f"{REHEARSED}{payment.file}") for payment in payments]
     return PaymentRun(stamp, payees, sorted_, files, tuple(payments))
+
+
+def _rows(payees: Sequence[Payee]) -> Iterator[Sequence[object]]:
+    waves = any(payee.wave for payee in payees)
+    yield (*COLUMNS, "wave") if waves else COLUMNS
+    yield from ((*_row(payee), payee.wave) if waves else _row(payee) for payee in payees)
 
 
 def _row(payee: Payee) -> Sequence[object]:

@@ -60,7 +60,8 @@ class Payee:
     minutes: float | None
     seq: int
     whose: str = PROVEN
-    """The owner of the id: PROVEN, FIRST for the first browser that had it, or the stream of a session in another."""
+    """The owner of the id: PROVEN, FIRST for the first browser that had it, or the stream of a session in another. Of
+    later waves, that of the first."""
     second: bool = False
     """True if it is complete, and the id is paid by another person's session."""
     excluded: str | None = None
@@ -69,6 +70,8 @@ class Payee:
     """What was last observed of the submission at the recruiter; empty if nothing was."""
     submission: str = ""
     flags: str = ""
+    person: str = ""
+    wave: str = ""
 
     @property
     def before(self) -> Decimal:
@@ -128,13 +131,15 @@ def _payees(database: Database, participants: Participants, study: str, now_us: 
     with database.connect() as connection:
         rows = connection.execute(wanted).all()
         observed = {name: observations_in(connection, name) for name in {row.recruiter for row in rows} if name}
+        owners: dict[str, str] = {}
         for stream, number, hash_, recruiter, status, flags in rows:
             person = participants.reveal(stream) or ParticipantId(recruiter or OPEN, "")
             state = fold(facts(connection, stream))
             payee = _payee(known.get(hash_), state, stream, number, person)
+            whose = owners.setdefault(payee.person, payee.whose) if payee.person else payee.whose
             marks = participants.marks(study, person) if person.id else ()
             found = _status(marks, observed.get(person.recruiter, {}), state.events)
-            yield replace(payee, outcome=payee.outcome or status, status=found, flags=flags or "")
+            yield replace(payee, outcome=payee.outcome or status, status=found, flags=flags or "", whose=whose)
 
 
 def _payee(study: Study, state: State, stream: str, number: int, participant: ParticipantId) -> Payee:
@@ -154,6 +159,8 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
         seq=state.seq,
         whose=_payment_key(state, stream),
         excluded=None if withdrew else excluded(state.events),
+        person=state.enrolled.get("person", ""),
+        wave=state.enrolled.get("wave", ""),
     )
 
 

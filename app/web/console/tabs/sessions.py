@@ -342,8 +342,9 @@ class SessionsTab:
 
     def _say(self, kind: Kind, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
         context, entry = self._context, self._read(study, _number(number) or 0).entry
-        asyncio.run(add_remark(context.sessions, context.database, entry.stream, kind, text or "", user.name))
-        return self._done(user, LocationValues(study, number), sent, NOTED[kind].format(number=entry.number))
+        done = asyncio.run(add_remark(context.sessions, context.database, entry.stream, kind, text or "", user.name))
+        said = NOTED[kind].format(number=entry.number) + (" So are the other waves of the person." if done[1:] else "")
+        return self._done(user, LocationValues(study, number), sent, said)
 
     def _erased(self, erase: Erasure, user: CurrentUser, study: str, number: str, sure: Any, *sent: Any) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
