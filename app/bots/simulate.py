@@ -23,7 +23,7 @@ from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.events import PendingTask
 from experiments.session.seeded_random import uniform
 from experiments.session.state import current_location
-from experiments.session.waves import WaveHistory, WaveVisit, WaveWindow, is_later_wave, next_window, wave_schedule
+from experiments.session.waves import WaveWindow, is_later_wave, next_window, wave_schedule
 from experiments.study.location import State
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
@@ -31,7 +31,6 @@ from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.bonus import ATTENTION
 from storage.registers.origins import Origin
-from storage.registers.persons import Person
 from storage.reports.costs import USER
 
 T = TypeVar("T")
@@ -165,7 +164,7 @@ async def simulate_session(
     played: list[SimulatedSession] = []
     while session is not None:
         played.append(await _play(service, clock, session, label, config=config))
-        session = await _come_back(service, clock, [one.live for one in played], label, config=config)
+        session = await _come_back(service, clock, played[-1].live, label, config=config)
     clicks, minutes = sum(one.clicks for one in played), sum(one.minutes for one in played)
     return SimulatedSession(played[-1].live, clicks, minutes, tuple(one.live.stream for one in played))
 
@@ -173,10 +172,10 @@ async def simulate_session(
 async def _play(
     service: SessionService, clock: VirtualClock, session: LoadedSession, label: str, *, config: SimulatedUserConfig
 ) -> SimulatedSession:
-    study, wave = (
-        session.study,
-        f"{session.state.enrolled['wave']}." if is_later_wave(session.study, session.state) else "",
-    )
+    study, wave = session.study, ""
+    if is_later_wave(study, session.state):
+        wave = f"{session.state.enrolled['wave']}."
+        clock.set(max(clock.now_us(), session.state.events[-1].at_us))
     user = config.user(study, f"{label}:{wave}{session.state.seq}")
     before = await service.times_asked(session, USER) if config.model else 0
     voice = UserModel(service, config.speaking(session.study), config.model, session, before, session.state.seq)
@@ -205,51 +204,24 @@ async def _play(
 
 
 async def _come_back(
-    service: SessionService,
-    clock: VirtualClock,
-    sessions: Sequence[LoadedSession],
-    label: str,
-    *,
-    config: SimulatedUserConfig,
+    service: SessionService, clock: VirtualClock, session: LoadedSession, label: str, *, config: SimulatedUserConfig
 ) -> LoadedSession | None:
-    """The session of the next wave for which a person comes back, begun or found again; None if there is none."""
-    if not sessions[0].study.waves:
-        return None
-    first, person = sessions[0], _person(sessions)
-    while (window := next_window(wave_schedule(first.study, person.history, clock.now_us()))) is not None:
+    """The person's next session, which goes on or begins while its wave is open; None if they do not come back."""
+    person = await service.person(stream=session.stream) if session.study.waves else None
+    while person and (window := next_window(wave_schedule(session.study, person.history, clock.now_us()))):
+        if window.state == "live":
+            return await service.get(person.streams[window.wave])
         own = f"{label}:{window.wave}:{window.round}"
-        if (session := await service.get(stream_of(own))) is not None:
-            clock.set(session.state.events[-1].at_us)
-            return session
-        comes_us = returns_us(window, own, late=config.late, never=config.never)
-        if comes_us is not None:
+        if (comes_us := returns_us(window, own, late=config.late, never=config.never)) is not None:
             clock.set(max(clock.now_us(), comes_us))
             data = {
-                name: first.state.enrolled[name]
-                for name in ("language", "user", "models")
-                if name in first.state.enrolled
+                key: value for key, value in session.state.enrolled.items() if key in ("language", "user", "models")
             }
             return await service.begin_wave(person, seed=seed_of(own), stream=stream_of(own), data=data)
         if window.until_us is None:
             return None
         clock.set(window.until_us)
     return None
-
-
-def _person(sessions: Sequence[LoadedSession]) -> Person:
-    first, streams = sessions[0], {one.state.enrolled["wave"]: one.stream for one in sessions}
-    visits = (
-        WaveVisit(wave, one.state.events[0].at_us, one.state.events[-1].at_us, one.state.outcome)
-        for wave, one in zip(streams, sessions, strict=True)
-    )
-    return Person(
-        first.state.enrolled["person"],
-        first.study.name,
-        first.study.hash,
-        Origin.BOT,
-        streams,
-        WaveHistory(tuple(visits)),
-    )
 
 
 def returns_us(window: WaveWindow, label: str, *, late: float, never: float) -> int | None:

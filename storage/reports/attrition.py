@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -42,15 +41,10 @@ class PersonWaves:
     states: Mapping[str, str]
 
     @property
-    def joined(self) -> bool:
-        """True if they completed the first wave."""
-        return next(iter(self.states.values())) == DONE
-
-    @property
     def later(self) -> Mapping[str, str]:
-        """The states after the first wave; PENDING of those that are not over."""
-        known = {wave: PENDING if state in NOT_OVER else state for wave, state in self.states.items()}
-        return dict(islice(known.items(), 1, None))
+        """The states after the first wave; PENDING of those that are not over. Empty if the first was not completed."""
+        (_, first), *more = self.states.items()
+        return {wave: PENDING if state in NOT_OVER else state for wave, state in more if first == DONE}
 
 
 def people_in_waves(database: Database, study: str, origin: str, now_us: int) -> Iterator[PersonWaves]:
@@ -69,8 +63,8 @@ def people_in_waves(database: Database, study: str, origin: str, now_us: int) ->
 
 @dataclass(frozen=True, slots=True)
 class WaveMonitor:
-    """`states` has the number of people by wave and state. Of those who completed the first wave, `lost` has by arm and
-    wave how many did not complete it, and for how many it is over; `p` by factor tests that arms are alike in that."""
+    """`states` has the number of people by wave and state. Of those who completed the first wave, `lost` has by later
+    wave and arm how many did not complete it, and for how many it is over; `p` by factor tests that arms are alike."""
 
     states: Mapping[str, Mapping[str, int]]
     lost: Mapping[str, Mapping[str, tuple[int, int]]]
@@ -78,29 +72,23 @@ class WaveMonitor:
 
 
 def wave_monitor(database: Database, study: Study, origin: str, now_us: int) -> WaveMonitor:
-    found = tuple(people_in_waves(database, study.name, origin, now_us))
-    states = {
-        wave.id: dict(Counter(one.states[wave.id] for one in found if wave.id in one.states)) for wave in study.waves
-    }
-    lost, p = {}, {}
+    found, ids = tuple(people_in_waves(database, study.name, origin, now_us)), [wave.id for wave in study.waves]
+    states = {wave: dict(Counter(one.states[wave] for one in found if wave in one.states)) for wave in ids}
+    lost, p = {wave: dict[str, tuple[int, int]]() for wave in ids[1:]}, dict[str, float]()
     for factor in study.factors:
-        own = [one for one in found if one.joined and factor in one.arms]
-        values = list(dict.fromkeys(one.arms[factor] for one in own))
-        for value in values if len(values) <= MOST_ARMS else ():
-            later = [one.later for one in own if one.arms[factor] == value]
-            lost[f"{factor}: {value}"] = {
-                wave.id: _lost([one.get(wave.id, PENDING) for one in later]) for wave in study.waves[1:]
+        arms: dict[str, list[Mapping[str, str]]] = {}
+        for one in found:
+            if one.later and factor in one.arms:
+                arms.setdefault(f"{factor}: {one.arms[factor]}", []).append(one.later)
+        numbers = [number for number, those in enumerate(arms.values()) for _ in those]
+        tested = attrition_test(numbers, [[*one.values()] for those in arms.values() for one in those])
+        p |= {factor: tested[1]} if tested else {}
+        for wave in lost if len(arms) <= MOST_ARMS else ():
+            over = {
+                arm: [one[wave] for one in those if one.get(wave, PENDING) != PENDING] for arm, those in arms.items()
             }
-        if tested := attrition_test(
-            [values.index(one.arms[factor]) for one in own], [[*one.later.values()] for one in own]
-        ):
-            p[factor] = tested[1]
+            lost[wave] |= {arm: (len(own) - own.count(DONE), len(own)) for arm, own in over.items()}
     return WaveMonitor(states, lost, p)
-
-
-def _lost(states: Sequence[str]) -> tuple[int, int]:
-    over = [state for state in states if state != PENDING]
-    return len(over) - over.count(DONE), len(over)
 
 
 def attrition_test(arms: Sequence[int], states: Sequence[Sequence[str]]) -> tuple[float, float] | None:

@@ -41,7 +41,7 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.attrition import DONE, people_in_waves
+from storage.reports.attrition import people_in_waves
 from storage.reports.session_views import analysed_sessions, screens
 from storage.schemas.registry import released, schemas
 
@@ -128,8 +128,7 @@ def wave_frame(database: Database, study: str, origin: str, *, complete: bool = 
     found = [
         (wave, number, state, one.arms, one.person)
         for one in people_in_waves(database, study, origin, SystemClock().now_us())
-        for number, (wave, state) in enumerate({next(iter(one.states)): DONE, **one.later}.items())
-        if one.joined
+        for number, (wave, state) in enumerate({**one.states, **one.later}.items() if one.later else ())
     ]
     return pd.DataFrame(found, columns=["wave", "number", "state", "arms", SESSION])
 

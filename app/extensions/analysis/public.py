@@ -69,5 +69,5 @@ from app.extensions.analysis.results import Results, results
 from app.extensions.analysis.simulator_quality import SimulatorQuality, quality
 from app.extensions.analysis.survey import survey_results
 from app.extensions.analysis.tidy_frames import TidyData, load
-from app.extensions.analysis.waves import attrition, growth, lee_bounds, manski_bounds, sensitivity
+from app.extensions.analysis.waves import attrition, growth, lee_bounds, sensitivity
 from storage.datasets.exports.session_filter import SessionFilter

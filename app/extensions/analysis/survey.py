@@ -62,7 +62,7 @@ class Question:
     @property
     def axis(self) -> tuple[float, float] | None:
         """The ends of its scale; None without a scale."""
-        return scale_of(self.field) if self.kind == AVERAGED else None
+        return _scale(self.field) if self.kind == AVERAGED else None
 
     @property
     def title(self) -> str:
@@ -130,10 +130,10 @@ def _own_name(path: str, name: str, field: Field | None) -> str:
 def _form(field: Field | None) -> tuple[str, tuple[float, float] | None]:
     """The key under which answers are combined: the kind of summary, and the scale of points."""
     kind = summary_kind(field)
-    return kind, None if kind != AVERAGED or isinstance(field, Number) else scale_of(field)
+    return kind, None if kind != AVERAGED or isinstance(field, Number) else _scale(field)
 
 
-def scale_of(field: Field | None) -> tuple[float, float] | None:
+def _scale(field: Field | None) -> tuple[float, float] | None:
     """The ends of a question's scale; None if it has not both."""
     if isinstance(field, ChoiceField):
         points = [int(key) for key in field.options]

@@ -7,9 +7,9 @@ linear mixed model (Laird and Ware 1982, Biometrics 38:963), fitted by REML with
 
 with t of participants - arms degrees of freedom: where nobody misses a wave, the t test of participants' own slopes.
 
-Missing answers bound the difference of two arms in the last wave. Manski (1990, AER 80:319) gives them the ends of the
-scale, which assumes nothing. Lee (2009, Review of Economic Studies 76:1071) cuts as many of the highest or lowest
-answers of the arm with more answers as make both shares equal: an arm must make people only stay, or only leave.
+Who is missing in the last wave could change the difference of two arms: Lee's bounds (2009, Review of Economic Studies
+76:1071) cut as many of the highest or lowest answers of the arm with more answers as make both shares equal. They hold
+if an arm makes people only stay, or only leave.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from math import isfinite, nan, sqrt
 import numpy as np
 import pandas as pd
 
-from app.errors import SettingsError
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, compared_factors, table
 from app.extensions.analysis.chatbench.mixed_model import INSTALL
 from app.extensions.analysis.data_frames import INSTRUMENTS, SESSION, SURVEYS, WAVES
 from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, share_estimate, share_finding, slug
 from app.extensions.analysis.intervals import (
     DRAWN,
-    NO_SCALE,
     Codes,
     Interval,
     Values,
@@ -41,7 +39,7 @@ from app.extensions.analysis.intervals import (
     number_of,
     student,
 )
-from app.extensions.analysis.survey import AVERAGED, scale_of, summary_kind
+from app.extensions.analysis.survey import AVERAGED, summary_kind
 from storage.reports.attrition import DONE, PENDING, attrition_test
 
 ATTRITION = (
@@ -58,8 +56,8 @@ GROWTH = (
     "is missing depends only on the arm and on answers that were given."
 )
 BOUNDS = (
-    "Difference of arms in the last wave: as observed; Lee's bounds (2009), which cut the arm with more answers; and "
-    f"Manski's (1990), with the ends of the scale for those who are missing. The 95 % interval is {DRAWN}."
+    "Difference of arms in the last wave, as observed, and Lee's bounds (2009), which cut as many answers of the arm "
+    f"with more of them as make both shares equal. The 95 % interval is {DRAWN}."
 )
 
 
@@ -92,10 +90,7 @@ def _attrition_tests(waves: pd.DataFrame) -> Iterator[Estimate]:
     for (factor, statistic, p), adjusted in zip(found, holm(np.array([p for *_, p in found])), strict=True):
         further = {"p": p, **({"p_adjusted": float(adjusted)} if len(found) > 1 else {})}
         known = (f"waves.attrition_test.{slug(factor)}", factor, {"factor": factor}, (len(states), len(states)))
-        said, interval = (
-            f"Attrition by {factor}: the log-rank statistic was {{}}",
-            Interval(statistic, why="A statistic."),
-        )
+        said, interval = f"Attrition by {factor}: log-rank statistic {{}}", Interval(statistic, why="A test statistic.")
         yield estimate(*known, interval, said, NUMBER, "participants", further=further)
 
 
@@ -105,7 +100,6 @@ class WaveOutcome:
 
     name: str
     title: str
-    scale: tuple[float, float]
     rows: pd.DataFrame
 
 
@@ -113,8 +107,7 @@ def wave_outcomes(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFra
     """The numeric questions and scores of the same name at the same place in several waves."""
     numeric = np.array([summary_kind(field) == AVERAGED for field in answers["field"]], dtype=bool)
     asked = answers[answers["value"].notna() & numeric]
-    fields = [(field.name, field.text, *(scale_of(field) or NO_SCALE)) for field in asked["field"]]
-    asked = asked.join(pd.DataFrame(fields, columns=["name", "title", "low", "high"], index=asked.index))
+    asked = asked.assign(name=[one.name for one in asked["field"]], title=[one.text for one in asked["field"]])
     scored = scores.assign(name=scores["instrument"] + "_" + scores["score"]).dropna(subset="value")
     numbers = pd.concat([asked, scored.assign(title=scored["title"] + " " + scored["score_title"])])
     places = numbers["path"].str.partition("/")
@@ -124,8 +117,8 @@ def wave_outcomes(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFra
     names = found[["place", "name"]].drop_duplicates()["name"].tolist()
     for (place, name), rows in found.rename(columns={SESSION: "person"}).groupby(["place", "name"], sort=False):
         if rows["wave"].nunique() > 1:
-            called, last = (name if names.count(name) == 1 else f"{place}_{name}".replace("/", "_")), rows.iloc[-1]
-            yield WaveOutcome(slug(called), str(last["title"]), (last["low"], last["high"]), rows)
+            called = name if names.count(name) == 1 else f"{place}_{name}".replace("/", "_")
+            yield WaveOutcome(slug(called), str(rows["title"].iloc[-1]), rows)
 
 
 def _by_factor(rows: pd.DataFrame) -> Iterator[tuple[str, tuple[str, ...], pd.DataFrame]]:
@@ -151,14 +144,11 @@ class GrowthModel:
 
 
 def growth_model(people: Codes, arms: Codes, waves: Values, outcomes: Values) -> GrowthModel | str:
-    """Fit the model to an outcome in each wave of each participant; the reason if that is not possible.
-
-    Raises SettingsError where statsmodels is not installed (the extra `analysis`).
-    """
+    """Fit the model to an outcome in each wave of each participant; the reason if that is not possible."""
     try:
         from statsmodels.regression.mixed_linear_model import MixedLM  # type: ignore[import-untyped]
     except ImportError as error:
-        raise SettingsError(f"{INSTALL} ({error})") from None
+        return f"{INSTALL} ({error})"
     count, freedom = number_of(arms), number_of(people) - number_of(arms)
     if freedom < 1 or np.bincount(people).max() < 2 or np.ptp(outcomes) == 0:
         return "there are too few answers, or all are equal"
@@ -187,18 +177,14 @@ def _growth(outcome: WaveOutcome) -> Finding:
     notes, estimates = [], list[Estimate]()
     for factor, values, rows in _by_factor(outcome.rows):
         columns = rows["arm"].to_numpy(), rows["wave"].to_numpy(float), rows["outcome"].to_numpy(float)
-        try:
-            fitted = growth_model(codes(rows["person"]), *columns)
-        except SettingsError as error:
-            fitted = str(error)
+        fitted, size = growth_model(codes(rows["person"]), *columns), (len(rows), rows["person"].nunique())
         if isinstance(fitted, str):
             notes.append(f"The mixed model{factor and f' by {factor}'} could not be fitted: {fitted}.")
         else:
-            size = len(rows), rows["person"].nunique()
             estimates += _slopes(outcome, fitted, factor, values, size)
-    known, axis = (
-        (f"waves.growth.{outcome.name}", f"Growth over waves: {outcome.title}", "answers"),
+    axis, known = (
         _around_0(estimates),
+        (f"waves.growth.{outcome.name}", f"Growth over waves: {outcome.title}", "answers"),
     )
     return Finding(*known, NUMBER, axis, tuple(estimates), GROWTH, reference=0.0, note=" ".join(notes))
 
@@ -240,24 +226,10 @@ def _ends(values: Values, part: float) -> tuple[float, float]:
     return float(weights @ known / weights.sum()), float(weights @ known[::-1] / weights.sum())
 
 
-def manski_bounds(one: Values, other: Values, scale: tuple[float, float]) -> tuple[float, float]:
-    """The same without an assumption, on a scale from its low to its high end."""
-    (low, high), (least, most) = (
-        [float(np.where(np.isnan(arm), end, arm).mean()) for end in scale] for arm in (one, other)
-    )
-    return low - most, high - least
-
-
-KINDS = ("observed", "lee_lower", "lee_upper", "manski_lower", "manski_upper")
-
-
-def _differences(one: Values, other: Values, scale: tuple[float, float]) -> tuple[float, ...]:
-    """The figures of KINDS; NaN where they are undefined."""
-    lee = lee_bounds(one, other)
-    if not isfinite(lee[0]):
-        return (nan,) * len(KINDS)
-    manski = manski_bounds(one, other, scale) if isfinite(scale[1] - scale[0]) else (nan, nan)
-    return float(np.nanmean(one) - np.nanmean(other)), *lee, *manski
+def _differences(one: Values, other: Values) -> tuple[float, float, float]:
+    """The observed difference and Lee's bounds; NaN where they are undefined."""
+    bounds = lee_bounds(one, other)
+    return float(np.nanmean(one) - np.nanmean(other)) if isfinite(bounds[0]) else nan, *bounds
 
 
 def sensitivity(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFrame) -> tuple[Finding, ...]:
@@ -285,11 +257,11 @@ def _bounds(outcome: WaveOutcome, factor: str, values: tuple[str, str], rows: pd
     if not (missing := int(np.isnan(given).sum())):
         return
     samples = (np.repeat(np.arange(size), times) for times in draws(size))
-    drawn = [_differences(given[n][own[n]], given[n][~own[n]], outcome.scale) for n in samples]
-    figures = _differences(given[own], given[~own], outcome.scale)
-    for kind, figure, several in zip(KINDS, figures, np.array(drawn).T, strict=True):
+    drawn = np.array([_differences(given[n][own[n]], given[n][~own[n]]) for n in samples])
+    figures = zip(("observed", "lower", "upper"), _differences(given[own], given[~own]), drawn.T, strict=True)
+    for kind, figure, several in figures:
         if isfinite(figure):
-            label = f"{factor}: {values[0]} minus {values[1]}, {kind.replace('_', ' ')}"
+            label = f"{factor}: {values[0]} minus {values[1]}, {kind}"
             name = ".".join(["waves.bounds", outcome.name, kind, slug(factor), slug(values[0])])
             known = (name, label, {factor: values[0], "bound": kind}, (size, size), middle(figure, several, size))
             said, further = f"{outcome.title} ({label}): {{}}", {"missing": float(missing)}
@@ -298,7 +270,7 @@ def _bounds(outcome: WaveOutcome, factor: str, values: tuple[str, str], rows: pd
 
 _WAVES = table(WAVES, ("wave", "number", "state", "arms"), "wave_frame(database, study, origin)")
 _ANSWERS = table(SURVEYS, ("path", "field", "value"), "survey_frame(database, study, origin)")
-_SCORED = ("path", "instrument", "title", "score", "score_title", "value", "low", "high")
+_SCORED = ("path", "instrument", "title", "score", "score_title", "value")
 _SCORES = table(INSTRUMENTS, _SCORED, "instrument_frame(database, study, origin)")
 PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Attrition", call(attrition, _WAVES), quick=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,6 @@ from app.extensions.analysis.waves import (
     growth,
     growth_model,
     lee_bounds,
-    manski_bounds,
     sensitivity,
 )
 from experiments.study.fields import Scale
@@ -28,7 +27,7 @@ from experiments.study.fields import Scale
 WAVES = 4
 TRUST = Scale(type="scale", name="trust", text="I trust it.", options=[str(n) for n in range(1, 8)])
 NO_SCORES = pd.DataFrame(
-    [], columns=["path", "instrument", "title", "score", "score_title", "value", "low", "high", SESSION], dtype="object"
+    [], columns=["path", "instrument", "title", "score", "score_title", "value", SESSION], dtype="object"
 )
 
 
@@ -143,17 +142,11 @@ def test_lees_bounds_are_those_of_every_choice_of_whom_to_cut() -> None:
     assert np.isnan(lee_bounds(one, np.array([np.nan]))).all()
 
 
-def test_manskis_bounds_are_those_of_everything_that_could_be_missing() -> None:
-    one, other = np.array([1.0, 5, np.nan]), np.array([4.0, np.nan, np.nan])
-    ends = [np.mean([1, 5, first]) - np.mean([4, *more]) for first, *more in product((1, 3, 7), repeat=3)]
-    assert manski_bounds(one, other, (1, 7)) == pytest.approx((min(ends), max(ends)))
-
-
 def test_missing_data_are_bounded_in_the_last_wave() -> None:
     waves, answers = study(300, [0.02, 0.2], [0.0, 0.5])
     found = named(*sensitivity(waves, answers, NO_SCORES))
     by = {name.split(".")[3]: one for name, one in found.items()}
-    order = [by[kind].value for kind in ("manski_lower", "lee_lower", "observed", "lee_upper", "manski_upper")]
+    order = [by[kind].value for kind in ("lower", "observed", "upper")]
     assert order == sorted(order)
     assert all(one.low is not None and one.high is not None and one.low < one.value < one.high for one in by.values())
     assert by["observed"].further["missing"] == sum(waves[waves["number"] == 3]["state"] != "done")
