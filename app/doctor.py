@@ -33,7 +33,7 @@ from app.errors import BackendError, SettingsError
 from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy
 from app.session.reminders.mail import MailChannel
 from app.studies.drafts import Drafts
-from app.use_cases.prolific_study import prolific_client
+from app.use_cases.prolific_study import prolific_client, workspaces_of
 from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.checks.lint import possible_codes
 from experiments.study.study import Study
@@ -266,8 +266,7 @@ def check_prolific(deployment: Deployment) -> Iterator[Diagnosis]:
 
 def _workspaces(asking: Prolific, settings: Settings) -> Iterator[Diagnosis]:
     known = {one.id: one.title for one in asking.workspaces()}
-    named = [one.strip() for one in settings.prolific_workspaces.split(",") if one.strip()]
-    for workspace in named or known:
+    for workspace in workspaces_of(settings, asking):
         if workspace not in known:
             what = f"The token's account has no workspace {workspace}; it has {', '.join(known) or 'none'}."
             yield Diagnosis("problem", what, f"Correct {env_name('prolific_workspaces')}, or use another token.")
