@@ -33,7 +33,7 @@ RUNTIME = ("sandbox", "setup", "files")
 IGNORED = (*RUNTIME, "checkpoint", "description")
 
 
-@source("inspect", columns=True)
+@source("inspect", sample="samples.jsonl", columns=True)
 def load(path: Path, columns: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Read a file of samples; raises ProblemError with every sample that cannot be asked."""
     fields = {name: getattr(Columns.of(columns), name) or default for name, default in FIELDS.items()}
