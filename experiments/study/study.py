@@ -74,7 +74,8 @@ class Study:
     @cached_property
     def admission(self) -> str:
         """The path of the consent step at which participants are admitted; "" if they are admitted at the start."""
-        return admitting(self.flow, self.factors)
+        first = self.waves[0].factors if self.waves else {}
+        return admitting(self.flow, {**self.factors, **first})
 
     @cached_property
     def placed_steps(self) -> tuple[PlacedStep, ...]:

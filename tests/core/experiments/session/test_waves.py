@@ -95,6 +95,14 @@ def test_a_wave_that_was_begun_keeps_its_end_when_the_person_moves() -> None:
     assert (moved.state, moved.until_us) == ("live", us("2027-03-30 21:00"))
 
 
+def test_waves_come_in_their_order_though_the_windows_of_two_dates_overlap() -> None:
+    again = {**WAVES[3], "wave": "Again", "opens": {"on": "2027-04-21"}}
+    waves = [WAVES[0], WAVES[3], again]
+    assert states(*at("2027-04-22 00:00", waves=waves)) == ["done", "open", "upcoming"]
+    last = taken("last", "2027-04-22 00:00", "2027-04-22 00:10")
+    assert states(*at("2027-04-22 00:10", last, waves=waves)) == ["done", "done", "open"]
+
+
 def test_a_missed_wave_is_over_when_it_closed_however_late_that_was_written() -> None:
     late = taken("week-2", "2027-03-28 10:00", "2027-05-01 10:00", "timed_out")
     window = at("2027-05-02 00:00", late)[1]

@@ -17,6 +17,7 @@ from app.clock import VirtualClock
 from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.session.waves import WaveHistory, WaveVisit, next_window, wave_schedule
+from experiments.study.sections.waves import is_zone
 from storage import tables
 from storage.db.engine import open_database
 from storage.registers.participants import ParticipantId, Participants
@@ -97,6 +98,7 @@ class Weeks(RuleBasedStateMachine):
             (stream,) = new
             kept = Participants(self.database, SECRET).reveal(stream)
             assert kept == ParticipantId("prolific", PID, f"s{self.submission}")
+            assert not is_zone(zone) or logs_of(self.database)[stream][0].data["zone"] == zone
 
     def expected(self) -> tuple[str, bool]:
         """The state of the person's next wave, and whether the study is closed for them."""
@@ -122,7 +124,7 @@ class Weeks(RuleBasedStateMachine):
     def take_the_next(self, device: int, zone: str, late: str, turn: int) -> None:
         self.go_on(device, False)
         self.wait_for_the_moment(late, 0)
-        self.come(device, zone, turn, False)
+        self.come(device, zone, turn, True)
         self.go_on(device, False)
 
     @rule(device=devices, stop=st.booleans())

@@ -21,6 +21,7 @@ from storage import tables
 from storage.db.engine import Database, open_database
 from storage.errors import Conflict
 from storage.log.event_log import load
+from storage.log.seats import counts
 from storage.payments.retention import retention_plan
 from storage.registers.participants import Participants
 from storage.registers.persons import Person, people, person_of
@@ -84,6 +85,12 @@ async def test_a_wave_opens_at_its_time_and_starts_once(weeks: Weeks) -> None:
         (person.id, ["week-1", "week-2"])
     ]
     await weeks.end(second)
+    assert [(seat["outcome"], seat["placed"]) for seat in weeks.rows(tables.seats)] == [
+        ("complete", True),
+        ("complete", False),
+    ]
+    with weeks.database.connect() as connection:
+        assert [number for _, number in counts(connection, "weeks", "person", OPEN, 7200)] == [1]
     assert not recompute_draws(weeks.database, "weeks").differences
 
 
