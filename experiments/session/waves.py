@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -18,7 +17,7 @@ from experiments.events import Data
 from experiments.session.assignment import assignment_fact, drawn_factors
 from experiments.study.location import State
 from experiments.study.schema import Factor, Node, Wave
-from experiments.study.sections.waves import Opening, hour_us, later_us, local_time, opening_us, zone_of
+from experiments.study.sections.waves import Opening, later_us, next_hour_us, opening_us, zone_of
 from experiments.study.study import Study
 
 # Outcomes after which a person takes part in no further wave.
@@ -73,14 +72,16 @@ def wave_schedule(study: Study, history: WaveHistory, now_us: int) -> tuple[Wave
     visits, zone = {visit.wave: visit for visit in history.visits}, zone_of(history.zone)
     found: list[WaveWindow] = []
     dropped = False
-    for number, wave in enumerate(study.waves):
+    for wave in study.waves:
         visit = visits.get(wave.id)
-        window = _window(wave, visit, found, visits, zone, now_us)
-        if dropped and visit is None:
-            window = WaveWindow(wave.id, "dropped")
+        opens_us = _opens_us(wave, found, visits, zone) if found else visit.begun_us if visit else now_us
+        window = WaveWindow(wave.id, "dropped" if dropped else "upcoming")
+        if opens_us is not None and not (dropped and visit is None):
+            waits = any(before.state in PENDING for before in found)
+            window = _window(wave, visit, opens_us, zone, now_us, waits=waits)
+        final = not found or wave.missed == "drop" or (visit is not None and visit.outcome in FINAL)
+        dropped |= window.state == "missed" and final
         found.append(window)
-        missed = window.state == "missed"
-        dropped |= missed and (number == 0 or wave.missed == "drop" or (visit is not None and visit.outcome in FINAL))
     return tuple(found)
 
 
@@ -90,26 +91,25 @@ def next_window(windows: Sequence[WaveWindow]) -> WaveWindow | None:
 
 
 def _window(
-    wave: Wave,
-    visit: WaveVisit | None,
-    earlier: Sequence[WaveWindow],
-    visits: Mapping[str, WaveVisit],
-    zone: ZoneInfo,
-    now_us: int,
+    wave: Wave, visit: WaveVisit | None, opens_us: int, zone: ZoneInfo, now_us: int, *, waits: bool
 ) -> WaveWindow:
-    opens_us = _opens_us(wave, earlier, visits, zone) if earlier else visit.begun_us if visit else now_us
-    if opens_us is None:
-        return WaveWindow(wave.id, "upcoming")
-    closes_us, until_us = _closing(wave, opens_us, zone)
-    number = 1
+    closes_us, until_us, number = *_closing(wave, opens_us, zone), 1
     starts_us = visit.begun_us if visit else now_us
     if wave.missed == "invite_again" and until_us is not None and starts_us >= until_us:
-        number, opens_us = 2, _again_us(wave.opens or Opening(), until_us, zone)
-        closes_us, until_us = _closing(wave, opens_us, zone)
+        opens_us = next_hour_us(until_us, wave.opens.at if wave.opens else None, zone)
+        closes_us, until_us, number = *_closing(wave, opens_us, zone), 2
     until_us = visit.until_us if visit and visit.until_us is not None else until_us
-    waits = any(window.state in PENDING for window in earlier)
-    state = _state(visit, opens_us, closes_us, until_us, now_us, waits=waits)
-    over_us = visit.ended_us if visit and state in ("done", "missed") else None
+    over_us = visit.ended_us if visit else None
+    if visit is not None and visit.outcome is not None:
+        state: WaveState = "done" if visit.outcome == "complete" else "missed"
+    elif until_us is not None and now_us >= until_us:
+        state = "missed"
+    elif visit is not None:
+        state = "live"
+    elif waits or now_us < opens_us:
+        state = "upcoming"
+    else:
+        state = "late" if closes_us is not None and now_us >= closes_us else "open"
     if state == "missed" and until_us is not None:
         over_us = min(until_us, over_us or until_us)
     return WaveWindow(wave.id, state, opens_us, closes_us, until_us, number, over_us)
@@ -117,56 +117,26 @@ def _window(
 
 def _closing(wave: Wave, opens_us: int, zone: ZoneInfo) -> tuple[int | None, int | None]:
     """When a wave closes, without and with the grace."""
-    if wave.open_for is None:
-        return None, None
-    closes_us = later_us(opens_us, wave.open_for, zone)
-    return closes_us, later_us(closes_us, wave.grace, zone)
+    closes_us = later_us(opens_us, wave.open_for, zone) if wave.open_for else None
+    return closes_us, None if closes_us is None else later_us(closes_us, wave.grace, zone)
 
 
 def _opens_us(wave: Wave, earlier: Sequence[WaveWindow], visits: Mapping[str, WaveVisit], zone: ZoneInfo) -> int | None:
     opening = wave.opens or Opening()
-    if opening.on is not None:
-        return opening_us(opening, 0, zone)
     before = next((window for window in earlier if window.wave == opening.of), earlier[-1])
-    since_us = before.over_us
+    since_us = 0 if opening.on else before.over_us
     if opening.since == "start":
         since_us = visits[before.wave].begun_us if before.wave in visits else before.over_us and before.opens_us
     return None if since_us is None else opening_us(opening, since_us, zone)
 
 
-def _again_us(opening: Opening, until_us: int, zone: ZoneInfo) -> int:
-    """When a missed wave opens again: at once, or at its next hour."""
-    if opening.at is None:
-        return until_us
-    day = local_time(until_us, zone).date()
-    days = (hour_us(day + timedelta(days=number), opening.at, zone) for number in (0, 1))
-    return next(at_us for at_us in days if at_us >= until_us)
-
-
-def _state(
-    visit: WaveVisit | None, opens_us: int, closes_us: int | None, until_us: int | None, now_us: int, *, waits: bool
-) -> WaveState:
-    if visit is not None and visit.outcome is not None:
-        return "done" if visit.outcome == "complete" else "missed"
-    if until_us is not None and now_us >= until_us:
-        return "missed"
-    if visit is not None:
-        return "live"
-    if waits or now_us < opens_us:
-        return "upcoming"
-    return "late" if closes_us is not None and now_us >= closes_us else "open"
-
-
 def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: State | None = None) -> dict[str, Any]:
     """What the event `enrolled` says of a wave; `state` is that of the person's first session, if this is a later
     one."""
-    data: dict[str, Any] = {"person": person, "wave": window.wave}
-    data |= {"zone": zone} if zone else {}
-    data |= {"until_us": window.until_us} if window.until_us is not None else {}
-    data |= {"late": True} if window.state == "late" else {}
-    if state is not None:
-        data["factors"] = {name: value for name, value in state.factors.items() if name in study.factors}
-    return data
+    factors = {name: value for name, value in state.factors.items() if name in study.factors} if state else None
+    known: dict[str, Any] = {"zone": zone or None, "until_us": window.until_us, "late": window.state == "late" or None}
+    known |= {"person": person, "wave": window.wave, "factors": factors}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def wave_of(study: Study, state: State) -> Wave | None:

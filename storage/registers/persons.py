@@ -49,23 +49,20 @@ def siblings(connection: Connection, person: str | None, *, erases: bool = False
 
 def person_of(database: Database, stream: str) -> Person | None:
     """The person of a session; None in a study without waves, or after a withdrawal."""
-    with database.connect() as connection:
-        person = connection.execute(select(_session.person).where(_session.stream == stream)).scalar()
-        return next(iter(_read(connection, _session.person == person)), None) if person else None
+    mine = select(_session.person).where(_session.stream == stream).scalar_subquery()
+    return next(iter(_read(database, _session.person == mine)), None)
 
 
 def person(database: Database, id_: str) -> Person | None:
-    with database.connect() as connection:
-        return next(iter(_read(connection, _session.person == id_)), None)
+    return next(iter(_read(database, _session.person == id_)), None)
 
 
 def people(database: Database, study: str, origin: str) -> list[Person]:
     """Everybody who takes part in a study with waves, without those who withdrew."""
-    with database.connect() as connection:
-        return _read(connection, and_(_session.study == study, _session.origin == origin))
+    return _read(database, and_(_session.study == study, _session.origin == origin))
 
 
-def _read(connection: Connection, which: Any) -> list[Person]:
+def _read(database: Database, which: Any) -> list[Person]:
     ends = and_(_end.stream == _session.stream, _end.kind == "finished")
     query = (
         select(
@@ -78,18 +75,20 @@ def _read(connection: Connection, which: Any) -> list[Person]:
         .order_by(_session.ordinal)
     )
     rows: defaultdict[str, list[Any]] = defaultdict(list)
-    for row in connection.execute(query):
-        rows[row.person].append(row)
+    with database.connect() as connection:
+        for row in connection.execute(query):
+            rows[row.person].append(row)
     return [_person(id_, found) for id_, found in rows.items()]
 
 
 def _person(id_: str, rows: list[Any]) -> Person:
-    outcomes = (None if row.ending is None else outcome_of(row.ending) for row in rows)
     visits = tuple(
-        WaveVisit(row.wave, row.at_us, row.ended_us, outcome, row.data.get("until_us"))
-        for row, outcome in zip(rows, outcomes, strict=True)
+        WaveVisit(
+            *(row.wave, row.at_us, row.ended_us, None if row.ending is None else outcome_of(row.ending)),
+            until_us=row.data.get("until_us"),
+        )
+        for row in rows
     )
     zone = next((row.data["zone"] for row in reversed(rows) if "zone" in row.data), "")
-    streams = {row.wave: row.stream for row in rows}
-    first = rows[0]
-    return Person(id_, first.study, first.hash, first.origin, streams, WaveHistory(visits, zone))
+    of = rows[0].study, rows[0].hash, rows[0].origin
+    return Person(id_, *of, {row.wave: row.stream for row in rows}, WaveHistory(visits, zone))

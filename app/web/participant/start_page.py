@@ -11,10 +11,10 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -64,23 +64,11 @@ _TEMPLATES = Environment(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StartForm:
+def _form(body: bytes) -> dict[str, str]:
     """What the button of a start page sends; all of it may be forged."""
-
-    ticket: str
-    language: str
-    session: str
-    last: str
-    zone: str
-    """The browser's time zone; empty if it is not known."""
-    early: str
-
-    @classmethod
-    def read(cls, body: bytes) -> Self:
-        sent = parse_qs(body.decode("ascii", "replace"))
-        values = {field.name: sent.get(field.name, [""])[0] for field in fields(cls)}
-        return cls(**values | {"zone": values["zone"] if is_zone(values["zone"]) else ""})
+    sent = parse_qs(body.decode("ascii", "replace"))
+    form = {name: sent.get(name, [""])[0] for name in ("ticket", "language", "session", "last", "zone", "early")}
+    return form | {"zone": form["zone"] if is_zone(form["zone"]) else ""}
 
 
 class StartPage:
@@ -190,23 +178,23 @@ class StartPage:
         study = offer.study
         let_frame(request, study)
         framed = is_framed(request, study)
-        form = StartForm.read(await request.body())
+        form = _form(await request.body())
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
-        found = await self._returning.found(request, study, who, framed=framed, token=form.session if framed else "")
+        found = await self._returning.found(request, study, who, framed=framed, token=form["session"] if framed else "")
         found, part = await self._waves.arrive(found, who)
-        session = found.live or (found.ended if form.last else None)
+        session = found.live or (found.ended if form["last"] else None)
         if session is None and part is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
-        if not framed and self._tickets.with_cookie(form.ticket) and not self._cookies.kept_by(request):
+        if not framed and self._tickets.with_cookie(form["ticket"]) and not self._cookies.kept_by(request):
             log.info("%s: could not start a session: the browser keeps no cookies", study.name)
-            return cookies_needed_page(study, offered(form.language, study.file) or language)
+            return cookies_needed_page(study, offered(form["language"], study.file) or language)
         if session is not None and who.person is not None and found.anew:
             await self._comes_again(session, who.person)
         if session is not None:
             return self._inside(request, session, who)
-        form = replace(form, language=offered(form.language, study.file) or language)
+        form["language"] = offered(form["language"], study.file) or language
         return await self._start_new(request, offer, who, found, part, form)
 
     async def _start_new(
@@ -216,9 +204,9 @@ class StartPage:
         claim: IdentityClaim,
         result: ReturnResult,
         part: NextPart | None,
-        form: StartForm,
+        form: Mapping[str, str],
     ) -> Response:
-        stream = self._tickets.session(form.ticket, open_study.study.name)
+        stream = self._tickets.session(form["ticket"], open_study.study.name)
         if not stream:
             return RedirectResponse(
                 f"{request.url.path}?{request.url.query}".rstrip("?"), status_code=303
@@ -243,38 +231,38 @@ class StartPage:
         claim: IdentityClaim,
         stream: str,
         result: ReturnResult,
-        form: StartForm,
+        form: Mapping[str, str],
     ) -> Response:
         """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
         starts, the limit is refunded."""
         address, begun = _address(request), claim.rehearsed is not None
         if claim.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
-            return unavailable_page(open_study.study, form.language)
+            return unavailable_page(open_study.study, form["language"])
         try:
             session, new = await self._enrol(open_study, claim, stream, result, form)
             begun = begun or new
             if new and claim.unreadable is not None:
                 await self._count(request, open_study.study, claim, claim.unreadable.reason, started=True)
         except Refused:
-            return closed_page(open_study.study, form.language)
+            return closed_page(open_study.study, form["language"])
         except StudyError as error:
             log.error("nobody can begin %s: %s", open_study.study.name, error)
-            return sorry_page(open_study.study, form.language)
+            return sorry_page(open_study.study, form["language"])
         finally:
             if not begun:
                 self._new.refund(address)
         return self._inside(request, session, claim)
 
     async def _begin_wave(
-        self, request: Request, part: NextPart, claim: IdentityClaim, stream: str, form: StartForm
+        self, request: Request, part: NextPart, claim: IdentityClaim, stream: str, form: Mapping[str, str]
     ) -> Response:
         """Start the session of a later wave, once; whoever was admitted is not refused for any quota."""
         identity = await self._waves.identity(part, claim, stream)
         data = {"language": part.language} if len(part.study.file.offered) > 1 else {}
         try:
             session = await self._service.begin_wave(
-                part.person, early=bool(form.early), zone=form.zone, stream=stream, identity=identity, data=data
+                part.person, early=bool(form["early"]), zone=form["zone"], stream=stream, identity=identity, data=data
             )
         except Conflict:  # the button was clicked twice, or in two tabs, or the person has withdrawn
             person = await self._service.person(part.person.id)
@@ -395,7 +383,7 @@ class StartPage:
         await self._service.note(session.stream, {"what": RESUBMITTED})
 
     async def _enrol(
-        self, open_study: OpenStudy, claim: IdentityClaim, stream: str, result: ReturnResult, form: StartForm
+        self, open_study: OpenStudy, claim: IdentityClaim, stream: str, result: ReturnResult, form: Mapping[str, str]
     ) -> tuple[LoadedSession, bool]:
         """The session, and whether it was created just now. Raises StudyError, Conflict or Refused."""
         study = open_study.study
@@ -405,7 +393,7 @@ class StartPage:
             )
         data: dict[str, Any] = {"attempt": result.attempt} if result.attempt > 1 else {}
         if len(study.file.offered) > 1:
-            data["language"] = form.language
+            data["language"] = form["language"]
         if claim.rehearsed is not None and claim.rehearsed.scripted:
             data["models"] = SCRIPTED
         for again in range(TRIES):
@@ -413,7 +401,7 @@ class StartPage:
             try:
                 data |= more
                 origin = Origin.REHEARSAL if claim.rehearsed else Origin.PILOT if claim.trial else Origin.PERSON
-                known: dict[str, Any] = {"identity": identity, "stream": stream, "data": data, "zone": form.zone}
+                known: dict[str, Any] = {"identity": identity, "stream": stream, "data": data, "zone": form["zone"]}
                 session = await self._service.enrol(study, origin=origin, **known)
                 return session, True
             except (Conflict, Refused) as error:

@@ -101,6 +101,13 @@ def hour_us(day: date, hour: str | None, zone: ZoneInfo) -> int:
     return us_of(datetime.combine(day, time.fromisoformat(hour or "00:00"), zone))
 
 
+def next_hour_us(at_us: int, hour: str | None, zone: ZoneInfo) -> int:
+    """The next time at which it is an hour of the day; the time itself without one."""
+    day = local_time(at_us, zone).date()
+    days = (hour_us(day + timedelta(days=number), hour, zone) for number in (0, 1))
+    return next(found for found in days if found >= at_us) if hour else at_us
+
+
 def opening_us(opening: Opening, since_us: int, zone: ZoneInfo) -> int:
     """When a wave opens for a participant; `since_us` is when the time in `after` began to count."""
     if opening.on is not None:
