@@ -28,6 +28,8 @@ from storage.registers.persons import Person, people, person_of
 from storage.registers.study_status import set_status
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.clicks import finish
+from tests.fakes.let_go import let_go
+from tests.fakes.one_database import one_database
 from tests.fakes.served import SECRET
 from tests.fakes.waves import study, us
 
@@ -36,9 +38,9 @@ FIRST, OPEN = us("2027-03-21 20:00"), us("2027-03-28 09:00")
 
 
 class Weeks:
-    def __init__(self, folder: Path, **keys: Any) -> None:
+    def __init__(self, url: str, **keys: Any) -> None:
         self.study, self.clock = study(**keys), VirtualClock(FIRST)
-        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        self.database: Database = open_database(url)
         self.service = SessionService(self.database, Settings(_env_file=None), self.clock)
         self.service.prepare(self.study)
 
@@ -59,12 +61,14 @@ class Weeks:
 
 
 @pytest.fixture
-async def weeks(tmp_path: Path) -> AsyncIterator[Weeks]:
-    found = Weeks(tmp_path, quotas=[{"max": 1}])
+async def weeks(database_url: str) -> AsyncIterator[Weeks]:
+    found = Weeks(database_url, quotas=[{"max": 1}])
     yield found
     await found.service.close()
+    let_go(found.database)
 
 
+@one_database
 async def test_a_wave_opens_at_its_time_and_starts_once(weeks: Weeks) -> None:
     person = await weeks.first()
     weeks.clock.set(OPEN - 1)
@@ -94,6 +98,7 @@ async def test_a_wave_opens_at_its_time_and_starts_once(weeks: Weeks) -> None:
     assert not recompute_draws(weeks.database, "weeks").differences
 
 
+@one_database
 async def test_a_wave_that_nobody_finishes_ends_with_its_grace(weeks: Weeks) -> None:
     person = await weeks.first()
     weeks.clock.set(OPEN)
@@ -105,6 +110,7 @@ async def test_a_wave_that_nobody_finishes_ends_with_its_grace(weeks: Weeks) -> 
     assert (await weeks.service.get(second.stream) or second).state.outcome == "timed_out"
 
 
+@one_database
 async def test_whoever_was_admitted_is_not_refused_though_the_study_is_full_or_paused(weeks: Weeks) -> None:
     person = await weeks.first()
     with pytest.raises(Refused):
@@ -119,7 +125,7 @@ async def test_whoever_was_admitted_is_not_refused_though_the_study_is_full_or_p
 
 
 async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_person(tmp_path: Path) -> None:
-    weeks = Weeks(tmp_path, keep_for="7 days")
+    weeks = Weeks(f"sqlite:///{tmp_path}/parley.db", keep_for="7 days")
     person = await weeks.first()
     weeks.clock.set(OPEN)
     await weeks.end(await weeks.service.begin_wave(person))
@@ -133,6 +139,7 @@ async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_pers
     assert due(OPEN + 8 * 24 * 3_600_000_000) == [1, 2]
 
 
+@one_database
 async def test_a_withdrawal_in_any_wave_erases_all_and_what_joins_them(weeks: Weeks) -> None:
     person = await weeks.first()
     weeks.clock.set(OPEN)
