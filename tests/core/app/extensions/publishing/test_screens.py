@@ -12,6 +12,7 @@ from app.extensions.publishing.screens import Arm, walk_every_arm
 from app.studies.loader import load_study
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
+from tests.fakes import waves
 
 
 def study_of(*flow: dict[str, Any], **keys: Any) -> Study:
@@ -24,6 +25,12 @@ def consent(text: str) -> dict[str, Any]:
 
 def walked(study: Study, language: str = "en") -> tuple[Arm, ...]:
     return asyncio.run(walk_every_arm(offline(study), language))
+
+
+def test_every_step_of_every_wave_is_met() -> None:
+    study = waves.study()
+    for arm in walked(study):
+        assert (arm.not_met, {seen.path for seen in arm.screens}) == ((), {path for path, _ in study.steps})
 
 
 @pytest.mark.parametrize("name", ["demo", "uplift"])
