@@ -11,7 +11,7 @@ import { $, $$, addFaults, goTo, missing, showFaults, showMissing, valuesOf } fr
 import { showHelp } from "./help.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
-import { atEnd, describeSoon, inView, toEnd, toRating } from "./scroll.js";
+import { atEnd, describeSoon, inView, toEnd, toRating, toRound } from "./scroll.js";
 import { closeSheet, makeSheet, showSheet } from "./sheet.js";
 import { watch } from "./watch.js";
 import { WORDS, speak } from "./words.js";
@@ -110,7 +110,7 @@ async function show(painting, asked = false) {
   if (now.updates.side || now.updates.talk) showFailed(!moved && (inBox || document.activeElement === document.body));
   if (now.updates.side && now.actions.includes("rate")) toRating($("#side form"));
   if (!busy) catchFocus(now); // else at the end of the act, when buttons can be used again
-  if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
+  if (now.layout === "compare") toRound(!moved && now.said > before.said);
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
@@ -259,7 +259,7 @@ async function follow(slot) {
   now.rest = null;
   const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
   const reply = { slot, shown, whose, text: "", blocks: "", rest: "", offset: 0, done: false };
-  const paintReply = () => atEnd(() => write(reply));
+  const paintReply = () => { atEnd(() => write(reply)); if (slot) toRound(); };
   paintReply();
   waitFor(slot, true, now.delay_ms);
   for (let attempt = 0; same() && !reply.done; attempt++) {

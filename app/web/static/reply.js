@@ -66,9 +66,9 @@ export function write({ slot, blocks, rest }) {
 }
 
 // Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.
-// Asterisks between operands are signs.
+// Asterisks between operands are signs. Displayed formulas come with their block.
 const plain = (text) =>
-  text.replace(/(^|[^\w)\]}*])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![\w([{*])/gm, "$1").replace(/^#+ /gm, "")
+  text.replace(/\$\$[^]*?(\$\$|$)|\\\[[^]*?(\\\]|$)/g, "…").replace(/(^|[^\w)\]}*])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![\w([{*])/gm, "$1").replace(/^#+ /gm, "")
     .replace(/^(\s*)[-*] /gm, "$1• ").replace(/(^|\s)\*([^\s\d*][^*\n]*)\*(?!\w)/g, "$1$2");
 
 // Replies that keep somebody waiting: after some seconds without another word that is said, once and calmly.

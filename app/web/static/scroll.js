@@ -40,6 +40,16 @@ export function toEnd() {
   look(log);
 }
 
+// Brings the newest round of a comparison to the top: at once as far as the page is long enough, and further while its replies
+// grow, unless somebody has scrolled since.
+let broughtTo = null;
+
+export function toRound(anew = false) {
+  if (!anew && window.scrollY !== broughtTo) return;
+  $("#talk .round:last-child")?.scrollIntoView();
+  broughtTo = window.scrollY;
+}
+
 // While a reply is rated, all of the conversation is shown and the page scrolls. Whoever followed it is brought to the first
 // scale, with the end of the reply above it; what somebody reads further up stays where it is.
 export function toRating(form) {
