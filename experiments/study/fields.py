@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
 
-from experiments.errors import unknown
+from experiments.errors import suggestion, unknown
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import Name, StrictModel, typed
 from experiments.study.i18n import lazy
@@ -128,6 +128,9 @@ Options = Annotated[
 ]
 
 
+Text = Annotated[str, BeforeValidator(typed)]
+
+
 class ChoiceField(Field):
     """A field with a closed set of options: stored value -> what people read."""
 
@@ -147,6 +150,13 @@ class ChoiceField(Field):
         return {**super()._texts(fill), "options": {key: fill(label) for key, label in self.options.items()}}
 
 
+def _listed(field: SingleChoice | MultipleChoiceField) -> None:
+    """Raise ValueError if an option that is to stay last is not among the options."""
+    for key in field.last or ():
+        if key not in field.options:
+            raise ValueError(f"`last` has {key!r}, which is no option{suggestion(key, field.options)}")
+
+
 class MatrixField(ChoiceField):
     """A field that can be a row of a table."""
 
@@ -161,6 +171,8 @@ class SingleChoice(MatrixField):
     """One of several options."""
 
     type: Literal["single_choice"] = "single_choice"
+    last: tuple[Text, ...] | None = None
+    """The options that stay last where options are shuffled, such as `[Other, None of these]`."""
 
     def accept(self, value: Any) -> str:
         return self.choose(value)
@@ -169,6 +181,7 @@ class SingleChoice(MatrixField):
     def _has_options(self) -> Self:
         if len(self.options) < 2:
             raise ValueError("needs at least two options")
+        _listed(self)
         return self
 
 
@@ -176,6 +189,8 @@ class MultipleChoiceField(ChoiceField):
     """Any number of several options; kept in the order in which they are listed."""
 
     type: Literal["multiple_choice"] = "multiple_choice"
+    last: tuple[Text, ...] | None = None
+    """The options that stay last where options are shuffled, such as `[Other, None of these]`."""
 
     def accept(self, value: Any) -> list[str]:
         values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
@@ -186,6 +201,7 @@ class MultipleChoiceField(ChoiceField):
     def _has_options(self) -> Self:
         if not self.options:
             raise ValueError("needs at least one option")
+        _listed(self)
         return self
 
 

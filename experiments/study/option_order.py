@@ -35,14 +35,16 @@ def drawn(order: Order, keys: Sequence[str], label: str, draw: Draw) -> list[str
 
 def drawn_choices(order: Order, fields: Sequence[Field], draw: Draw) -> dict[str, list[str]]:
     """The options of questions in random order, by name; the rows of a table have theirs in common. Points of scales
-    stay in order."""
+    stay in order, and so do options that are to be `last`."""
     if order == "listed":
         return {}
-    return {
-        field.name: drawn(order, list(field.options), getattr(field, "matrix", "") or field.name, draw)
-        for field in fields
-        if isinstance(field, ChoiceField) and type(field) in (SingleChoice, MultipleChoiceField)
-    }
+    found = {}
+    for field in fields:
+        if isinstance(field, SingleChoice | MultipleChoiceField) and type(field) in (SingleChoice, MultipleChoiceField):
+            last = field.last or ()
+            free = [key for key in field.options if key not in last]
+            found[field.name] = [*drawn(order, free, getattr(field, "matrix", "") or field.name, draw), *last]
+    return found
 
 
 def choice_faults(order: Order | None, fields: Sequence[Field]) -> list[str]:

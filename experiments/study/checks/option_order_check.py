@@ -8,6 +8,7 @@ from itertools import combinations
 
 from experiments.errors import ValidationIssue
 from experiments.study.base_model import exclusive
+from experiments.study.fields import MultipleChoiceField, SingleChoice
 from experiments.study.option_order import LETTERS
 from experiments.study.problem_answer import OptionsStep
 from experiments.study.schema import Loop, Node
@@ -20,7 +21,16 @@ SEVERAL = 4
 # Options that name others by their places or letters.
 REFERS = re.compile(
     r".*\b(?:(?:all|none|any|some|both|neither|either|one|two) (?:of )?(?:the )?(?:above|below|preceding))\b.*"
-    r"|(?:both|either|neither|only)?\s*\(?[A-H]\)?(?:,\s*\(?[A-H]\)?)*,?\s*(?:and|or|nor|&)\s*\(?[A-H]\)?\.?",
+    r"|.*\b(?:alle|keine|beide|eine|nichts)[snr]?\b.*\b(?:oben|unten|obigen|genannten|vorigen|davor)\b.*"
+    r"|.*(?:ما|مما) (?:سبق|ذكر|ورد|تقدم).*"
+    r"|(?:both|either|neither|only|sowohl|weder|nur|كلا)?\s*\(?[A-H]\)?(?:,\s*\(?[A-H]\)?)*,?\s*"
+    r"(?:and|or|nor|&|und|oder|noch|als auch|و|أو)\s*\(?[A-H]\)?\.?",
+    re.IGNORECASE,
+)
+# Options that people look for at the end.
+LAST = re.compile(
+    r"(?:other|none of|something else|(?:I )?(?:do not|don.t) know|prefer not|andere|sonstige|keine[sr]? (?:davon|der)"
+    r"|weiß (?:ich )?nicht|أخرى|غير ذلك|لا شيء|لا أعرف)\b.*",
     re.IGNORECASE,
 )
 
@@ -55,6 +65,16 @@ def order_advice(study: Study) -> Iterator[str]:
                 "`options: shuffled`, so that participants cannot notice."
             )
     yield from (words for loop in _loops(study.flow) for words in _two_orders(study, loop))
+    for path, step in study.steps:
+        order = getattr(step, "options", None) if not isinstance(step, OptionsStep) else None
+        for field in step.questions_asked() if order in ("shuffled", "shuffled_once") else ():
+            shown = (
+                field.options.items()
+                if isinstance(field, SingleChoice | MultipleChoiceField) and not field.last
+                else ()
+            )
+            if ends := [key for key, text in shown if LAST.match(text.strip()) or REFERS.fullmatch(text.strip())]:
+                yield f"{path}: shuffled, {ends[0]!r} of {field.name!r} may stand anywhere. Write `last: {ends}`."
 
 
 def _loops(nodes: Sequence[Node]) -> Iterator[Loop]:

@@ -31,6 +31,7 @@ from experiments.study.checks.waves_check import waves_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
+from experiments.study.problem_answer import OptionsStep
 from experiments.study.schema import ByFactor, Factor, FromTag, Loop, Node, Phase, weights
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.two_step_simulator import DEFAULT, validate_prompts
@@ -286,6 +287,7 @@ class _FlowCheck:
         for key in ("number", "advice") if "chatbench" in self._study.file.export_schemas else ():
             if getattr(step, key, None):
                 self._add(f"{at}.{key}", UNEXPORTED)
+        self._add(f"{at}.options", *_idle_order(step, scope.have | missing))
         unfit = (f"the problem {one.id!r} {words}" for one in scope.problems for words in step.problem_faults(one))
         self._add(at, *islice(unfit, MOST_UNFIT))
         for other in step.depends_on():
@@ -322,6 +324,11 @@ class _FlowCheck:
 
 def _exports_dices(study: Study) -> bool:
     return not REASONS.keys().isdisjoint(study.file.export_schemas)
+
+
+def _idle_order(step: Step, have: frozenset[str]) -> Iterator[str]:
+    if isinstance(step, OptionsStep) and step.options and "problem" not in have:
+        yield "has no effect outside of an `each` over a pool of problems; take it out"
 
 
 def _not_shown(step: Step) -> Iterator[str]:

@@ -162,7 +162,7 @@ def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[Vali
                     sound = SOUND[str(path[0])]
                     rest[str(path[0])][path[1]] = {**sound, **({"name": f"x{path[1]}"} if "name" in sound else {})}
                 else:
-                    _set_aside(rest, path, kind)
+                    _leave_out(rest, path, kind)
     return None, faults
 
 
@@ -194,6 +194,29 @@ def _named(raw: Any, where: str) -> set[str]:
         if where.startswith(("factors.", "models.", "problems.")):
             names.add(part)
     return names
+
+
+def _replace_question(rest: dict[str, Any], path: Sequence[int | str]) -> bool:
+    """Put a plain question with the same name in the place of one that cannot be read, so that the other errors of its
+    step are found; False if the path leads into no question."""
+    at = path.index("questions") + 1 if "questions" in path[:-1] else 0
+    owner: Any = rest
+    for part in path[:at]:
+        owner = owner.get(part) if isinstance(owner, dict) else owner[int(part)]
+        if not isinstance(owner, dict | list):
+            return False  # what it lay in was set aside before
+    number = path[at] if at else None
+    if not isinstance(owner, list) or not isinstance(number, int):
+        return False
+    name = owner[number].get("name") if isinstance(owner[number], dict) else None
+    sound = isinstance(name, str) and re.fullmatch(NAMES, name)
+    owner[number] = {"type": "long_text", "name": name if sound else f"x{number}", "text": "x"}
+    return True
+
+
+def _leave_out(rest: dict[str, Any], path: list[int | str], kind: str) -> None:
+    if not _replace_question(rest, path):
+        _set_aside(rest, path, kind)
 
 
 def _set_aside(rest: dict[str, Any], path: list[int | str], kind: str) -> None:

@@ -11,6 +11,7 @@ from experiments.study.checks.option_order_check import order_advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Option, Problem
+from tests.fakes.driven import Driven, small
 
 TEXTS = ("one", "two", "three", "four")
 
@@ -62,7 +63,13 @@ def test_an_unshuffled_pool_with_one_place_and_two_orders_in_a_turn_are_advised_
     assert [words.partition(":")[0] for words in order_advice(found())] == advised
 
 
-@pytest.mark.parametrize("text", ["All of the above", "None of the above.", "Both A and C", "A, B and D", "(b) or (c)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("All of the above", "None of the above.", "Both A and C", "A, B and D", "(b) or (c)"),
+        *("Alle oben genannten", "Keine der obigen Antworten", "A und C", "جميع ما سبق", "لا شيء مما سبق"),
+    ],
+)
 @pytest.mark.parametrize("pool", [SHUFFLED, {}])
 def test_an_option_that_names_others_by_their_places_is_advised_against_where_they_move(text: str, pool: Any) -> None:
     problems = [*MIXED, problem(9, 2, (*TEXTS[:3], text))]
@@ -89,3 +96,44 @@ def test_an_order_without_anything_to_order_is_an_error(flow: Any, pool: Any, wh
     with pytest.raises(StudyError) as refused:
         study(OPEN, *flow, pool=pool, models=models)
     assert {issue.where for issue in refused.value.found} == {where}
+
+
+LISTED = ["One", "Two", "Other", "None of these"]
+
+
+def test_options_that_stay_last_are_not_drawn_and_are_recorded_with_the_others() -> None:
+    firsts = set()
+    for seed in range(12):
+        asked = {"type": "multiple_choice", "name": "which", "options": LISTED, "last": ["Other", "None of these"]}
+        session = Driven(small({"step": "survey", "id": "ask", **SHUFFLED, "questions": [asked]}), seed=str(seed))
+        order = session.last_of("ordered").data["choices"]["which"]
+        (field,) = session.screen.panel.fields
+        assert list(field.model_dump()["options"]) == order
+        assert (set(order[:2]), order[2:]) == ({"One", "Two"}, ["Other", "None of these"])
+        firsts.add(order[0])
+    assert firsts == {"One", "Two"}
+
+
+@pytest.mark.parametrize(("last", "advised"), [({}, 1), ({"last": ["Other", "None of these"]}, 0)])
+def test_what_people_look_for_at_the_end_is_advised_to_stay_there(last: Any, advised: int) -> None:
+    asked = {"type": "single_choice", "name": "which", "options": LISTED, **last}
+    assert len([*order_advice(small({"step": "survey", "id": "ask", **SHUFFLED, "questions": [asked]}))]) == advised
+
+
+@pytest.mark.parametrize(
+    ("step", "where"),
+    [
+        ({"step": "compare", "models": ["a", "b"], **SHUFFLED}, "flow[0].options"),
+        (
+            {
+                "step": "survey",
+                "questions": [{"type": "single_choice", "name": "x", "options": ["a", "b"], "last": ["c"]}],
+            },
+            "flow[0].questions[0]",
+        ),
+    ],
+)
+def test_an_order_without_effect_and_a_last_option_that_there_is_not_are_errors(step: Any, where: str) -> None:
+    with pytest.raises(StudyError) as refused:
+        small(step, models=["a", "b"])
+    assert [issue.where for issue in refused.value.found] == [where]
