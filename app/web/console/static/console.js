@@ -11,10 +11,13 @@ window.parleyConsole = {
     const query = new URLSearchParams(location.search);
     return FIELDS.map((name) => query.get(name) ?? "");
   },
+  // Another place than before is a step back for the browser; the first one and a tab within it (`part`) are none.
   keep(...values) {
-    const query = new URLSearchParams();
+    const before = new URLSearchParams(location.search), query = new URLSearchParams();
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
-    history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
+    const moved = before.has("tab") && FIELDS.some((name) => before.get(name) !== query.get(name));
+    if (!moved && before.has("part")) query.set("part", before.get("part"));
+    history[moved ? "pushState" : "replaceState"](null, "", query.size ? `?${query}` : location.pathname);
   },
   // Nothing can be done in the parts of the page with this selector until `open`.
   shut(selector) {
@@ -68,6 +71,23 @@ function say(text) {
 }
 
 for (const press of ["pointerdown", "keydown"]) addEventListener(press, () => say(""));
+
+addEventListener("popstate", () => location.reload());
+
+// The tab of a study or a session, which a reload opens again.
+const INNER = ":is(#bench, #session-views) [role=tab]";
+let part = new URLSearchParams(location.search).get("part");
+addEventListener("click", ({ target, isTrusted }) => {
+  const chosen = isTrusted && target.closest?.(INNER), query = new URLSearchParams(location.search);
+  if (!chosen) return;
+  query.set("part", chosen.textContent.trim());
+  history.replaceState(null, "", `?${query}`);
+});
+
+function openPart() {
+  const inner = [...document.querySelectorAll(INNER)].find((one) => one.textContent.trim() === part && one.checkVisibility());
+  if (inner) part = inner.click();
+}
 
 // What the last act said is gone with the next tab that a person chooses; a tab that an act opens is no choice.
 addEventListener("click", ({ target, isTrusted }) => {
@@ -242,6 +262,7 @@ function keepShut() {
 function mend() {
   mending = null;
   keepShut();
+  if (part) openPart();
   for (const [group, label] of within("fieldset.block", "[data-testid=block-info]")) {
     const radios = group.querySelectorAll("input[type=radio]");
     // Each option has a name of its own, so that they are no group: no arrow moves in it, and each is a stop for Tab.

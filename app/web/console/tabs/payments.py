@@ -64,10 +64,14 @@ class PaymentsTab:
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
         self._submissions.build()
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
-        self.outputs = [*shown, self._form, self._upload, self._export, self._excluded, self._link]
-        self.outputs += self._submissions.outputs
+        self.outputs = [*shown, self._form, self._upload, self._link, *self._submissions.outputs]
         context, chosen = self._context, [self._location.study, self._export, self._excluded]
         context.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
+        # What is pasted stays when another tab is opened, and goes with the study.
+        cleared = {"outputs": [self._export, self._excluded], "api_visibility": "private"}
+        gr.on([self._location.study.change], fn=None, js="() => ['', false]", **cleared)
+        again = [self._location.tab, *chosen]
+        context.bind(self._location.tab.change, self._plan_again, again, [self._overview, self._sure], quiet=True)
         context.bind(self._free.click, self._release, [self._location.study, self._export], [], owner=True)
         context.bind(self._write.click, self._pay, [*chosen, self._sure], [*shown, self._link], owner=True)
         context.bind(self._fetch.click, self._make_again, [self._location.study, self._file], [self._link], owner=True)
@@ -78,8 +82,6 @@ class PaymentsTab:
             **(self._shown(self._planned(study)) if study else self._nothing(user)),
             self._form: gr.update(visible=study is not None),
             self._upload: self._context.html("payments_upload.html.j2"),
-            self._export: "",
-            self._excluded: False,
             self._link: "",
             **self._submissions.paint(user, study),
         }
@@ -123,6 +125,11 @@ class PaymentsTab:
         except ParleyError as error:
             shown = self._overview_of(None, fault=str(error))
         return {self._overview: shown, self._sure: False}
+
+    def _plan_again(self, user: CurrentUser, tab: str, name: str, export: Any, excluded: Any) -> Mapping[Any, Any]:
+        """Opening the tab shows what is to be paid by what is still in its form."""
+        filled = tab == self.name and (text(export) or excluded is True)
+        return self._plan(user, name, export, excluded) if filled else {}
 
     def _pay(self, user: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
         context, study = self._context, self._context.studies.newest(name)
