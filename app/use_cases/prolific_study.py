@@ -234,6 +234,9 @@ class StudyAtProlific:
         return self._ask(view, "update", wanted, lambda: self.client.update_study(there, wanted)) if wanted else view
 
     def publish(self, said: str) -> ProlificView:
+        if why := operations_of(self.database, self.study.name).closed_reason:
+            name = self.study.name
+            raise NotPossible(f"{name} lets nobody start here ({why}). First: parley recruit open {name}")
         view = self._settled()
         if view.there is None or (view.status == "UNPUBLISHED" and (view.changes or view.lacks)):
             raise NotPossible("The draft at Prolific is not as the study has it. Save the draft first, and look at it.")

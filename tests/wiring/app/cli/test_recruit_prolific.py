@@ -26,6 +26,8 @@ def test_nothing_is_sent_before_a_persons_word(tmp_path: Path) -> None:
         assert run("publish", typed="31.00\n").returncode, "there is no draft"
         assert fake.changes == []
         assert run("draft", "--yes").returncode == 0
+        assert run("publish", typed="31.00\n").returncode, "nobody could start here"
+        parley("recruit", "open", "recruited", folder=tmp_path)
         assert run("publish", typed="30\n").returncode
         assert run("publish", typed="\n\nyes\n").returncode
         assert [one["status"] for one in fake.studies.values()] == ["UNPUBLISHED"]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.clock import VirtualClock
 from app.studies.loader import load_study
+from app.use_cases.recruit import decide
 from app.use_cases.studies import publish_study
 from storage.db.engine import Database
 from tests.fakes import studies
@@ -24,6 +26,7 @@ At = tuple[Room, Researcher, FakeProlific]
 @pytest.fixture
 async def at(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[At]:
     publish_study(database, load_study(str(studies.recruited(tmp_path))), 1)
+    decide(database, "recruited", "opened", "ada", VirtualClock(2))
     with prolific_api() as fake:
         for name, value_ in {"PUBLIC_URL": ADDRESS, "PROLIFIC_URL": fake.url, "PROLIFIC_TOKEN": TOKEN}.items():
             monkeypatch.setenv(f"PARLEY_{name}", value_)
