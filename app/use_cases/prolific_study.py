@@ -7,6 +7,7 @@ transaction of the event, below the study's limit.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -59,18 +60,18 @@ RETURN_REASONS: Mapping[str, str] = {
 }
 
 
-def prolific_client(settings: Settings) -> Prolific:
+def prolific_client(settings: Settings, sleep: Callable[[float], None] = time.sleep) -> Prolific:
     """The client with the token of the settings, or else the one that an owner entered in the console; raises
     RecruiterDenied if there is none."""
     if settings.prolific_token is not None:
-        return Prolific(settings.prolific_url, settings.prolific_token.get_secret_value())
+        return Prolific(settings.prolific_url, settings.prolific_token.get_secret_value(), sleep=sleep)
     saved = settings.find_server(PROLIFIC)
     if saved is None or saved.key is None:
         raise RecruiterDenied(
             f"There is no token of Prolific. Set {env_name('prolific_token')}, or enter it in the console, under "
             "Model servers."
         )
-    return Prolific(saved.url, saved.key.get_secret_value())
+    return Prolific(saved.url, saved.key.get_secret_value(), sleep=sleep)
 
 
 def workspaces_of(settings: Settings, client: Prolific) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from app.clock import Clock
 from app.config.settings import Settings
-from app.errors import RecruiterDenied, RecruiterError
+from app.errors import RecruiterDenied, RecruiterError, RecruiterUnavailable
 from app.recruiters.prolific import Prolific
 from app.use_cases.prolific_study import prolific_client
 from app.use_cases.submissions import (
@@ -53,6 +53,11 @@ def recruited_at_prolific(
     return RecruitedStudy(database, participants, client, clock, study, id_, most)
 
 
+def _look_later(seconds: float) -> None:
+    """In place of a wait, during which the server could not stop: the next round asks again."""
+    raise RecruiterUnavailable("Prolific is busy or cannot be reached", retry_after_s=seconds)
+
+
 class ProlificTask:
     def __init__(
         self,
@@ -83,7 +88,7 @@ class ProlificTask:
 
     def _all(self) -> None:
         try:
-            with prolific_client(self._settings) as client:
+            with prolific_client(self._settings, _look_later) as client:
                 for recruited in self._recruited(client):
                     self._one(recruited)
         except RecruiterDenied:
