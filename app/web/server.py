@@ -110,7 +110,7 @@ def build_app(
     arrival = StartPage(service, database, participants, links, cookies, offered, Tickets(secret), **more)
     retention = RetentionTask(service, database, participants, service.claims)
     prolific = ProlificTask(settings, database, participants, clock, service.claims)
-    contacts = Contacts(database, participants, secret)
+    contacts = Contacts(database, participants)
     reminders = _reminders(settings, service, participants, contacts, clock)
 
     @asynccontextmanager

@@ -7,17 +7,15 @@ the recruiter's id (storage/log/erasure.py).
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
-from hashlib import sha256
+from secrets import token_hex
 from typing import Literal
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from experiments.study.sections.reminders import Channel
 from storage import tables
 from storage.db.engine import Database, writer
-from storage.db.sealing import seal, unseal
 from storage.registers.participants import Participants
 from storage.registers.persons import Person
 
@@ -33,17 +31,15 @@ ADDRESSED = LAST_SESSIONS.join(tables.identities, _identity.stream == MAIL + _se
 
 
 class Contacts:
-    def __init__(self, database: Database, participants: Participants, secret: str) -> None:
-        self.database, self._participants, self._secret = database, participants, secret
-        self._sealing = secret, "parley mail address"
+    def __init__(self, database: Database, participants: Participants) -> None:
+        self.database, self._participants = database, participants
 
     def save_address(self, study: str, person: str, address: str) -> None:
         """Store a person's mail address in place of an earlier one."""
-        digest = hmac.new(self._secret.encode(), f"{MAIL}\n{study}\n{person}".encode(), sha256).hexdigest()
-        row = {"stream": MAIL + person, "study": study, "recruiter": MAIL, "digest": digest}
+        row = {"stream": MAIL + person, "study": study, "recruiter": MAIL, "digest": token_hex(32)}
         with writer(self.database) as connection, connection.begin():
             connection.execute(delete(tables.identities).where(_identity.stream == MAIL + person))
-            connection.execute(insert(tables.identities), {**row, "sealed": seal(*self._sealing, address)})
+            connection.execute(insert(tables.identities), {**row, "sealed": self._participants.seal(address)})
 
     def forget_address(self, person: str) -> None:
         with writer(self.database) as connection, connection.begin():
@@ -53,13 +49,17 @@ class Contacts:
         """The address or id by which a channel reaches a person, empty where none is needed; None if there is none."""
         if channel == MAIL:
             with self.database.connect() as connection:
-                wanted = select(_identity.sealed).where(_identity.stream == MAIL + person.id)
-                sealed = connection.execute(wanted).scalar()
-            return unseal(*self._sealing, sealed) if sealed else None
+                return mail_address(connection, self._participants, person.id)
         if channel == PROLIFIC:
             known = self._participants.reveal(person.first)
             return known.id if known is not None and known.recruiter == PROLIFIC else None
         return ""
+
+
+def mail_address(connection: Connection, participants: Participants, person: str) -> str | None:
+    """The address that a person gave; None without one, or if it was sealed under another secret."""
+    sealed = connection.execute(select(_identity.sealed).where(_identity.stream == MAIL + person)).scalar()
+    return participants.unseal(sealed) if sealed else None
 
 
 def reachable(database: Database, study: str) -> Mapping[Channel, frozenset[str]]:

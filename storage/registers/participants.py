@@ -175,7 +175,7 @@ class Participants:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()
         if found is None or not found.sealed:
             return None
-        if (values := unseal(*self._sealing, found.sealed)) is None:
+        if (values := self.unseal(found.sealed)) is None:
             raise StorageError(
                 "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
                 "file .secret beside the database) is now. Use the one with which the study was served"
@@ -251,8 +251,15 @@ class Participants:
         made = hmac.new(self._secret, "\n".join(said).encode(), sha256).digest()[:MAC_BYTES]
         return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
+    def seal(self, value: object) -> bytes:
+        return seal(*self._sealing, value)
+
+    def unseal(self, sealed: bytes) -> Any:
+        """The value; None if it was sealed under another secret."""
+        return unseal(*self._sealing, sealed)
+
     def _seal(self, participant: ParticipantId) -> bytes:
-        return seal(*self._sealing, {"id": participant.id, "submission": participant.submission})
+        return self.seal({"id": participant.id, "submission": participant.submission})
 
     def _digest(self, study: str, participant: ParticipantId, number: int, *, proven: bool = True) -> str:
         again = (f"\nattempt {number}" if number > 1 else "") if proven else f"\nunproven {number}"

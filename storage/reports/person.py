@@ -28,6 +28,7 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.log.telemetry import by_path
+from storage.registers.contacts import mail_address
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 from storage.reports.sessions import find_sessions, not_found
@@ -141,7 +142,7 @@ def write_person(data: Mapping[str, Any], file: BinaryIO) -> None:
 
 
 def _session_data(connection: Connection, studies: Studies, participants: Participants, stream: str) -> dict[str, Any]:
-    query = select(_session.study, _session.hash, _session.ordinal, *_seat)
+    query = select(_session.study, _session.hash, _session.ordinal, _session.person, *_seat)
     query = query.outerjoin(tables.seats, _seat.stream == _session.stream).where(_session.stream == stream)
     seat = connection.execute(query).one()._asdict()
     state, study = fold(facts(connection, stream)), studies.get(seat["hash"])
@@ -169,6 +170,7 @@ def _session_data(connection: Connection, studies: Studies, participants: Partic
     return {
         **about,
         "identity": identity,
+        "mail_address": mail_address(connection, participants, seat["person"] or ""),
         "ids_in_exported_data": ids,
         **_filled(whole, (*ids, *layout.factors)),
         "conditions": dict(state.factors),
@@ -208,6 +210,7 @@ def _records(connection: Connection, table: Table, stream: str) -> Iterator[dict
 
 PARTS: Mapping[str, str] = {
     "identity": "the ID at the recruiter (such as Prolific) under which you took part; it is not in the study's data",
+    "mail_address": "the address that you gave for reminders; it is not in the study's data",
     "ids_in_exported_data": "the random names that you have in the files made for analysis and publication",
     "conditions": "the variant of the study that you were assigned to, by chance",
     "answers": "each of your answers, with the question as you read it",

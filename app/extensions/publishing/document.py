@@ -58,7 +58,9 @@ def data_protection_document(
     file, info = study.file, study.file.privacy or PrivacyInfo()
     systems = [model.system for model in file.models.values()]
     texts = [text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values())]
-    database = settings.database_url
+    database, channels = settings.database_url, file.reminders.channels if file.reminders else ()
+    hook = settings.reminder_webhook_url
+    hosts = {"mail": settings.mail_host, "webhook": _host(hook.get_secret_value()) if hook else ""}
     return TEMPLATES.get_template("privacy.md.j2").render(
         study=study,
         file=file,
@@ -71,7 +73,8 @@ def data_protection_document(
         alerts=(hook := settings.alert_webhook_url) and _host(hook.get_secret_value()),
         database=f"an SQLite file on {HERE}" if sqlite_path(database) else f"PostgreSQL at {_host(database)}",
         encrypted=settings.address.startswith("https://"),
-        parts=PARTS,
+        parts={name: about for name, about in PARTS.items() if name != "mail_address" or "mail" in channels},
+        reminders=[(name, hosts.get(name, "")) for name in channels if name != "prolific"],
         telemetry=disclosure(study),
         disclosures=disclosures(study),
         talks=any(step.asks_models(tuple(file.models)) for _, step in study.steps),

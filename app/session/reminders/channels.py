@@ -43,15 +43,11 @@ class ReminderChannel(Protocol):
 
 
 class SilentChannel:
-    """Sends nothing, for simulated participants; keeps what would have been sent."""
-
-    def __init__(self) -> None:
-        self.messages: list[ReminderMessage] = []
+    """Sends nothing, for simulated participants."""
 
     def open(self) -> None: ...
 
     def send(self, message: ReminderMessage) -> Failure | None:
-        self.messages.append(message)
         return None
 
     def close(self) -> None: ...

@@ -85,7 +85,10 @@ class ReminderMessage:
     def _closes(self) -> str:
         closes_us = self.reminder.window.closes_us
         zone = zone_of(self.recipient.zone)
-        return f"{local_time(closes_us, zone):%Y-%m-%d %H:%M} ({zone.key})" if closes_us is not None else ""
+        if closes_us is None:
+            return ""
+        # isolated, or its parts would be turned round in a text from right to left
+        return f"\u2066{local_time(closes_us, zone):%Y-%m-%d %H:%M} ({zone.key})\u2069"
 
     def _filled(self, text: str) -> str:
         language, wave = self.recipient.language, self.reminder.window.wave

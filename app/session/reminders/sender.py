@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from app.clock import Clock
 from app.errors import NotDelivered
-from app.session.reminders.channels import ReminderChannel
+from app.session.reminders.channels import ReminderChannel, SilentChannel
 from app.session.reminders.message import RemindedPerson, ReminderMessage
 from app.session.service import Sessions
 from experiments.events import Action
@@ -69,6 +69,15 @@ class Reminding:
         if failure is not None and failure.down:
             raise NotDelivered(f"{found.channel}: {failure.cause}")
         return found
+
+
+async def remind_simulated(sessions: Sessions, person: Person, from_us: int, until_us: int) -> None:
+    """Record the reminders that a simulated person would get between two times; nothing is sent."""
+    reminders = sessions.studies.get(person.hash).file.reminders
+    channels = {name: SilentChannel() for name in reminders.channels} if reminders else {}
+    reminding = Reminding(sessions, channels, lambda _, __: "", lambda _: ("", ""))
+    while (found := await reminding.remind(person, from_us)) is not None and found.at_us < until_us:
+        from_us = found.at_us
 
 
 class ReminderTask:

@@ -63,6 +63,7 @@ class ReminderPage:
             title=say(session.study.file.title, session.language),
             contact=say(session.study.file.contact, session.language),
             reminded=any(reached.values()) and not wants_none(session.state.events),
+            ended=wants_none(session.state.events),
             asks=_asks(reached),
             fault=fault,
         )

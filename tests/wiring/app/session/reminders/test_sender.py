@@ -28,6 +28,7 @@ from storage.registers.contacts import Contacts
 from storage.registers.participants import Participants
 from storage.registers.persons import Person, people
 from storage.registers.reminders import ReminderCounts, reminder_counts
+from storage.reports.person import PersonSessions, person_data
 from tests.fakes.clicks import click
 from tests.fakes.reminders import FIRST_US, study
 from tests.fakes.served import SECRET, settings_for
@@ -46,7 +47,7 @@ class Channel(SilentChannel):
     """One that does what it is told to in place of sending, and then keeps what came."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.messages: list[ReminderMessage] = []
         self.at_open: Callable[[], None] = lambda: None
         self.at_send: Callable[[], Failure | None] = lambda: None
 
@@ -54,7 +55,7 @@ class Channel(SilentChannel):
         self.at_open()
 
     def send(self, message: ReminderMessage) -> Failure | None:
-        super().send(message)
+        self.messages.append(message)
         return self.at_send()
 
 
@@ -70,7 +71,7 @@ class Reminded:
         self.clock = VirtualClock(FIRST_US)
         self.runtime = SessionService(self.database, settings_for(self.folder), self.clock)
         self.people = Participants(self.database, SECRET)
-        self.contacts = Contacts(self.database, self.people, SECRET)
+        self.contacts = Contacts(self.database, self.people)
 
     def task(self, runtime: SessionService | None = None) -> ReminderTask:
         reminding = Reminding(
@@ -190,6 +191,9 @@ async def test_an_address_is_sealed_in_no_log_and_goes_with_the_recruiters_id(
     reminded = Reminded(tmp_path, each_database)
     await reminded.take_part(keep_ids_for="30 days")
     await reminded.task().once()
+    streams = PersonSessions(tuple(reminded.person.streams.values()))
+    (own,) = person_data(each_database, reminded.people, streams, 0)["sessions"]
+    assert own["mail_address"] == ADDRESS, "it is the person's own"
     for table in tables.metadata.sorted_tables:
         assert "zqada" not in str(query(each_database, f"SELECT * FROM {table.name}"))
     task = RetentionTask(reminded.runtime, each_database, reminded.people)

@@ -53,7 +53,7 @@ def kinds(served: Served) -> list[str]:
 
 def address(served: Served) -> str | None:
     (person,) = people(served.database, "weeks", "person")
-    return Contacts(served.database, Participants(served.database, SECRET), SECRET).reach(person, "mail")
+    return Contacts(served.database, Participants(served.database, SECRET)).reach(person, "mail")
 
 
 async def post(bot: HttpBot, link: str, body: str) -> int:
