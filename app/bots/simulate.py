@@ -17,6 +17,7 @@ from app.bots.user_config import RANDOM, SimulatedUserConfig
 from app.bots.users.base import UnusableReply
 from app.clock import VirtualClock
 from app.errors import ModelUnreached, UserFailed
+from app.session.reminders.sender import remind_simulated
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused, StudyError, ValidationIssue
@@ -212,15 +213,17 @@ async def _come_back(
         if window.state == "live":
             return await service.get(person.streams[window.wave])
         own = f"{label}:{window.wave}:{window.round}"
-        if (comes_us := returns_us(window, own, late=config.late, never=config.never)) is not None:
-            clock.set(max(clock.now_us(), comes_us))
+        comes_us = returns_us(window, own, late=config.late, never=config.never)
+        until_us = window.until_us if comes_us is None else max(clock.now_us(), comes_us)
+        if until_us is None:
+            return None
+        await remind_simulated(service, person, clock.now_us(), until_us)
+        clock.set(until_us)
+        if comes_us is not None:
             data = {
                 key: value for key, value in session.state.enrolled.items() if key in ("language", "user", "models")
             }
             return await service.begin_wave(person, seed=seed_of(own), stream=stream_of(own), data=data)
-        if window.until_us is None:
-            return None
-        clock.set(window.until_us)
     return None
 
 

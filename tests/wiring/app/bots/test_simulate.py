@@ -7,30 +7,35 @@ import csv
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 from sqlalchemy import update
 
-from app.bots.simulate import START_US
+from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.extensions.analysis.report.build import build_report, flow_stages
 from app.session.service import SessionService
+from experiments.session.reminders import REMINDED, SENT
 from experiments.session.waves import wave_schedule
 from storage import tables
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.tidy.columns import NAME, file_of
 from storage.db.engine import Database, open_database
+from storage.log.event_log import load
 from storage.log.projections import differences, rebuild
 from storage.registers.origins import Origin
 from storage.registers.persons import people
+from storage.registers.reminders import ReminderCounts, reminder_counts
 from storage.registers.studies import Studies
 from storage.reports.monitoring import load_monitor
 from storage.reports.reproducibility import recompute_draws
 from storage.reports.sessions import SessionQuery, sessions
+from tests.fakes import reminders
 from tests.fakes.four_weeks import GROWTH, play, study
 
 PEOPLE = 40
@@ -151,3 +156,27 @@ def test_verify_finds_a_session_that_lost_its_person_and_rebuild_joins_it_again(
     rebuild(weeks)
     assert list(differences(weeks)) == []
     assert people(weeks, "weeks", Origin.BOT) == before
+
+
+@pytest.mark.anyio
+async def test_simulated_people_are_reminded_in_the_log_alone_each_once_and_never_in_quiet_hours(
+    database: Database,
+) -> None:
+    send = [{"when": when} for when in ("opening", "10 hours after opening", "2 days after opening")]
+    its = reminders.study(reminders={"channels": ["mail"], "send": send})
+    clock = VirtualClock(0)
+    service = SessionService(database, Settings(_env_file=None), clock)
+    service.prepare(its)
+    try:
+        done = [one async for one in simulate(service, clock, its, 30, "1")]
+    finally:
+        await service.close()
+    firsts = [event for one in done for event in load(database, one.streams[0])]
+    hours = [datetime.fromtimestamp(one.at_us / 1e6, UTC).hour for one in firsts if one.kind == REMINDED]
+    assert len(hours) >= 30
+    assert all(8 <= hour < 21 for hour in hours)
+    assert sum(one.kind == SENT for one in firsts) == len(hours)
+    for one in done:
+        kinds = [event.data["kind"] for event in load(database, one.streams[0]) if event.kind == REMINDED]
+        assert len(kinds) == len(set(kinds))
+    assert reminder_counts(database, "weeks", "bot", clock.now_us()) == ReminderCounts(len(hours), 0, 0, 0)
