@@ -159,7 +159,9 @@ class ProlificView:
         """What is to be known before money is spent, a sentence each."""
         minutes, told = self.draft.estimated_completion_time, "the median of sessions" if self.measured else "expected"
         known = self.due < self.with_fees
-        fees = f"{self.with_fees} with Prolific's fees" if known else "Prolific's fees come on top"
+        fees = (
+            f"{self.with_fees} with Prolific's fees" if known else "Prolific's fees come on top, and are not known yet"
+        )
         due = [f"To be spent now: {self.due} in rewards and screen-outs ({fees})."] if self.due.cents else []
         return (
             f"Reward: {self.reward} for {minutes} minutes ({told}), which is {self.hourly} an hour.",
