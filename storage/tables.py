@@ -54,9 +54,9 @@ events = Table(
     Column("data", JSON, nullable=False),
     Column("key", String(64)),
     UniqueConstraint("stream", "key", name="uq_event_stream_key"),
-    Index("ix_event_finished", "stream", sqlite_where=FINISHED, postgresql_where=FINISHED),
-    Index("ix_event_began", "stream", sqlite_where=BEGAN, postgresql_where=BEGAN),
-    Index("ix_event_reminding", "stream", sqlite_where=REMINDERS, postgresql_where=REMINDERS),
+    Index("ix_event_finished", "stream", sqlite_where=FINISHED),
+    Index("ix_event_began", "stream", sqlite_where=BEGAN),
+    Index("ix_event_reminding", "stream", sqlite_where=REMINDERS),
 )
 # The columns that an Event is made of.
 EVENT = (events.c.seq, events.c.at_us, events.c.by, events.c.path, events.c.kind, events.c.data, events.c.key)
@@ -126,10 +126,9 @@ seats = Table(
         *("study", "origin", "outcome", "cell", "place", "furthest", "flags"),
         *("last_us", "begun_us", "pasted", "excluded"),
         sqlite_where=ENDED,
-        postgresql_where=ENDED,
     ),
-    Index("ix_seat_due", "due_us", sqlite_where=DUE, postgresql_where=DUE),
-    Index("ix_seat_excluded", "study", "origin", "excluded", sqlite_where=EXCLUDED, postgresql_where=EXCLUDED),
+    Index("ix_seat_due", "due_us", sqlite_where=DUE),
+    Index("ix_seat_excluded", "study", "origin", "excluded", sqlite_where=EXCLUDED),
 )
 
 identities = Table(
@@ -204,16 +203,14 @@ attempts = Table(
         "ix_attempt_study_cost",
         *("study", "stream", "model", "cost", "reason"),
         sqlite_where=OF_SESSION,
-        postgresql_where=OF_SESSION,
     ),
     Index(
         "ix_attempt_recent",
         *("study", "started_us", "model", "first_token_us", "total_us", "reason"),
         sqlite_where=OF_SESSION,
-        postgresql_where=OF_SESSION,
     ),
-    Index("ix_attempt_cell", "cell", "sample", "step", "reason", sqlite_where=OF_SAMPLE, postgresql_where=OF_SAMPLE),
-    Index("uq_attempt_reply", "cell", "sample", "step", unique=True, sqlite_where=BROUGHT, postgresql_where=BROUGHT),
+    Index("ix_attempt_cell", "cell", "sample", "step", "reason", sqlite_where=OF_SAMPLE),
+    Index("uq_attempt_reply", "cell", "sample", "step", unique=True, sqlite_where=BROUGHT),
 )
 
 # The attempts added up by hour, so that what a study has used is read in no time however many there are; the times of
@@ -324,7 +321,6 @@ alerts = Table(
         *("kind", "study", "origin", "subject"),
         unique=True,
         sqlite_where=OPEN,
-        postgresql_where=OPEN,
     ),
 )
 

@@ -168,20 +168,21 @@ def yaml_issue(error: NotYaml) -> ValidationIssue:
     )
 
 
-def read_protocols(beside: Path, issues: list[ValidationIssue]) -> dict[str, Mapping[str, Any]]:
+def read_protocols(beside: Path, issues: list[ValidationIssue]) -> Mapping[str, Mapping[str, Any]]:
     """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first. The errors of
     those that cannot be read are added to `issues`."""
     return _read_named("protocol", PROTOCOLS, beside, issues)
 
 
-def read_instruments(beside: Path, issues: list[ValidationIssue]) -> dict[str, Mapping[str, Any]]:
+def read_instruments(beside: Path, issues: list[ValidationIssue]) -> Mapping[str, Mapping[str, Any]]:
     """Likewise for instruments: those that come with Parley, and those in `instruments/` beside the study."""
     return _read_named("instrument", INSTRUMENTS, beside, issues)
 
 
-def _read_named(kind: str, own: Path, beside: Path, issues: list[ValidationIssue]) -> dict[str, Mapping[str, Any]]:
+def _read_named(kind: str, own: Path, beside: Path, issues: list[ValidationIssue]) -> Mapping[str, Mapping[str, Any]]:
     """The files of a kind by the name that each has under the key `kind`."""
-    found = dict(_shipped(kind, own))
+    read: dict[str, Mapping[str, Any]] = {}
+    found = _NamedFiles(read, own)
     for path in sorted((beside / own.name).glob("*.yaml")):
         raw = _read_beside(path, issues)
         if raw is None:
@@ -190,7 +191,7 @@ def _read_named(kind: str, own: Path, beside: Path, issues: list[ValidationIssue
         if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
             what = f"is that of Parley's own {name!r}, which is another; give it another name or version"
             issues.append(ValidationIssue("version", what, str(path)))
-        found[name] = raw
+        read[name] = raw
     return found
 
 
@@ -203,11 +204,24 @@ def _read_beside(path: Path, issues: list[ValidationIssue]) -> dict[str, Any] | 
         return None
 
 
-@cache
-def _shipped(kind: str, folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """The files of a kind that come with Parley, read once: nobody writes them while it runs."""
-    read = (read_yaml(path) for path in sorted(folder.glob("*.yaml")))
-    return {str(raw.get(kind)): raw for raw in read}
+# Those that come with Parley are read once: nobody writes them while it runs.
+_read_once = cache(read_yaml)
+
+
+class _NamedFiles(Mapping[str, Mapping[str, Any]]):
+    """Files by name: those that are read already, and else Parley's own in a folder, each read when it is asked for."""
+
+    def __init__(self, read: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+        self._read, self._own = read, {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+    def __getitem__(self, name: str) -> Mapping[str, Any]:
+        return self._read[name] if name in self._read else _read_once(self._own[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._own, *self._read)))
+
+    def __len__(self) -> int:
+        return len({*self._own, *self._read})
 
 
 def _with_translations(raw: dict[str, Any], path: Path, issues: list[ValidationIssue]) -> dict[str, Any]:

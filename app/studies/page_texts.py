@@ -16,6 +16,7 @@ from experiments.session.disclosures import disclosures
 from experiments.steps.chat import OnFailure
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field
+from experiments.study.resolve import named_protocols
 from experiments.study.schema import Phase
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
@@ -47,9 +48,9 @@ class PageText:
 
 
 def texts_of_study(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any]) -> Iterator[PageText]:
-    places = (
-        _places("protocol", protocols) | _places("instrument", _files(study)) | dict(reversed([*_strings(raw, "")]))
-    )  # of equal texts the first
+    named = {name: protocols[name] for name in sorted(named_protocols(study.file) & protocols.keys())}
+    places = _places("protocol", named) | _places("instrument", _files(study))
+    places |= dict(reversed([*_strings(raw, "")]))  # of equal texts the first
     forms: dict[str, set[Form]] = {}
     for form, text in dict.fromkeys(_forms(study)):
         forms.setdefault(normalize_whitespace(text), set()).add(form)

@@ -50,9 +50,8 @@ def resolve(
     file, faults = parse_leniently(raw)
     if file is None:
         raise StudyError(name, faults)
-    wanted = {protocol_name(ref) for node in nodes_of(file.tree) for ref in protocol_refs(node)}
     unread = list[ValidationIssue]()
-    read = _read("protocol", ProtocolFile, wanted, protocols, unread)
+    read = _read("protocol", ProtocolFile, named_protocols(file), protocols, unread)
     named = {name for flow in (file.tree, *(one.flow for one in read.values())) for name in _instruments_in(flow)}
     asked = _read("instrument", Instrument, named, instruments, unread)
     text = json.dumps(
@@ -178,6 +177,10 @@ def _read(
             found = issues_of(error, files[name], model)
             issues += [replace(issue, place=f"{kind} {name}") for issue in found]
     return read
+
+
+def named_protocols(file: StudyFile) -> set[str]:
+    return {protocol_name(ref) for node in nodes_of(file.tree) for ref in protocol_refs(node)}
 
 
 def protocol_refs(node: Node) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
+from itertools import chain
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import Error as SqliteError
@@ -113,7 +114,17 @@ def connect(url: str) -> Engine:
         event.listen(engine, "begin", _begin)
     with _joining:
         schemas()  # their tables join the metadata
+        if engine.dialect.name == "postgresql":
+            _make_indexes_partial()
     return engine
+
+
+def _make_indexes_partial() -> None:
+    """Give indexes the condition that they have in SQLite. If tables gave it themselves, SQLAlchemy would load the
+    whole dialect for whoever has no such database."""
+    for index in chain.from_iterable(table.indexes for table in metadata.tables.values()):
+        if (where := index.dialect_kwargs.get("sqlite_where")) is not None:
+            index.dialect_kwargs["postgresql_where"] = where
 
 
 def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import released
@@ -53,4 +53,8 @@ def _upserting(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
 
 def insert_into(table: Table, dialect: str) -> Any:
     """An insert that can say what happens on a conflict, which is the dialect's own."""
-    return (postgresql if dialect == "postgresql" else sqlite).insert(table)
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # no server over SQLite waits for it
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)

@@ -178,8 +178,8 @@ class ReleasedTable:
         people, spelled = text("_session != ''"), text("_written IS NOT NULL")
         read_by = (  # own sessions are exported by the key, imported rows by the first index; neither needs a sort
             PrimaryKeyConstraint("_session", "_study", "_part", "_seq", *keys),
-            Index(f"ix_{self.name}_order", "_study", "_part", "_seq", sqlite_where=people, postgresql_where=people),
-            Index(f"ix_{self.name}_written", "_study", "_part", sqlite_where=spelled, postgresql_where=spelled),
+            Index(f"ix_{self.name}_order", "_study", "_part", "_seq", sqlite_where=people),
+            Index(f"ix_{self.name}_written", "_study", "_part", sqlite_where=spelled),
         )
         return Table(self.name, metadata, *own, *released, *read_by)
 
