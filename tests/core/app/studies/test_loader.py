@@ -8,9 +8,11 @@ import re
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import jsonschema
+import orjson
 import pytest
 from pydantic import BaseModel, ValidationError
 
@@ -55,9 +57,27 @@ def put(raw: Any, path: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("path", "value", "wanted"), [(path, value, wanted) for path, value, *wanted in FAULTS])
 def test_each_error_is_reported_at_its_place(path: str, value: Any, wanted: list[str], tmp_path: Path) -> None:
+    found = messages(tmp_path, path, value)
+    assert list(dict.fromkeys(where for where, _ in found)) == wanted
+    assert [f"{where}: {what}" for where, what in found] == MESSAGES.get(named(path, value)), WRITE
+
+
+def messages(folder: Path, path: str, value: Any) -> list[tuple[str, str]]:
     raw = copy.deepcopy(SOUND)
     put(raw, path, value)
-    assert places(tmp_path, raw) == wanted
+    with pytest.raises(StudyError) as error:
+        load_study(write(folder, raw))
+    return [(issue.where, issue.what.replace(str(folder), "FOLDER")) for issue in error.value.found]
+
+
+def named(path: str, value: Any) -> str:
+    return f"without {path}" if value is ... else f"{path} = {value}"
+
+
+# The wording of errors in study files, which authors read: a golden file, so that a change of it is seen.
+GOLDEN = Path(__file__).with_name("study_file_messages.json")
+MESSAGES: dict[str, list[str]] = orjson.loads(GOLDEN.read_bytes())
+WRITE = "if the new wording is better: python -m tests.core.app.studies.test_loader"
 
 
 @pytest.mark.parametrize("question", DICES_FAULTS)
@@ -235,3 +255,10 @@ def test_the_demo_tells_those_who_answer_alone_first_and_nobody_else() -> None:
         session = Driven(demo, str(seed)).do(agreed="on").do(promised="on")
         told[session.state.factors["condition"]] = session.path == "alone-first"
     assert told == {"answer-first": True, "direct-to-AI": False}
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as name:
+        found = {named(path, value): messages(Path(name), path, value) for path, value, *_ in FAULTS}
+    lines = {key: [f"{where}: {what}" for where, what in each] for key, each in found.items()}
+    GOLDEN.write_bytes(orjson.dumps(lines, option=orjson.OPT_INDENT_2) + b"\n")
