@@ -359,7 +359,8 @@ def _tidy_columns() -> str:
     text = (
         f"The tables of `parley export STUDY --schema {tidy.NAME}`, made from the events of any study; they are in no "
         "database. `sessions` has a further column for each factor, and for a participant's id in each further schema "
-        "that the study fills; `answers_wide` has one for each question outside of loops.\n"
+        "that the study fills; `answers_wide` has one for each question outside of loops. In a study with waves all "
+        "tables have `person`, which joins the sessions of a person, and `wave`.\n"
     )
     parts = [(made.name, f"Written as `{made.file}`.", made.columns) for made in tidy.tables(())]
     return _page(f"Columns of {tidy.NAME}", text + _columns(parts))

@@ -33,10 +33,13 @@ def week(number: int) -> dict[str, Any]:
     return {"wave": f"Week {number}", **opens, "flow": flow}
 
 
-def study(**keys: Any) -> Study:
+def raw(**keys: Any) -> dict[str, Any]:
     waves = [week(number) for number in (1, 2, 3, 4)]
-    raw = {"study": "weeks", "title": "Four weeks", "factors": {"companion": [*ARMS]}, "waves": waves}
-    return resolve({**raw, **keys}, {}, {})
+    return {"study": "weeks", "title": "Four weeks", "factors": {"companion": [*ARMS]}, "waves": waves, **keys}
+
+
+def study(**keys: Any) -> Study:
+    return resolve(raw(**keys), {}, {})
 
 
 class Growing(Random):
