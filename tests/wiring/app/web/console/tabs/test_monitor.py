@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from app.bots.simulate import DAY_US, START_US
 from app.clock import VirtualClock
+from app.config.settings import Settings
+from app.session.service import SessionService
 from storage import tables
 from storage.db.engine import open_database
 from storage.registers.studies import Studies
 from storage.reports.monitoring import load_monitor
+from tests.fakes import four_weeks
 from tests.fakes.console import Room, room
 from tests.fakes.databases import busy
 from tests.fakes.model_replies import OneReply, write_sessions
@@ -96,3 +100,21 @@ async def test_adherence_by_arm_and_day_and_a_new_version_are_shown(console: Roo
         body = (await olga.enter("monitoring", study=NAME))["live-body"]
     assert re.findall(r'data-shift="(\w+)">.*m: m-1 before, &lt;m&gt; since', body) == ["version"]
     assert re.search(r"asks</td><td>role: tutor</td>\s*<td[^>]*>75 %<br><span[^>]*>of 4<", body)
+
+
+async def test_the_people_of_each_wave_are_shown_and_that_one_arm_stays_away(tmp_path: Path) -> None:
+    database, clock = open_database(f"sqlite:///{tmp_path / 'parley.db'}"), VirtualClock(START_US)
+    service = SessionService(database, Settings(_env_file=None), clock)
+    service.prepare(four_weeks.study())
+    await four_weeks.play(service, four_weeks.study(), clock, 10, {"plain": 0, "warm": 1})
+    await service.close()
+    with room(tmp_path, database, VirtualClock(START_US + 60 * DAY_US)) as console:
+        async with Researcher(app=console) as olga:
+            await olga.open(study="weeks", tab="monitoring")
+            body = (await olga.enter("monitoring", study="weeks"))["live-body"]
+    database.dispose()
+    states = re.findall(r'data-wave="(week-\d)" data-state="(\w+)">([1-9]\d*)<', body)
+    lost = [("week-2", "missed", "10"), *[(f"week-{n}", "dropped", "10") for n in (3, 4)]]
+    assert {*states} == {("week-1", "done", "20"), *[(f"week-{n}", "done", "10") for n in (2, 3, 4)], *lost}
+    assert re.findall(r'data-attrition="(\w+)"', body) == ["companion"]
+    assert re.search(r"companion: plain</th>.*companion: warm</th>", body)
