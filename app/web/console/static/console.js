@@ -98,7 +98,7 @@ addEventListener("click", ({ target, isTrusted }) => {
 addEventListener("input", ({ target }) => {
   if (!target.matches?.("#session-moment input[type=number]") || target.value === "") return;
   const { min, max } = target.closest("#session-moment").querySelector("input[type=range]");
-  target.value = Math.min(Math.max(target.value, min), max);
+  target.value = Math.round(Math.min(Math.max(target.value, min), max));
 }, true);
 
 // Whether a text is larger than a request may be, with what else is in it; if so, that is said.
