@@ -24,10 +24,10 @@ OPEN = {
     *((method, path) for method in ("GET", "HEAD") for path in (
         "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
         "/favicon.ico", "/parley/page.js", "/parley/page.css", "/static/x", "/assets/x", "/api/reply",
-        "/s/x/calendar.ics",
+        "/s/x/calendar.ics", "/s/x/reminders",
     )),
     ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
-    ("POST", "/hook/prolific"),
+    ("POST", "/hook/prolific"), ("POST", "/s/x/reminders"),
 }  # fmt: skip
 CLOSED = (
     "/gradio_api/app_id", "/gradio_api/startup-events", "/gradio_api/run/predict", "/svelte/x", "/deep_link",
