@@ -19,6 +19,7 @@ from experiments.views.funnel import Funnel, funnel
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, counted, query_params
 from storage.registers.origins import QUOTAS_APPLY
+from storage.registers.reminders import ReminderCounts, reminder_counts
 from storage.registers.study_status import operations_in
 from storage.reports.attrition import WaveMonitor, wave_monitor
 from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, fidelity_monitor
@@ -66,6 +67,7 @@ class MonitorCache:
     sessions: SessionCache = field(default_factory=dict)
     fidelity: FidelityMonitor = field(default_factory=FidelityMonitor)
     waves: WaveMonitor | None = None
+    reminders: ReminderCounts | None = None
     watched_us: int = -FIDELITY_US
 
 
@@ -93,6 +95,8 @@ class StudyMonitor:
     spent: float
     """What has been spent of the study's budget, in sessions of all origins to which it applies."""
     fidelity: FidelityMonitor
+    reminders: ReminderCounts | None
+    """None in a study without reminders."""
     waves: WaveMonitor | None
     """None in a study without waves."""
 
@@ -122,6 +126,7 @@ def load_monitor(
             cache.over_time, cache.counted_us = over_time(connection, known), now_us
             cache.median_minutes = median_minutes(connection, known)
         if abs(now_us - cache.watched_us) >= FIDELITY_US:
+            cache.reminders = reminder_counts(database, study.name, origin, now_us)
             cache.fidelity, cache.watched_us = fidelity_monitor(connection, known, cache.sessions), now_us
         return StudyMonitor(
             study=study.name,
@@ -142,6 +147,7 @@ def load_monitor(
             latency=recent(connection, study.name, origin),
             spent=spent(connection, study.name),
             fidelity=cache.fidelity,
+            reminders=cache.reminders,
             waves=cache.waves,
         )
 

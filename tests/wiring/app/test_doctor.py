@@ -21,6 +21,7 @@ from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
 from tests.fakes.commanding import Done, parley
 from tests.fakes.let_go import let_go
+from tests.fakes.mail_server import mail_server
 from tests.fakes.model_list import KEY, Listing, model_list
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.fakes.studies import short
@@ -280,3 +281,13 @@ def before(url: str) -> Iterator[str]:
 def test_a_proxy_that_does_not_pass_the_host_is_found(examine: Examine, running: Served) -> None:
     with before(running.url) as url:
         assert examine(PARLEY_PUBLIC_URL=url).about("public address", "problem", url, "proxy_set_header Host")
+
+
+def test_the_mail_server_is_asked_for_a_connection_and_sent_nothing(examine: Examine) -> None:
+    with mail_server() as server:
+        known = {"PARLEY_MAIL_HOST": "127.0.0.1", "PARLEY_MAIL_FROM": "lab@example.org", "PARLEY_MAIL_SECURITY": "none"}
+        known["PARLEY_MAIL_PORT"] = str(server.port)
+        assert examine(**known).about("reminders", "ok", "127.0.0.1")
+        server.answers["HELLO"] = "554 no"
+        assert examine(**known).about("reminders", "problem", "127.0.0.1", "smtp_554")
+    assert (server.connections, server.taken) == (2, [])

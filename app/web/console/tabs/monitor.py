@@ -21,7 +21,6 @@ from experiments.views.quality_flags import FLAGS
 from storage.log.seats import cell_key
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import ONLY_NAMED, Origin
-from storage.registers.reminders import reminder_counts
 from storage.registers.study_status import operations_of
 from storage.reports.monitoring import StudyMonitor, StudyMonitors
 from storage.reports.monitoring.fidelity import MOST_SESSIONS
@@ -94,7 +93,6 @@ class MonitorTab:
         seen = self._watching.load(study, origin, self._context.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
         values["state"] = state_of(seen.operations)
-        values["reminders"] = reminder_counts(self._context.database, study.name, origin, seen.now_us)
         values["problems"] = problem_rows(link_problems(self._context.database, study.name))
         rate, total = arrivals_chart(seen.over_time) if seen.over_time else (None, None)
         return {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -30,12 +32,13 @@ from storage.log.event_log import load
 from storage.log.projections import differences, rebuild
 from storage.registers.origins import Origin
 from storage.registers.persons import people
-from storage.registers.reminders import ReminderCounts, reminder_counts
+from storage.registers.reminders import ReminderCounts
 from storage.registers.studies import Studies
 from storage.reports.monitoring import load_monitor
 from storage.reports.reproducibility import recompute_draws
 from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import reminders
+from tests.fakes.commanding import parley
 from tests.fakes.four_weeks import GROWTH, play, study
 
 PEOPLE = 40
@@ -160,7 +163,7 @@ def test_verify_finds_a_session_that_lost_its_person_and_rebuild_joins_it_again(
 
 @pytest.mark.anyio
 async def test_simulated_people_are_reminded_in_the_log_alone_each_once_and_never_in_quiet_hours(
-    database: Database,
+    tmp_path: Path, database: Database
 ) -> None:
     send = [{"when": when} for when in ("opening", "10 hours after opening", "2 days after opening")]
     its = reminders.study(reminders={"channels": ["mail"], "send": send})
@@ -179,4 +182,8 @@ async def test_simulated_people_are_reminded_in_the_log_alone_each_once_and_neve
     for one in done:
         kinds = [event.data["kind"] for event in load(database, one.streams[0]) if event.kind == REMINDED]
         assert len(kinds) == len(set(kinds))
-    assert reminder_counts(database, "weeks", "bot", clock.now_us()) == ReminderCounts(len(hours), 0, 0, 0)
+    counts = ReminderCounts(len(hours), 0, 0, 0)
+    assert load_monitor(database, its, Origin.BOT, clock.now_us()).reminders == counts
+    database.dispose()
+    shown = parley("show", "status", "weeks", "--origin", "bot", "--json", folder=tmp_path)
+    assert json.loads(shown.stdout)["reminders"] == asdict(counts)
