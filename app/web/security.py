@@ -29,7 +29,7 @@ from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWa
 MOST_BODY = 192 * 1024
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}(/(calendar\.ics|reminders))?|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/picture/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
+        r"/|/s/[\w-]{1,60}(/(calendar\.ics|reminders))?|/walk/[\w.-]{1,200}|/out|/next|/api/reply|/parley/[\w.-]+|/picture/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
         + ASKED
     ),
     "POST": re.compile(r"/s/[\w-]{1,60}(/reminders)?|/api/(look|act|draft|preview|telemetry)|/hook/prolific"),

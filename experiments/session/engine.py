@@ -64,6 +64,8 @@ UNSENT = "What you entered on the last page is saved, but it was not sent."
 COMPLETE = "complete"
 # The target of the last page's button. The server redirects from there to the recruiter's address with the ids.
 OUT = "out"
+# The target of the button to the page between waves.
+NEXT = "next"
 # The data of the event `enrolled` that a withdrawal keeps.
 TOMBSTONE = ("study", "hash", "origin", "language")
 ENDED = "You have already finished. You do not need to do anything else."
@@ -153,7 +155,7 @@ def _last_page(study: Study, state: State) -> Screen:
     )
     ends = [event for event in place.facts if event.kind == "finished"] if place else []
     unsent = (NoticeBlock(lazy(UNSENT)),) if ends and has_content(ends[-1].data.get("typed", {})) else ()
-    following = (NextPartBlock(f"s/{study.name}"),) if goes_on(study, state) else ()
+    following = (NextPartBlock(NEXT),) if goes_on(study, state) else ()
     panel = Panel(says(last.title), (TextBlock(says(last.text)), *unsent, *code, *following))
     path = place.path if place else ""
     given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)

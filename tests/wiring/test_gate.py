@@ -24,7 +24,7 @@ OPEN = {
     *((method, path) for method in ("GET", "HEAD") for path in (
         "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
         "/favicon.ico", "/parley/page.js", "/parley/page.css", "/static/x", "/assets/x", "/api/reply",
-        "/s/x/calendar.ics", "/s/x/reminders",
+        "/s/x/calendar.ics", "/s/x/reminders", "/next",
     )),
     ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
     ("POST", "/hook/prolific"), ("POST", "/s/x/reminders"),

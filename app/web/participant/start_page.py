@@ -12,6 +12,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -111,12 +112,13 @@ class StartPage:
         )
 
     def routes(self) -> list[Route]:
-        """`/s/{study}`, the start page (GET) and its button (POST), with a calendar file; and `/out`, the redirect to
-        the recruiter."""
+        """`/s/{study}`, the start page (GET) and its button (POST), with a calendar file; and `/out` and `/next`,
+        the redirects to the recruiter and to the person's next part."""
         return [
             Route("/s/{study}", self.show, methods=["GET", "HEAD"]),
             Route("/s/{study}", self.start, methods=["POST"]),
             Route("/s/{study}/calendar.ics", self.calendar, methods=["GET", "HEAD"]),
+            Route("/next", self.redirect_to_next, methods=["GET", "HEAD"]),
             Route("/out", self.redirect_out, methods=["GET", "HEAD"]),
         ]
 
@@ -264,15 +266,19 @@ class StartPage:
             session = await self._service.begin_wave(
                 part.person, early=bool(form["early"]), zone=form["zone"], stream=stream, identity=identity, data=data
             )
-        except Conflict:  # the button was clicked twice, or in two tabs, or the person has withdrawn
-            person = await self._service.person(part.person.id)
-            known = await self._service.reload(person.streams.get(part.window.wave, "")) if person else None
-            if known is None:
-                return await self._between(part)
-            session = known
-        except Refused:
-            return await self._between(part)
+        except (Conflict, Refused):  # clicked twice or in two tabs; or withdrawn or closed meanwhile
+            found, _ = await self._waves.arrive(await self._returning.found(request, part.study, claim), claim)
+            if found.live is None:
+                return RedirectResponse(f"{request.url.path}?{request.url.query}".rstrip("?"), status_code=303)
+            session = found.live
         return self._inside(request, session, claim)
+
+    async def redirect_to_next(self, request: Request) -> Response:
+        """Redirect a participant to the page of the next wave, by the link that leads back from any device."""
+        stream = self._cookies.read(request)
+        session = await self._service.get(stream) if stream else None
+        person = await self._service.person(stream=session.stream) if session else None
+        return RedirectResponse(self._waves.path(person) if person else "/", status_code=303)
 
     async def _between(self, part: NextPart) -> Response:
         """The page that says when the next part opens, or that the study is closed."""
@@ -309,6 +315,8 @@ class StartPage:
         framed = is_framed(request, session.study)
         page = framed_page(session.study.name, self._cookies.token(session.stream)) if framed else "/"
         response = RedirectResponse(page, status_code=303)
+        pilot = bool(claim.returns) and session.state.enrolled["origin"] == Origin.PILOT
+        claim = replace(claim, trial="pilot") if pilot else claim
         self._cookies.write(response, session.stream, cookie_of(session.study, claim), framed=framed)
         return response
 

@@ -90,8 +90,8 @@ class WavePages:
             "zone": zone.key,
             "wait_ms": max(0, wait_us) // 1000 + 1,
             "link": self.link(part),
-            "calendar": f"{part.study.name}/calendar.ics?{self._query(part)}",
-            "reminders": f"{part.study.name}/reminders?{self._query(part)}" if part.study.file.reminders else "",
+            "calendar": self.path(part.person, "/calendar.ics").removeprefix("/s/"),
+            "reminders": self.path(part.person, "/reminders").removeprefix("/s/") if part.study.file.reminders else "",
             "pilot": part.person.origin == Origin.PILOT,
         }
 
@@ -108,11 +108,11 @@ class WavePages:
 
     def link(self, part: NextPart) -> str:
         """The link by which the person comes back from any device."""
-        return f"{self._address}/s/{part.study.name}?{self._query(part)}"
+        return f"{self._address}{self.path(part.person)}"
 
-    def _query(self, part: NextPart) -> str:
-        token = self._participants.return_token(part.study.name, part.person.id)
-        return urlencode({RETURN_PARAMETER: token})
+    def path(self, person: Person, below: str = "") -> str:
+        query = urlencode({RETURN_PARAMETER: self._participants.return_token(person.study, person.id)})
+        return f"/s/{person.study}{below}?{query}"
 
     async def _is_anew(self, session: LoadedSession, claim: IdentityClaim) -> bool:
         """Whether the link has another submission than the session of this wave."""

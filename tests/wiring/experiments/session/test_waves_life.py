@@ -79,7 +79,11 @@ class Weeks(RuleBasedStateMachine):
         link = f"/s/weeks{signed('weeks', 'prolific', PID, SESSION_ID=f's{self.submission}')}"
         await device.send("GET", link)
         answer = await device.send("POST", link, data=ticket("weeks", zone=zone))
-        return "session" if answer.status_code == 303 else answer.text.partition('data-page="')[2].partition('"')[0]
+        if answer.headers.get("location") == "/":
+            return "session"
+        if answer.status_code == 303:
+            answer = await device.send("GET", answer.headers["location"])
+        return answer.text.partition('data-page="')[2].partition('"')[0]
 
     @rule(device=devices, zone=zones, turn=st.integers(0, 1), anew=st.booleans())
     def come(self, device: int, zone: str, turn: int, anew: bool) -> None:

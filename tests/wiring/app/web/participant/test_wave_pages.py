@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from app.clock import VirtualClock
+from app.web.participant.signed_links import TrialLinks
+from experiments.study.screen import NextPartBlock
 from storage.registers.persons import people
 from tests.fakes import studies, waves
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
 
 pytestmark = pytest.mark.anyio
 TITLE = "Wörter, mit Komma; und mehr als fünfundsiebzig Bytes, damit die Zeile umgebrochen wird"
@@ -49,6 +51,25 @@ async def test_the_link_leads_to_the_same_person_and_nobody_can_make_it(tmp_path
         (person,) = people(served.database, "weeks", "person")
         assert person.streams["week-2"] == other.stream
         assert other.screen.path == "week-2/info"
+
+
+async def test_a_pilot_comes_to_the_next_part_from_the_last_page_and_starts_it_at_once(tmp_path: Path) -> None:
+    clock, pilot = VirtualClock(waves.us("2027-03-21 20:00")), TrialLinks(SECRET).link("pilot", "weeks", "")
+    path = studies.write(tmp_path, waves.raw())
+    async with serving(settings_for(tmp_path), path, clock=clock) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("weeks", pilot.removeprefix("/s/weeks"))
+        await bot.finish()
+        (way,) = [block.url for block in bot.screen.panel.blocks if isinstance(block, NextPartBlock)]
+        answer = await bot.send("GET", f"/{way}")
+        link = answer.headers["location"]
+        assert 'name="early"' in (await bot.send("GET", link)).text
+        early = await bot.send("POST", link, data=ticket("weeks", early="yes"))
+        assert (early.status_code, early.headers["location"]) == (303, "/")
+        await bot.look()
+        assert bot.screen.path == "week-2/info"
+        assert [one.origin for one in people(served.database, "weeks", "pilot")] == ["pilot"]
+        assert "parley-weeks.pilot" in bot.client.cookies
+        assert "parley-weeks" not in bot.client.cookies
 
 
 async def test_the_link_of_somebody_who_withdrew_leads_to_nobody(tmp_path: Path) -> None:
