@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,20 @@ def test_the_pages_around_a_study(
         "framed": "",
         "note": "Wait.",
         "recruiters": ["Prolific"],
+        "part": "",
+        "until": None,
+        "waves": False,
+        "pilot": False,
+        "heading": "Part 2",
+        "wait_ms": 60_000,
+        "times": (datetime(2026, 1, 1, 9, tzinfo=UTC), None),
+        "zone": "Europe/Berlin",
+        "link": "http://127.0.0.1/s/a?return=b",
+        "calendar": "/s/a/calendar?return=b",
+        "reminders": "",
+        "reminded": False,
+        "asks": True,
+        "fault": True,
     }
     known["choices"] = [
         {"tag": "en", "name": "English", "direction": "ltr", "link": "?lang=en"},

@@ -41,6 +41,7 @@ class TidyData:
     ratings = _table("A row for each rating of a reply, a message or a conversation.")
     timings, model_calls = _table(), _table()
     fidelity = _table("A row for each verdict of a `fidelity` rule on a reply.")
+    memory = _table("A row for each text that an assistant remembered of earlier waves.")
     integrity = _table("A row for each session and indicator of how texts were written; it reads all sessions twice.")
 
     def table(self, name: str) -> pd.DataFrame:

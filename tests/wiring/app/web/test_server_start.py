@@ -10,6 +10,7 @@ from pathlib import Path
 OTHERS = ("openai", "app.backends.openai", "xllamacpp", "cryptography", "jwt", "jsonschema")
 SERVER = """
 import sys
+sys.modules["mcp"] = None  # of the extra `tools`: where it is installed, Gradio imports it
 from app.cli.serve import build_app, load_all
 from app.config.settings import Settings
 from storage.db.engine import open_database
