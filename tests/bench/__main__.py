@@ -1,14 +1,20 @@
-"""`make bench`: many people at once, the page, a reply, the start, models asked alone, imports and exports, in turn."""
+"""`make bench`: many people at once, the page, a reply, the start, models asked alone, exports, weeks, in turn."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import alone, exports, load, page, start, streaming
+from tests.bench import alone, exports, load, page, start, streaming, weeks
 
 if __name__ == "__main__":
     sys.exit(
         max(
-            load.main([]), page.main([]), streaming.main([]), start.main([]), alone.main(["--rivals"]), exports.main([])
+            load.main([]),
+            page.main([]),
+            streaming.main([]),
+            start.main([]),
+            alone.main(["--rivals"]),
+            exports.main([]),
+            weeks.main([]),
         )
     )

@@ -1,4 +1,4 @@
-"""People over four weeks on a virtual clock: how long their simulation takes, and the report on them.
+"""People over four weeks on a virtual clock: how long their simulation takes (16 at a time), and the report on them.
 
 `python -m tests.bench.weeks --people 300` is a short form. Each week has a chat with the scripted model and a survey.
 """
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
     waves = [{**one, "flow": [*one["flow"][:-1], CHAT, one["flow"][-1]]} for one in map(week, (1, 2, 3, 4))]
     with TemporaryDirectory() as folder:
         own = load_study(str(write(Path(folder), raw(waves=waves, **USED))))
-        run = SimulationRun(own, read_user_config("random"), people, "1", at_once=1)
+        run = SimulationRun(own, read_user_config("random"), people, "1", at_once=16)
         database, progress = open_database(f"sqlite:///{Path(folder) / 'parley.db'}"), SimulationProgress(people)
         begun = time.monotonic(), time.process_time()
         asyncio.run(simulate(database, Settings(_env_file=None), run, progress.add))
