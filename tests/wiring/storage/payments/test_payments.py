@@ -6,6 +6,7 @@ import csv
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -51,7 +52,7 @@ class Weeks:
         person = person_of(self.database, session.stream)
         assert person is not None
         self.clock.set(START_US + len(person.streams) * 8 * DAY_US)
-        stream = f"{len(person.streams)}{session.stream[1:]}"
+        stream = str(uuid4())
         identity = self.participants.entry_of_wave(WHO, stream)
         begun = await self.service.begin_wave(person, stream=stream, identity=identity)
         return await finish(self.service, begun, RandomBot("1"))
