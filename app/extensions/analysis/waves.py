@@ -110,6 +110,8 @@ def wave_outcomes(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFra
     asked = asked.assign(name=[one.name for one in asked["field"]], title=[one.text for one in asked["field"]])
     scored = scores.assign(name=scores["instrument"] + "_" + scores["score"]).dropna(subset="value")
     numbers = pd.concat([asked, scored.assign(title=scored["title"] + " " + scored["score_title"])])
+    if numbers.empty:
+        return
     places = numbers["path"].str.partition("/")
     numbers = numbers.assign(wave=places[0], place=places[2], outcome=numbers["value"].astype(float))
     known = waves[["wave", "number", "arms", SESSION]]
