@@ -45,13 +45,17 @@ from experiments.study import schema as parts
 from experiments.study.field_docstrings import describe
 from experiments.study.instrument import Instrument, InstrumentUse, Item, Points, Score
 from experiments.study.schema import json_schema
-from experiments.study.sections import ai_alone, dataset_info, integrity, plan, recruitment
+from experiments.study.sections import ai_alone, dataset_info, integrity, plan, recruitment, reminders
 from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.fidelity import FidelityRule
 from experiments.study.sections.memory import MemorySpec
+from experiments.study.sections.privacy import PrivacyInfo, Recipient
+from experiments.study.sections.prolific import ProlificRecruitment, ScreenOut
+from experiments.study.sections.tools import ToolSet
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
+from experiments.study.sections.waves import Opening
 from experiments.study.step import Step, kinds
 from problems import registry as sources
 from storage.datasets.tidy import columns as tidy
@@ -84,6 +88,13 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`factors`: the values of a tag", parts.FromTag),
     ("`quotas`: a quota", recruitment.Quota),
     ("`recruitment`", recruitment.Recruitment),
+    ("`prolific`: recruitment by its API", ProlificRecruitment),
+    ("`screen_out` of `prolific`", ScreenOut),
+    ("`waves`: a wave", parts.Wave),
+    ("`opens`: when a wave opens", Opening),
+    ("`reminders` of waves", reminders.Reminders),
+    ("`send`: a reminder", reminders.Reminder),
+    ("`quiet_hours` of reminders", reminders.QuietHours),
     ("`outcomes`: the page and code of each", recruitment.EndPage),
     ("`session_limits`", recruitment.SessionLimits),
     ("`embed`: a frame in another page", EmbedSpec),
@@ -91,6 +102,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`ai_alone.prompts`", ai_alone.AiAlonePrompts),
     ("`simulator_prompts`: simulated users", SimulatorPrompts),
     ("`memory` of earlier waves", MemorySpec),
+    ("`tools`: a set", ToolSet),
     ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: your own annotator", AnnotatorSpec),
     ("`fidelity`: a rule about replies", FidelityRule),
@@ -103,6 +115,8 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`dataset`: publication metadata", dataset_info.DatasetInfo),
     ("`authors` of the dataset: an author", dataset_info.Author),
     ("`funding` of the dataset: a grant", dataset_info.Grant),
+    ("`privacy`: the data-protection document", PrivacyInfo),
+    ("`recipients` of `privacy`", Recipient),
     ("`phase`: a section with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Loop),
     ("`do`: a protocol for each value of a factor", parts.ByFactor),

@@ -56,6 +56,14 @@ def test_every_key_of_a_study_file_has_a_meaning(model):
     assert bare == [], f"{model.__name__}: write a docstring under {', '.join(bare)}"
 
 
+def test_every_part_of_a_study_file_has_a_section_with_its_keys():
+    schema = models()["study"].model_json_schema()
+    refs = re.findall(r"#/\$defs/(\w+)", json.dumps({**schema["properties"], "flow": None}))
+    parts = {name for name in refs if schema["$defs"][name].get("type") == "object"}
+    assert len(parts) > 15
+    assert parts - {model.__name__ for _, model in generate.STUDY_PARTS} == set()
+
+
 def test_the_participant_api_is_described_and_nothing_else():
     described = json.loads((DOCS / "api" / "openapi.json").read_text(encoding="utf-8"))
     asked = ("look", "act", "draft", "preview", "telemetry", "reply")
