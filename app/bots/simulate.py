@@ -167,7 +167,9 @@ async def simulate_session(
         played.append(await _play(service, clock, session, label, config=config))
         session = await _come_back(service, clock, played[-1].live, label, config=config)
     clicks, minutes = sum(one.clicks for one in played), sum(one.minutes for one in played)
-    return SimulatedSession(played[-1].live, clicks, minutes, tuple(one.live.stream for one in played))
+    person = await service.person(stream=played[-1].live.stream) if study.waves else None
+    streams = tuple(person.streams.values()) if person else tuple(one.live.stream for one in played)
+    return SimulatedSession(played[-1].live, clicks, minutes, streams)
 
 
 async def _play(
@@ -234,7 +236,7 @@ def returns_us(window: WaveWindow, label: str, *, late: float, never: float) -> 
     if window.opens_us is None or returns < never:
         return None
     closes_us = window.closes_us or window.opens_us + DAY_US
-    if returns < never + late and window.until_us is not None:
+    if returns < never + late and window.until_us is not None and window.until_us > closes_us:
         return round(closes_us + (window.until_us - closes_us) * delay)
     return round(window.opens_us + (closes_us - window.opens_us) * delay**2)
 

@@ -90,6 +90,8 @@ def check(
     tree = Tree(Text(f"{found.file.title}  {found.name}, version {found.file.version}", "bold"))
     to_rich_tree(outline(found), tree)
     out.print(tree)
+    if found.waves and minutes is not None:
+        data = {("median_minutes_of_all_waves" if name == "median_minutes" else name): data[name] for name in data}
     for title in ("missing_translations", "unused_translations"):
         data[title] = {tag: len(texts) for tag, texts in data[title].items() if texts}
     show({name: value for name, value in data.items() if value not in ([], {}, None)}, as_json)

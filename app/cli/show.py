@@ -45,6 +45,7 @@ from app.web.link_problem_texts import problem_rows
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
+from experiments.session.waves import WaveState
 from experiments.study.cells import cell_statuses, wanted_overall
 from experiments.study.schema import json_schema
 from experiments.study.study import Study
@@ -63,7 +64,7 @@ from storage.registers.reminders import reminder_counts
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import current, difference, versions
-from storage.reports.attrition import wave_monitor
+from storage.reports.attrition import WaveMonitor, wave_monitor
 from storage.reports.blinding import blinding
 from storage.reports.costs import Cost, costs, is_simulated, spending
 from storage.reports.model_calls import attempts
@@ -79,6 +80,15 @@ CALL = ("session", "path", "model", "number", "finish_reason", "reason", "cause"
 ITEMS_SHOWN, LONGEST = 20, 60
 # Wide enough that no text is wrapped that the study does not wrap.
 WIDTH = 10_000
+WAVE_STATES: Mapping[WaveState, str] = {
+    "upcoming": "not open yet",
+    "open": "due",
+    "late": "late",
+    "live": "in progress",
+    "done": "completed",
+    "missed": "missed",
+    "dropped": "dropped out",
+}
 
 commands = group("show")
 ToFile = Annotated[Path | None, option("-o --out FILE", "Write all rows to a file; `-` for standard output.")]
@@ -120,7 +130,7 @@ def status(
         "wanted": wanted_overall(quotas),
         "outcomes": now.outcomes,
         "cells": _cells(found, now, quotas),
-        **({"waves": asdict(wave_monitor(database, found, origin, now_us))} if found.waves else {}),
+        **(_waves(wave_monitor(database, found, origin, now_us), as_json) if found.waves else {}),
         SAME_ID: flags.get(SAME_ID, 0),
         UNREADABLE_ID: flags.get(UNREADABLE_ID, 0),
         "link_problems": [
@@ -137,6 +147,21 @@ def status(
         if not any(now.outcomes.values()) and other != origin:
             warn(f"There are no sessions of origin {origin}, but of {other}: --origin {other}")
     show(data, as_json)
+
+
+def _waves(seen: WaveMonitor, as_json: bool) -> dict[str, Any]:
+    """As a table: a row for each wave, with all its states and how many of each arm are lost."""
+    if as_json:
+        return {"waves": asdict(seen)}
+    rows = [
+        {
+            "wave": wave,
+            **{label: states.get(state, 0) for state, label in WAVE_STATES.items()},
+            **{f"lost, {arm}": f"{lost} of {over}" for arm, (lost, over) in seen.lost.get(wave, {}).items()},
+        }
+        for wave, states in seen.states.items()
+    ]
+    return {"waves": rows, "p_of_equal_attrition": seen.p}
 
 
 def _cells(study: Study, counts: SessionCounts, caps: Any) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def simulate(
     who = read_user_config(user, speaker, user_temperature, scripted=scripted, late=late, never=never)
     called = speaker is not None or (paid and not who.scripted)
     crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if called else 1))
-    done, database = SimulationProgress(count), open_database(settings.database_url)
+    done, database = SimulationProgress(count, len(found.waves)), open_database(settings.database_url)
     if paid and not who.scripted and (left := _left(database, crowd)):
         if speaker:
             echo(f"The estimate is without {speaker.label}, which speaks for the users.")

@@ -47,6 +47,7 @@ HINTS: Mapping[str, str] = {
     "expected ',' or": OPEN,
 }
 _TRANSLATION = re.compile(r"translations\.([\w-]+)\.(.+)", re.DOTALL)
+_LINE = re.compile(r"(?:(.+), )?line (\d+)")
 FILE = "study.yaml"
 Load = Callable[[Mapping[str, Any], str, Path], tuple[Problem, ...]]
 
@@ -87,7 +88,7 @@ def load_study(reference: str) -> Study:
     try:
         return study_of(mapping_of(page, str(path)), path)
     except StudyError as error:
-        raise StudyError(error.name, [_placed(issue, page, path) for issue in error.found]) from None
+        raise StudyError(error.name, sorted((_placed(issue, page, path) for issue in error.found), key=_line)) from None
 
 
 def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
@@ -144,6 +145,12 @@ def _placed(issue: ValidationIssue, document: YamlDocument, path: Path) -> Valid
     else:
         span, name = document.span(issue.where), ""
     return replace(issue, place=f"{name}line {span.line}") if span else issue
+
+
+def _line(issue: ValidationIssue) -> tuple[bool, str, int]:
+    """The errors of the study file in its order, then those of other files; at the end what has no line."""
+    found = _LINE.fullmatch(issue.place)
+    return (False, found[1] or "", int(found[2])) if found else (True, "", 0)
 
 
 def mapping_of(document: YamlDocument, name: str) -> dict[str, Any]:

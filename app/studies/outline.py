@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,11 +10,25 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from experiments.study.base_model import Condition
-from experiments.study.schema import FromTag, Loop, Node, Phase, weights
+from experiments.study.schema import FromTag, Loop, Node, Phase, Wave, weights
 from experiments.study.step import Step
 from experiments.study.study import Study
 
-Kind = Literal["languages", "problems", "model", "factor", "flow", "phase", "each", "step"]
+Kind = Literal[
+    "languages",
+    "problems",
+    "model",
+    "factor",
+    "wave",
+    "reminders",
+    "memory",
+    "tools",
+    "help",
+    "flow",
+    "phase",
+    "each",
+    "step",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +46,7 @@ class Branch:
 
 
 def outline(study: Study) -> tuple[Branch, ...]:
-    """A study's languages, problems, models and factors, and at last its flow."""
+    """What a study is made of, and at last its flow."""
     return (*_things(study), Branch("flow", "", children=tuple(_flow(study.flow))))
 
 
@@ -61,6 +75,38 @@ def _things(study: Study) -> Iterator[Branch]:
         yield Branch("model", f"{name}: {model.backend}{where}{prompts}")
     for name, factor in file.factors.items():
         yield Branch("factor", f"{name}: {_values(factor)}")
+    yield from _services(study)
+
+
+def _services(study: Study) -> Iterator[Branch]:
+    file = study.file
+    for number, wave in enumerate(study.waves):
+        yield Branch("wave", f"{wave.wave}: {_opening(wave, first=number == 0)}")
+    if file.reminders:
+        sent = ", ".join(one.when for one in file.reminders.send)
+        yield Branch("reminders", f"by {' or '.join(file.reminders.channels)}: {sent}")
+    if file.memory:
+        kind = file.memory.kind
+        yield Branch("memory", kind if isinstance(kind, str) else f"for each {kind.by}: {_listed(kind.pick)}")
+    for name, tools in (file.tools or {}).items():
+        yield Branch("tools", f"{name}: {tools.url or tools.package or ' '.join(tools.command)}")
+    if file.help:
+        yield Branch("help", file.help)
+
+
+def _opening(wave: Wave, *, first: bool) -> str:
+    opens, until = wave.opens, f", can be started for {wave.open_for}" if wave.open_for else ""
+    if opens is None:
+        return f"opens {'with the study' if first else 'when the wave before is over'}{until}"
+    at = f" at {opens.at}" if opens.at else ""
+    if opens.on:
+        return f"opens on {opens.on}{at}{until}"
+    after = f"{opens.after or 'at once'} after the {opens.since} of {opens.of or 'the wave before'}"
+    return f"opens {after}{at and f',{at}'}{until}"
+
+
+def _listed(named: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in named.items())
 
 
 def _values(factor: object) -> str:

@@ -26,9 +26,12 @@ MOST_IN_CONSOLE = 500
 @dataclass
 class SimulationProgress:
     total: int
+    waves: int = 1
     complete: int = 0
     sessions: int = 0
     clicks: int = 0
+    missing: int = 0
+    """People who were not in every wave."""
     stopped: list[StoppedSession] = field(default_factory=list)
 
     @property
@@ -42,9 +45,12 @@ class SimulationProgress:
             self.complete += 1
             self.sessions += len(session.streams)
             self.clicks += session.clicks
+            self.missing += len(session.streams) < self.waves
 
     def __str__(self) -> str:
-        return f"{count(self.sessions, 'complete session')} ({count(self.clicks, 'click')})"
+        missing = f", {self.missing:,} of them not in every wave" if self.missing else ""
+        people = f"{self.complete:,} of {self.total:,} people{missing}; " if self.waves > 1 else ""
+        return f"{people}{count(self.sessions, 'complete session')} ({count(self.clicks, 'click')})"
 
 
 def calls_servers(study: Study) -> bool:

@@ -61,8 +61,8 @@ FAULTS: tuple[tuple[Any, ...], ...] = (
     (
         "flow.1.flow.0",
         {"each": "q", "of": "questions", "take": 1000000000000, "order": "latin_square", "flow": [INFO]},
-        "flow[1].flow[0].order",
         "flow[1].flow[0].take",
+        "flow[1].flow[0].order",
     ),
     ("dataset", {"authors": "Foo"}, "dataset.authors"),
     ("annotators", {"tone": HEDGING | {"model": "tuter"}}, "annotators.tone.model"),
@@ -140,9 +140,9 @@ FAULTS: tuple[tuple[Any, ...], ...] = (
         "flow[1].flow[0].flow[0]",
     ),
     ("models.tutor.temperature", 9, "models.tutor.temperature"),
-    ("factors.condition", {"levels": ["a", "b"]}, "factors.condition.levels", "factors"),
+    ("factors.condition", {"levels": ["a", "b"]}, "factors", "factors.condition.levels"),
     ("factors", {f"f{n}": [f"v{m}" for m in range(10)] for n in range(20)}, "factors", "flow[1].flow[0].do.by"),
-    ("factors.condition", {"a": 1e308, "b": 1e308}, "factors.condition.a", "factors.condition.b", "factors"),
+    ("factors.condition", {"a": 1e308, "b": 1e308}, "factors", "factors.condition.a", "factors.condition.b"),
     ("factors.condition", {"a": 0}, "factors", "flow[1].flow[0].do.by"),
     ("flow.1.flow.0.do", "static-safety", "flow[1].flow[0].flow[0]"),
     ("flow.1.flow.0.do", "label-turns", "flow[1].flow[0].flow[0]"),
@@ -156,8 +156,8 @@ FAULTS: tuple[tuple[Any, ...], ...] = (
     (
         "simulator_prompts",
         {"next": "Go on: {{conversaton}}", "first": "Begin with {{reply}}."},
-        "simulator_prompts.first",
         "simulator_prompts.next",
+        "simulator_prompts.first",
     ),
 )
 DICES_FAULTS = (

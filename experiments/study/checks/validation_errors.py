@@ -19,6 +19,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from experiments.errors import ValidationIssue, plain_message, suggestion
 from experiments.study.base_model import NAMES, ONE_LINE
+from experiments.study.field_docstrings import field_docstrings
 from experiments.study.fields import KINDS
 from experiments.study.schema import StudyFile, models, tag_of
 
@@ -54,6 +55,9 @@ def _fault(item: Mapping[str, Any], raw: Any, model: type[BaseModel]) -> Validat
     if isinstance(given, Mapping | Sequence) and not isinstance(given, str):
         return ValidationIssue(where, message[:1].lower() + message[1:])
     hint = "; put it in quotes if it is a text" if kind == "string_type" else ""
+    if hint and isinstance(given, bool) and len(path) == 1:
+        # In quotes it would be shown to participants as `true`.
+        hint = f". {' '.join(field_docstrings(model).get(str(path[0]), '').split())}"
     shown = f"{given!r}" if isinstance(given, str) else json.dumps(given, default=repr)
     return ValidationIssue(where, f"{shown}: {message[:1].lower()}{message[1:]}{hint}")
 

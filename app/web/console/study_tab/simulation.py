@@ -74,7 +74,7 @@ class SimulationPanel:
         run = free_run(study, number if isinstance(number, int) else 0, text(seed).strip())
         if (before := self._jobs.get(study.name)) and before.running:
             raise NotAllowed("A simulation of this study is running. Wait until it has ended.")
-        progress = SimulationProgress(run.count)
+        progress = SimulationProgress(run.count, len(run.study.waves))
         task = self._pool.submit(self._play, run, progress)
         task.add_done_callback(_log_failure)
         self._jobs[study.name] = _Job(run, progress, task)

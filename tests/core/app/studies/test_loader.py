@@ -243,6 +243,17 @@ def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) ->
     assert len(sets) == 8
 
 
+def test_errors_come_in_the_order_of_the_file_and_help_is_said_to_be_a_text(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(
+        "study: x\ntitle: t\nflow:\n  - {step: infoo}\n  - {step: finish, bar: 1}\nbonus: 3\nhelp: true\nfoo: 1\n"
+    )
+    with pytest.raises(StudyError) as raised:
+        load_study(str(tmp_path / "x.yaml"))
+    assert [one.place for one in raised.value.found] == [f"line {line}" for line in (4, 5, 6, 7, 8)]
+    assert "quotes" not in raised.value.found[3].what
+    assert "\n" not in raised.value.found[3].what
+
+
 def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path) -> None:
     raw = copy.deepcopy(SOUND)
     raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}

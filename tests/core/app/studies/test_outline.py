@@ -15,7 +15,7 @@ from experiments.session.engine import fold
 from experiments.session.state import walk
 from experiments.session.telemetry import without_indices
 from experiments.study.step import Step
-from tests.fakes import studies
+from tests.fakes import studies, waves
 from tests.fakes.sessions import NAMES, study, whole
 
 
@@ -55,3 +55,24 @@ def test_what_a_study_says_is_no_markup_of_the_terminal(tmp_path: Path) -> None:
     Console(file=page, width=100).print(tree)
     assert "[red]One[/red]" in page.getvalue()
     assert "finish (end)" in page.getvalue()
+
+
+def test_waves_and_what_serves_them_are_in_the_outline() -> None:
+    told = {
+        "help": "Within a day.",
+        "memory": {"kind": {"by": "help", "pick": {"alone": "none", "assistant": "transcript"}}},
+        "reminders": {"channels": ["mail"], "send": [{}, {"when": "6 hours before closing"}]},
+    }
+    talk = {"step": "compare", "models": ["m", "m"], "vote_when": "at_end", "min_messages": 0}
+    last = {**waves.WAVES[-1], "flow": [talk, {"step": "finish"}]}
+    found = outline(waves.study(**told, models={"m": {"backend": "scripted"}}, waves=[*waves.WAVES[:-1], last]))
+    parts = [(part.kind, part.text) for part in found if part.kind not in ("model", "factor", "flow")]
+    assert parts == [
+        ("wave", "Week 1: opens with the study"),
+        ("wave", "Week 2: opens 7 days after the end of the wave before, at 09:00, can be started for 2 days"),
+        ("wave", "Evening: opens 10 hours after the end of week-2, can be started for 6 hours"),
+        ("wave", "Last: opens on 2027-04-20 at 08:30, can be started for 1 week"),
+        ("reminders", "by mail: opening, 6 hours before closing"),
+        ("memory", "for each help: alone: none, assistant: transcript"),
+        ("help", "Within a day."),
+    ]
