@@ -137,6 +137,14 @@ def read_session(database: Database, studies: Studies, study: str, number: int, 
     return SessionRecord(entry, events, studies.get(entry.hash))
 
 
+def waves_of(database: Database, stream: str) -> Mapping[str, int]:
+    """The numbers of the sessions of the same person by wave; empty in a study without waves."""
+    mine = select(_session.person).where(_session.stream == stream).scalar_subquery()
+    own = select(_session.wave, _session.ordinal).where(_session.person == mine).order_by(_session.ordinal)
+    with database.connect() as connection:
+        return {row.wave: row.ordinal for row in connection.execute(own)}
+
+
 def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
     with database.connect() as connection:
         return tuple(seats.cells_of(connection, study).values())

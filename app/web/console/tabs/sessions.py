@@ -41,7 +41,15 @@ from storage.datasets.describe.markdown import count as how_many
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.reports.person import person_of_session, write_person
-from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
+from storage.reports.sessions import (
+    SessionQuery,
+    SessionRecord,
+    cells_of,
+    count_by_origin,
+    read_session,
+    sessions,
+    waves_of,
+)
 from storage.schemas.registry import released
 
 MOST_ROWS = 100
@@ -133,7 +141,7 @@ class SessionsTab:
         self._filters = {name: fields[name] for name in NAMES}
 
     def _build_session(self) -> None:
-        self._head = html_part(elem_id="session-head")
+        self._head = html_part(elem_id="session-head", js_on_load=PICKS)
         with gr.Row(elem_id="session-identity"):
             self._reveal = gr.Button("Show recruiter ID", elem_id="session-reveal", size="sm", visible=False)
             self._person_data = gr.Button(
@@ -177,7 +185,7 @@ class SessionsTab:
         on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], cleared, owner=True)
         opened = [place.session, *self._shown]
         here = [place.study, place.session]
-        on(self._list.click, self._open, here, opened, js=PICKED)
+        on([self._list.click, self._head.click], self._open, here, opened, js=PICKED)
         on(self._back.click, lambda *_: {self._views: gr.update(selected="transcript")}, [], [self._views], quiet=True)
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         on(self._person_data.click, self._export_person, here, [self._identity], owner=True)
@@ -306,6 +314,7 @@ class SessionsTab:
                 transcript=transcript,
                 study=session.study,
                 flags=odd,
+                waves=waves_of(self._context.database, entry.stream),
             ),
             self._story: html("story.html.j2", transcript=transcript, read=reading, line=reading.line, how=HOW),
             self._views: gr.update(visible=True),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from app.config.settings import Settings
+from app.studies.loader import load_study
+from app.use_cases.simulate import free_run, simulate
 from experiments.session.engine import fold
 from storage.db.engine import open_database
 from tests.fakes.console import Room, console
@@ -54,3 +58,39 @@ async def test_an_id_is_deleted_unless_a_bonus_is_unpaid(at: Console) -> None:
     await researcher.on("session-unlink", "click", **SURE)
     assert (people.reveal(paid), people.reveal(unpaid) is None) == (None, False)
     assert room.did[-1] == ("Ada", "deleted a recruiter ID", "paid No. 1")
+
+
+async def test_a_person_s_waves_lead_to_each_other_and_memory_stands_above_the_replies(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(TWO)
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    run = free_run(load_study(str(tmp_path / "two.yaml")), 2, "1")
+    await simulate(database, Settings(_env_file=None), run, lambda _: None)
+    async with console(tmp_path, database) as (_, researcher):
+        seen = {number: await researcher.open(study="two", tab="sessions", session=number) for number in "1234"}
+        leads = {
+            number: re.findall(r'data-session="(\d)"', value(page["session-head"])) for number, page in seen.items()
+        }
+        found = query(database, "SELECT person, ordinal FROM session")
+        assert leads == {
+            str(number): [str(other) for whose, other in found if whose == own and other != number]
+            for own, number in found
+        }
+        stories = [value(page["session-story"]) for page in seen.values()]
+    told = [re.findall(r"remark (remembered)|message (bot)", story) for story in stories if "remembered" in story]
+    assert [one[0] for one in told] == [("remembered", "")] * 2
+    let_go(database)
+
+
+TWO = """
+study: two
+title: t
+problems: {topics: {items: [{id: week, question: How was your week?}]}}
+models: {m: {backend: scripted}}
+memory: {kind: transcript}
+waves:
+  - wave: A
+    flow:
+      - &talk {each: topic, of: topics, flow: [{step: chat, min_messages: 1, max_messages: 3}]}
+      - {step: finish}
+  - {wave: B, flow: [*talk, {step: finish}]}
+"""
