@@ -1,0 +1,76 @@
+"""A chat whose model uses tools, on a phone and by the keyboard: what it did is shown, and what it may do is asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.axe import Audit
+from tests.browser.visitor import Visitor
+from tests.conftest import ROOT
+from tests.fakes import studies
+from tests.fakes.served import Process
+from tests.fakes.tool_server import PAID_FILE
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
+LABELS = {"pay": "Pay for an order"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Process]:
+    server = f"import runpy, os; os.environ['{PAID_FILE}'] = r'{tmp_path / 'paid'}'; "
+    server += (
+        f"import sys; sys.path.insert(0, r'{ROOT}'); runpy.run_module('tests.fakes.tool_server', run_name='__main__')"
+    )
+    options = {"first_ms": 0, "pace_ms": 0, "calls": [[FIND, PAY], [PAY]]}
+    raw = {
+        "study": "desk",
+        "title": "Desk",
+        "problems": {"items": {"items": [{"question": "Ask for your order."}]}},
+        "models": {"one": {"backend": "scripted", "options": options}},
+        "tools": {"desk": {"command": [sys.executable, "-c", server], "writes": ["pay"], "labels": LABELS}},
+        "flow": [
+            {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "tools": "desk"}]},
+            {"step": "finish"},
+        ],
+    }
+    process = Process(tmp_path, (studies.write(tmp_path, raw),))
+    process.start()
+    yield process
+    process.stop()
+
+
+def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
+    desk: Process, new_context: Callable[..., BrowserContext], audit: Audit
+) -> None:
+    page = new_context(own=True, viewport={"width": 390, "height": 844}).new_page()
+    visitor = Visitor(page, desk.url)
+    visitor.arrive("desk")
+    box, card = page.locator("#box textarea"), page.locator(".approval")
+    box.fill("Where is my order? Please pay.")
+    page.locator("#send").click()
+    expect(card).to_be_visible()
+    expect(card).to_contain_text("Pay for an order")
+    expect(page.locator(".tool").first).to_contain_text("find")
+    audit(page)
+    card.get_by_role("button", name="Allow", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(card).to_have_count(0)
+    expect(page.locator("#chat .message.bot").last).to_contain_text("Order 7 is paid.")
+    assert (desk.folder / "paid").read_text().split() == ["7"]
+
+    box.fill("Again, please.")
+    page.locator("#send").click()
+    expect(card).to_be_visible()
+    card.get_by_role("textbox").fill("Once is enough.")
+    page.keyboard.press("Enter")
+    expect(card).to_have_count(0)
+    expect(page.locator("#chat .message.bot").last).to_contain_text("Once is enough.")
+    assert (desk.folder / "paid").read_text().split() == ["7"]
+    assert "<b>" in (page.locator(".tool pre").first.text_content() or "")
+    assert visitor.complaints == []
