@@ -33,11 +33,13 @@ DONE: Mapping[Kind, str] = {
 async def add_remark(
     sessions: Sessions, database: Database, stream: str, kind: Kind, text: str, who: str, on: str = ""
 ) -> tuple[str, ...]:
-    """An exclusion is of a person, so of all waves; returns the sessions. `on` says in the audit log on what ground.
-    Raises NotPossible, or Refused if the session is withdrawn."""
+    """An exclusion is of a person, so of all waves, and an answer also reaches who has gone on to a later one; returns
+    the sessions. `on` says in the audit log on what ground. Raises NotPossible, or Refused if the session is
+    withdrawn."""
     await sessions.remark(stream, kind, text, who)
-    person = person_of(database, stream) if kind in ("excluded", "included") else None
-    others = [other for other in (person.streams.values() if person else ()) if other != stream]
+    person = person_of(database, stream) if kind in ("excluded", "included", "helped") else None
+    streams = list(person.streams.values()) if person else []
+    others = [other for other in (streams[-1:] if kind == "helped" else streams) if other != stream]
     for other in others:
         with suppress(NotPossible):  # it was before
             await sessions.remark(other, kind, text, who)

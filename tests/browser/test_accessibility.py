@@ -80,6 +80,7 @@ def test_the_pages_around_a_study(
         "contact": "ann@example.org",
         "returns": False,
         "ended": False,
+        "withdrawn": False,
         "ticket": "t",
         "framed": "",
         "note": "Wait.",

@@ -16,6 +16,7 @@ from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
+from app.use_cases.sessions import add_remark
 from experiments.errors import Refused
 from storage import tables
 from storage.db.engine import Database, open_database
@@ -96,6 +97,19 @@ async def test_a_wave_opens_at_its_time_and_starts_once(weeks: Weeks) -> None:
     with weeks.database.connect() as connection:
         assert [number for _, number in counts(connection, "weeks", "person", OPEN, 7200)] == [1]
     assert not recompute_draws(weeks.database, "weeks").differences
+
+
+@one_database
+async def test_an_answer_to_a_request_for_help_reaches_who_has_gone_on(weeks: Weeks) -> None:
+    person = await weeks.first()
+    weeks.clock.set(OPEN)
+    second = await weeks.service.begin_wave(person)
+    told = await add_remark(weeks.service, weeks.database, person.first, "helped", "It is open.", "ada")
+    assert told == (person.first, second.stream)
+    for stream in told:
+        assert [event.data["text"] for event in load(weeks.database, stream) if event.kind == "helped"] == [
+            "It is open."
+        ]
 
 
 @one_database
