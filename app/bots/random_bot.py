@@ -46,6 +46,8 @@ REMARKS = (
 )
 # How often a question that is not required is left unanswered.
 SKIPS = 0.1
+# How often it allows a call of a tool.
+ALLOWS = 0.8
 # How often a conversation is carried on when it could be left.
 TALKS_ON = 0.3
 WORDS_A_SECOND = 5.0
@@ -82,6 +84,8 @@ class RandomBot:
         chat, actions = screen.panel.chat, screen.actions
         if "rate" in actions and chat:
             return "rate", self.fill(screen, chat.rating)
+        if chat and chat.approval:
+            return "allow" if self._random.random() < ALLOWS else "deny", {"call": chat.approval.call}
         if "skip" in actions or "stop" in actions:
             return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:

@@ -9,7 +9,16 @@ from typing import Annotated
 from pydantic import BaseModel, ValidationError
 
 from app.cli.commands import command
-from app.cli.common import StudyFile, StudyName, argument, existing_database, name_of, option, settings_in_use
+from app.cli.common import (
+    StudyFile,
+    StudyName,
+    argument,
+    existing_database,
+    name_of,
+    option,
+    settings_in_use,
+    with_saved,
+)
 from app.cli.printing import echo, warn
 from app.cli.show import require_known
 from app.clock import SystemClock
@@ -49,8 +58,9 @@ def new(
 def publish_(file: StudyFile) -> None:
     """New sessions get this version; running sessions keep theirs. `dataset:` becomes the metadata of its data."""
     study = load_study(file)
-    database = open_database(settings_in_use().database_url)
-    done = publish_study(database, study, SystemClock().now_us())
+    settings, database = with_saved(settings_in_use())
+    database = database or open_database(settings.database_url)
+    done = publish_study(database, settings, study, SystemClock())
     label = f"{study.name}, version {study.file.version} ({done.hash[:SHORT]})"
     echo(f"{label} is {'published' if done.new else 'the current version already'}.")
     if done.others:

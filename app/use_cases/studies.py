@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from app.clock import Clock
+from app.config.settings import Settings
 from app.errors import NotYaml, SettingsError
+from app.session.replies.tools import SessionTools
 from app.session.service import Sessions
 from app.studies.drafts import Drafts, save_draft
 from app.studies.loader import FILE
@@ -57,9 +61,17 @@ def others_of_number(versions: Iterable[StudyVersion], study: Study) -> list[Stu
     return [one for one in versions if one.version == study.file.version and one.hash != study.hash]
 
 
-def publish_study(database: Database, study: Study, at_us: int) -> Publication:
-    """Make a study the version that new sessions get; those that are running keep theirs."""
-    done = publish(database, study, by="researcher", at_us=at_us)
+def publish_study(database: Database, settings: Settings, study: Study, clock: Clock) -> Publication:
+    """Make a study the version that new sessions get; those that are running keep theirs. Models are offered the tools
+    that its servers have now; raises SettingsError where they cannot be read, or this version was published with
+    others."""
+    same = asyncio.run(SessionTools(database, settings, clock).read_all(study)) if study.file.tools else {}
+    if changed := [name for name, is_same in same.items() if not is_same]:
+        raise SettingsError(
+            f"The tools of {', '.join(changed)} are no longer those that this version offers to models. Increase "
+            "`version:` to publish it with the new ones."
+        )
+    done = publish(database, study, by="researcher", at_us=clock.now_us())
     history = versions(database, study.name)
     return Publication(done.hash, done.new, operations_of(database, study.name).state, others_of_number(history, study))
 

@@ -183,7 +183,7 @@ class EditorSection:
         study = check(self._context, name, self._context.drafts.text(name)).study
         if study is None or study.hash != hash_:
             raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
-        done = publish_study(self._context.database, study, self._context.clock.now_us())
+        done = publish_study(self._context.database, self._context.settings, study, self._context.clock)
         self._context.audit(user, f"published version {study.file.version} ({done.hash})", name)
         return self._context.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 

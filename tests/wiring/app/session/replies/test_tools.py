@@ -5,20 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server import MCPServer
 
+from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
+from app.errors import SettingsError
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
+from app.tools.packages import TOOL_SERVERS
+from app.use_cases.studies import publish_study
 from experiments.errors import Refused
 from experiments.events import Event
 from experiments.session.engine import fold
 from storage.db.engine import open_database
 from tests.fakes import studies
+from tests.fakes.clicks import finish
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
 from tests.fakes.tool_server import NAME, offered
@@ -220,3 +227,26 @@ async def test_every_prefix_of_the_log_resumes(desks: MakeDesk) -> None:
     await desk.decide("allow")
     for number in range(len(desk.events) + 1):
         fold(desk.events[:number])
+
+
+async def test_published_tools_stay_and_a_changed_server_is_an_error(desks: MakeDesk) -> None:
+    desk = desks(FIND)
+    database, settings = desk.database, desk.settings
+    publish = partial(asyncio.to_thread, publish_study, database, settings, desk.study, SystemClock())
+    assert (await publish()).new
+    assert not (await publish()).new
+    TOOL_SERVERS.entries[NAME] = lambda session: MCPServer("another")
+    with pytest.raises(SettingsError):
+        await publish()
+    assert [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")][:2] == ["die", "find"]
+
+
+async def test_simulated_people_allow_and_refuse(desks: MakeDesk, paid: list[str]) -> None:
+    desk = desks(PAY)
+    decided = set()
+    for seed in map(str, range(30)):
+        live = await desk.service.enrol(desk.study, origin="bot", seed=seed)
+        await finish(desk.service, live, RandomBot(seed))
+        decided |= {event.kind for event in facts(desk.database, live.stream)} & {"allowed", "denied"}
+    assert decided == {"allowed", "denied"}
+    assert paid

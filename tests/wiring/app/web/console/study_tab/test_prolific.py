@@ -10,8 +10,8 @@ import pytest
 from app.clock import VirtualClock
 from app.studies.loader import load_study
 from app.use_cases.recruit import decide
-from app.use_cases.studies import publish_study
 from storage.db.engine import Database
+from storage.registers.study_versions import publish
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.prolific_api import TOKEN, FakeProlific, prolific_api
@@ -25,7 +25,7 @@ At = tuple[Room, Researcher, FakeProlific]
 
 @pytest.fixture
 async def at(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[At]:
-    publish_study(database, load_study(str(studies.recruited(tmp_path))), 1)
+    publish(database, load_study(str(studies.recruited(tmp_path))), by="researcher", at_us=1)
     decide(database, "recruited", "opened", "ada", VirtualClock(2))
     with prolific_api() as fake:
         for name, value_ in {"PUBLIC_URL": ADDRESS, "PROLIFIC_URL": fake.url, "PROLIFIC_TOKEN": TOKEN}.items():
