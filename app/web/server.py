@@ -102,16 +102,17 @@ def build_app(
     participants = Participants(database, secret)
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
+    contacts = Contacts(database, participants)
+    reminders = _reminders(settings, service, participants, contacts, clock)
     more: dict[str, Any] = {
         "address": settings.address,
+        "reminds_by": reminders.channels,
         "per_address": settings.sessions_per_address_per_hour,
         "again": again,
     }
     arrival = StartPage(service, database, participants, links, cookies, offered, Tickets(secret), **more)
     retention = RetentionTask(service, database, participants, service.claims)
     prolific = ProlificTask(settings, database, participants, clock, service.claims)
-    contacts = Contacts(database, participants)
-    reminders = _reminders(settings, service, participants, contacts, clock)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
 from experiments.session.remarks import RESUBMITTED
+from experiments.study.sections.reminders import Channel
 from experiments.study.sections.waves import is_zone
 from experiments.study.study import Study
 from storage.db.engine import Database
@@ -74,7 +75,7 @@ def _form(body: bytes) -> dict[str, str]:
 
 class StartPage:
     """The start pages of the studies offered here. With `again`, a browser whose session has ended can start another.
-    `per_address` is how many sessions can start from one address in an hour."""
+    `per_address` is how many sessions can start from one address in an hour; by `reminds_by` this server reminds."""
 
     def __init__(
         self,
@@ -88,10 +89,11 @@ class StartPage:
         *,
         address: str,
         per_address: int,
+        reminds_by: Collection[Channel] = (),
         again: bool = False,
     ) -> None:
         self._service = service
-        self._waves = WavePages(service, database, participants, address)
+        self._waves = WavePages(service, database, participants, address, reminds_by)
         self._participants = participants
         self._links = links
         self._returning = Returning(service, participants, cookies, again=again)

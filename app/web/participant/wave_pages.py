@@ -4,7 +4,7 @@ the next one opens, or after the last part its last page."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from app.web.participant.recruiter_links import IdentityClaim
 from app.web.participant.returning import ReturnResult
 from app.web.participant.signed_links import RETURN_PARAMETER
 from experiments.session.waves import WaveWindow, next_window, wave_schedule
+from experiments.study.sections.reminders import Channel
 from experiments.study.sections.waves import local_time, zone_of
 from experiments.study.study import Study
 from storage.db.engine import Database
@@ -45,9 +46,16 @@ class NextPart:
 
 
 class WavePages:
-    def __init__(self, service: SessionService, database: Database, participants: Participants, address: str) -> None:
+    def __init__(
+        self,
+        service: SessionService,
+        database: Database,
+        participants: Participants,
+        address: str,
+        reminds_by: Collection[Channel] = (),
+    ) -> None:
         self._service, self._database, self._participants = service, database, participants
-        self._address = address
+        self._address, self._reminds_by = address, reminds_by
 
     async def arrive(self, found: ReturnResult, claim: IdentityClaim) -> tuple[ReturnResult, NextPart | None]:
         """What was found for a request, with the session of the wave in progress or of the last one; or the part that
@@ -84,6 +92,8 @@ class WavePages:
         """What the page between waves shows."""
         window, zone = part.window, zone_of(part.person.history.zone)
         wait_us = (window.opens_us or 0) - self._service.now_us()
+        reminders = part.study.file.reminders
+        reminded = reminders is not None and not set(reminders.channels).isdisjoint(self._reminds_by)
         return {
             "heading": part.heading,
             "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, window.closes_us)],
@@ -91,7 +101,7 @@ class WavePages:
             "wait_ms": max(0, wait_us) // 1000 + 1,
             "link": self.link(part),
             "calendar": self.path(part.person, "/calendar.ics").removeprefix("/s/"),
-            "reminders": self.path(part.person, "/reminders").removeprefix("/s/") if part.study.file.reminders else "",
+            "reminders": self.path(part.person, "/reminders").removeprefix("/s/") if reminded else "",
             "pilot": part.person.origin == Origin.PILOT,
         }
 

@@ -97,3 +97,9 @@ async def test_the_calendar_file_is_as_rfc_5545_wants_it(tmp_path: Path) -> None
         assert f"SUMMARY:{wanted}: Week 2" in unfolded
         assert "DTSTART:20270328T090000Z" in unfolded
         assert (await bot.send("GET", "/s/weeks/calendar.ics")).status_code == 404
+
+
+async def test_reminders_that_this_server_cannot_send_are_not_offered(tmp_path: Path) -> None:
+    reminders = {"channels": ["mail"], "send": [{"when": "opening"}]}
+    async with between(tmp_path, reminders=reminders) as (_, _, bot, _):
+        assert "/reminders" not in (await bot.send("GET", "/s/weeks")).text
