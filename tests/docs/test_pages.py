@@ -112,7 +112,7 @@ def test_the_readmes_study_has_twenty_lines_and_its_commands_lead_to_data(tmp_pa
 @pytest.mark.slow
 def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
     lines = re.findall(r"^    parley (.+)$", ANALYST.read_text(encoding="utf-8"), re.M)
-    assert {line.split()[0] for line in lines} == {"simulate", "export", "report", "import", "show"}
+    assert {line.split()[0] for line in lines} == {"simulate", "export", "evals", "report", "import", "show"}
     parley(tmp_path, *short(lines, soak))
     code = "\n".join(block.text for block in blocks(ANALYST, "python"))
     printed = python(tmp_path, code)
