@@ -151,7 +151,9 @@ def test_a_message_that_is_not_sent_is_left_behind_only_after_a_word(chatting: V
     assert chatting.mark == before
     until(
         page,
-        f"before => {{ document.querySelector('#left [type=submit]').click(); return {MARK} !== before; }}",
+        # not once the next screen is there: its own button would move the focus to what is missing on it
+        f"before => {{ if ({MARK} === before) document.querySelector('#left [type=submit]').click();"
+        f" return {MARK} !== before; }}",
         before,
     )
     chatting.arrived_from(before)
