@@ -1,8 +1,8 @@
 """The tools of models in sessions: what models are offered, and the calls that are made for them.
 
 A session has a connection of its own to each set's server, for as long as it is used. What is offered was read from the
-server when the study was published or first served (`storage/registers/offered_tools.py`), and stays, whatever the
-server has since.
+server when the study was published, or else for the first reply (`storage/registers/offered_tools.py`), and stays,
+whatever the server has since.
 """
 
 from __future__ import annotations
