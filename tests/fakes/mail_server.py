@@ -18,6 +18,7 @@ from typing import Literal
 # What it does in place of its usual answer at a command, or at the end of a mail's content (`.`).
 Answer = str | Literal["drop", "hang"]
 OVER = "."
+CONTENT_FOLLOWS = "354 go on"
 
 
 @dataclass
@@ -46,30 +47,33 @@ class _Session(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         self.its.connections += 1
         self._encrypted, self._logged_in, self._to = False, False, ""
-        if self._done("HELLO", "220 fake"):
+        if not self._answered("HELLO", "220 fake"):
             return
         while line := self.rfile.readline().decode("ascii", "replace").strip():
             command, _, rest = line.partition(" ")
-            if command.upper() == "QUIT" or self._done(command.upper(), self._answer(command.upper(), rest)):
+            if command.upper() == "QUIT":
+                return
+            answer = self._answered(command.upper(), self._answer(command.upper(), rest))
+            if not answer:
                 return
             if command.upper() == "STARTTLS":
                 self._encrypt()
-            if command.upper() == "DATA" and "DATA" not in self.its.answers and self._content():
+            if answer == CONTENT_FOLLOWS and not self._content():
                 return
 
     def finish(self) -> None:
         super().finish()
         self.request.close()  # the encrypted one, which the server does not know
 
-    def _done(self, command: str, usual: str) -> bool:
-        """Answer a command; whether the connection is over."""
+    def _answered(self, command: str, usual: str) -> str:
+        """What was answered to a command; empty if the connection is over."""
         answer = self.its.answers.get(command, usual)
         if answer == "hang":
             self.its.leave.wait()
         if answer in ("drop", "hang"):
-            return True
+            return ""
         self.wfile.write(f"{answer}\r\n".encode())
-        return False
+        return answer
 
     def _answer(self, command: str, rest: str) -> str:
         match command:
@@ -88,19 +92,19 @@ class _Session(socketserver.StreamRequestHandler):
             case "RCPT":
                 self._to = rest.partition("<")[2].rstrip(">")
             case "DATA":
-                return "354 go on"
+                return CONTENT_FOLLOWS
             case _:
                 pass
         return "250 ok"
 
-    def _content(self) -> bool:
+    def _content(self) -> str:
         lines = []
         while (line := self.rfile.readline()) != b".\r\n":
             if not line:
-                return True
+                return ""
             lines.append(line.removeprefix(b".") if line.startswith(b"..") else line)
         self.its.taken.append((self._to, b"".join(lines)))
-        return self._done(OVER, "250 taken")
+        return self._answered(OVER, "250 taken")
 
     def _encrypt(self) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
