@@ -84,8 +84,8 @@ class RandomBot:
         chat, actions = screen.panel.chat, screen.actions
         if "rate" in actions and chat:
             return "rate", self.fill(screen, chat.rating)
-        if chat and chat.approval:
-            return "allow" if self._random.random() < ALLOWS else "deny", {"call": chat.approval.call}
+        if chat and chat.approvals:
+            return "allow" if self._random.random() < ALLOWS else "deny", {"call": chat.approvals[0].call}
         if "skip" in actions or "stop" in actions:
             return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:

@@ -20,14 +20,17 @@ from pydantic import (
 )
 
 from experiments.errors import Refused
-from experiments.events import Data, Event
+from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.session.conversation import chosen, chosen_text, read_message, sent_messages
 from experiments.session.memory import memory_of
 from experiments.session.timing import SECOND_US, shown_us
+from experiments.session.tool_calls import approval, calls_made, decided, in_call, open_round, tool_task
 from experiments.study.base_model import Pattern, StrictModel
 from experiments.study.location import Location
 from experiments.study.reply_checks import matched
+from experiments.study.screen import Approval
 from experiments.study.sections.model_spec import ONE_OR_EACH, Levels, PickByFactor, Texts, pick_faults
+from experiments.study.sections.tools import ToolSet
 from experiments.study.step import Step
 from problems.pictures import described, is_picture
 
@@ -145,6 +148,8 @@ class ConversationDesign(Step):
     """Texts that are added to the models' system prompts in some turns."""
     suggestions: Suggestions | None = None
     """Suggested messages, which are recorded as such if they are sent, verbatim or edited."""
+    tools: Texts | None = None
+    """The set of `tools` that the model may use, by name; by factor as `opens`. None where it is empty."""
     max_reply_tokens: Counts | None = None
     """The maximum length of a reply in tokens, if the model's own is not shorter; no limit at 0. By factor as
     `delay_s`."""
@@ -209,6 +214,36 @@ class ConversationDesign(Step):
         }
         return {name: value for name, value in data.items() if value}
 
+    def tool_set(self, location: Location) -> tuple[str, ToolSet | None]:
+        """The set of tools here, with its name."""
+        name = chosen_text(location, self.tools) if self.tools else ""
+        return name, (location.study.file.tools or {})[name] if name else None
+
+    def approval(self, location: Location, slot: str = "") -> Approval | None:
+        """The call that the participant must allow or refuse now."""
+        _, tools = self.tool_set(location)
+        return approval(location.facts, tools, slot) if tools else None
+
+    def decided(self, location: Location, action: Action, slots: Sequence[str] = ("",)) -> tuple[Fact, ...]:
+        """What the participant decided on a call; raises Refused."""
+        _, tools = self.tool_set(location)
+        assert tools is not None  # noqa: S101  (it is offered)
+        return decided(location.facts, tools, action, slots)
+
+    def due_call(self, location: Location, slot: str = "", *, stopped: bool) -> tuple[PendingTask, ...] | None:
+        """The call that is due in place of a reply, or nothing while the participant decides on it; None where the
+        reply itself is due."""
+        name, tools = self.tool_set(location)
+        if tools is None or not open_round(location.facts, slot) or (stopped and not in_call(location.facts, slot)):
+            return None
+        task = tool_task(location.facts, location.path, name, tools, slot)
+        return (task,) if task else ()
+
+    def offered_tools(self, location: Location, slot: str = "") -> Data:
+        """What the task of a reply has of its tools; nothing without."""
+        name, tools = self.tool_set(location)
+        return {"tools": name, "calls_left": tools.max_calls - calls_made(location.facts, slot)} if tools else {}
+
     def receives(self, location: Location, reply: Data) -> Data:
         """What is recorded of a reply: with `ended_by` where it ends the conversation, `pattern_missing`
         where that is not known."""
@@ -246,6 +281,7 @@ class ConversationDesign(Step):
         return {
             **{"delay_s": self.delay_s, "pace": self.pace, "ends.after": self.ends and self.ends.after},
             **{"max_reply_tokens": self.max_reply_tokens, "max_reply_chars": self.max_reply_chars, "opens": self.opens},
+            "tools": self.tools,
             **{f"scripted.{turn}": text for turn, text in (self.scripted or {}).items()},
             **{f"system_additions[{at}].text": one.text for at, one in enumerate(self.system_additions or ())},
             **self.pictures(),

@@ -41,24 +41,12 @@ from experiments.session.conversation import (
     why_unanswered,
 )
 from experiments.session.conversation_design import ConversationDesign, MessageLimits
-from experiments.session.tool_calls import (
-    ToolCallState,
-    ToolRound,
-    approval,
-    awaited_approval,
-    calls_made,
-    decided,
-    in_call,
-    open_round,
-    tool_task,
-)
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
-from experiments.study.screen import Approval, ChatMessage, ChatView
+from experiments.study.screen import ChatMessage, ChatView
 from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import EndPage, Paste
-from experiments.study.sections.tools import ToolSet
 from experiments.study.step import RatingSubject, read_or_refuse
 
 NO_REPLY = "No reply could be generated. Your message is saved."
@@ -109,8 +97,6 @@ class ModelConversation(ConversationDesign):
     """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False
     """Whether the model's system prompt contains the problem. (Not in ChatBench and CheckMate.)"""
-    tools: Texts | None = None
-    """The set of `tools` that the model may use, by name; by factor as `opens`. None where it is empty."""
     on_failure: OnFailure = OnFailure()
     """What happens when the model gives no reply."""
     paste: Paste | None = None
@@ -147,7 +133,7 @@ class ModelConversation(ConversationDesign):
         return tuple(scale.filled(location.fill_markdown) for scale in _scales(self.rate_each))
 
     def _messages(self, location: Location) -> tuple[ChatMessage, ...]:
-        said = messages(location.facts, self._tools(location)[1])
+        said = messages(location.facts, self.tool_set(location)[1])
         given = {event.data["turn"]: event.data for event in location.facts if event.kind == "rated"}
         if not given:
             return said
@@ -175,7 +161,7 @@ class ModelConversation(ConversationDesign):
             max_chars=self.max_chars,
             rating=self.rating(location),
             waiting=waits in PENDING,
-            approval=self._approval(location) if waits in PENDING and not _stopped(location.facts) else None,
+            approval=self.approval(location) if waits in PENDING and not _stopped(location.facts) else None,
             failed=self._no_reply(location) if waits == "failed" else "",
             way_on=waits == "failed" and self._given_up(location),
             refused=self._refused(location),
@@ -214,7 +200,7 @@ class ModelConversation(ConversationDesign):
     def offers(self, location: Location) -> tuple[str, ...]:
         waits = self._waits(location)
         if waits in PENDING:
-            decides = ("allow", "deny") if self._awaited(location) else ()
+            decides = ("allow", "deny") if self.approval(location) else ()
             return () if _stopped(location.facts) else (*decides, "stop")
         if self.rating(location):
             return ("rate",)
@@ -227,46 +213,33 @@ class ModelConversation(ConversationDesign):
         skip = ("skip",) if self.on_failure.action == "skip" and given_up else ()
         return (*again, *skip, *leave)
 
-    def _by_factor(self) -> dict[str, object]:
-        return {**super()._by_factor(), "tools": self.tools}
-
-    def _tools(self, location: Location) -> tuple[str, ToolSet | None]:
-        """The set of tools here, with its name."""
-        name = chosen_text(location, self.tools) if self.tools else ""
-        return name, (location.study.file.tools or {})[name] if name else None
-
-    def _approval(self, location: Location) -> Approval | None:
-        _, tools = self._tools(location)
-        return approval(location.facts, tools) if tools else None
-
-    def _awaited(self, location: Location) -> tuple[ToolRound, ToolCallState] | None:
-        """The call that the participant must allow or refuse now, and its round."""
-        _, tools = self._tools(location)
-        return awaited_approval(location.facts, tools) if tools else None
-
     def _given_up(self, location: Location) -> bool:
         return failures_in_a_row(location.facts) > self.on_failure.after_retries
 
     def pending_tasks(self, location: Location) -> tuple[PendingTask, ...]:
         waits = self._waits(location)
         if waits in PENDING:
-            name = self.replies(location)
-            stopped = {"stopped": True} if _stopped(location.facts) else {}
-            set_name, tools = self._tools(location)
-            if tools and open_round(location.facts) and not (stopped and not in_call(location.facts)):
-                task = tool_task(location.facts, location.path, set_name, tools)
-                return (task,) if task else ()
-            offered = {"tools": set_name, "calls_left": tools.max_calls - calls_made(location.facts)} if tools else {}
-            returned = returned_messages(location.facts)
-            held = [event for event in messages_of(location.facts) if event.seq not in returned]
-            added = self.additions(location)
-            said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
-            data = {"model": name, "messages": said, "problem": location.shown_problem, **stopped, **offered}
-            return (PendingTask("reply", location.path, {**data, **self.reply_data(location)}),)
+            stopped = _stopped(location.facts)
+            calls = self.due_call(location, stopped=stopped)
+            return (self._reply_task(location, stopped=stopped),) if calls is None else calls
         stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(location)
         if not stops or gives_back(_last_failed(location.facts)):
             return ()
         return (PendingTask("finish", location.path, {"outcome": "technical_failure"}),)
+
+    def _reply_task(self, location: Location, *, stopped: bool) -> PendingTask:
+        name, returned = self.replies(location), returned_messages(location.facts)
+        held = [event for event in messages_of(location.facts) if event.seq not in returned]
+        added = self.additions(location)
+        said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
+        data = {
+            "model": name,
+            "messages": said,
+            "problem": location.shown_problem,
+            **({"stopped": True} if stopped else {}),
+        }
+        data |= {**self.offered_tools(location), **self.reply_data(location)}
+        return PendingTask("reply", location.path, data)
 
     def outcome_codes(self) -> Mapping[str, str]:
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
@@ -280,9 +253,7 @@ class ModelConversation(ConversationDesign):
             case "say":
                 return (Fact("said", self.message(location, action.data, self.max_chars)),)
             case "allow" | "deny":
-                awaited = self._awaited(location)
-                assert awaited is not None  # noqa: S101  (it is offered)
-                return decided(*awaited, action)
+                return self.decided(location, action)
             case "rate":
                 values = read_or_refuse(self.rating(location), action.data)
                 return (Fact("rated", {"turn": count(location.facts, "replied") - 1, **values}),)

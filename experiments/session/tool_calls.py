@@ -141,9 +141,16 @@ def _calls(event: Event, later: Sequence[Event]) -> Iterator[ToolCallState]:
         yield ToolCallState(call["id"], call["tool"], call["arguments"], its)
 
 
+def message_of(events: Sequence[Event], tool_round: ToolRound) -> int:
+    """The number (`seq`) of the message to which a round belongs; 0 before any."""
+    before = (event.seq for event in events if event.kind == "said" and event.seq < tool_round.called.seq)
+    return max(before, default=0)
+
+
 def pending_rounds(events: Sequence[Event], slot: str = "") -> tuple[ToolRound, ...]:
     """The rounds since the last message or try: those of the reply that is pending."""
-    begun = max((event.seq for event in events if event.kind in ("said", "retried", "replied", "failed")), default=0)
+    own = (event for event in events if event.kind == "said" or event.data.get("slot", "") == slot)
+    begun = max((event.seq for event in own if event.kind in ("said", "retried", "replied", "failed")), default=0)
     return tuple(one for one in tool_rounds(events, slot) if one.called.seq > begun)
 
 
@@ -177,7 +184,12 @@ def approval(events: Sequence[Event], tools: ToolSet, slot: str = "") -> Approva
     if awaited is None:
         return None
     _, call = awaited
-    return Approval(call.id, call.step(tools, whole=True), again=call.has(INTERRUPTED))
+    return Approval(_named(call, slot), call.step(tools, whole=True), again=call.has(INTERRUPTED))
+
+
+def _named(call: ToolCallState, slot: str) -> str:
+    """The call's name on the page: models of several columns may give theirs the same."""
+    return f"{slot}:{call.id}" if slot else call.id
 
 
 def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slot: str = "") -> PendingTask | None:
@@ -193,18 +205,24 @@ def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slo
     return PendingTask("tool", path, {**asked, **begun, "ids": ids}, slot)
 
 
-def decided(tool_round: ToolRound, call: ToolCallState, action: Action, slot: str = "") -> tuple[Fact, ...]:
-    """What the participant decided on the call that waits for it; raises Refused."""
-    if action.data.get("call") != call.id:
-        raise Refused("not_offered", NOT_OFFERED)
+def decided(events: Sequence[Event], tools: ToolSet, action: Action, slots: Sequence[str] = ("",)) -> tuple[Fact, ...]:
+    """What the participant decided on a call that waits for it; raises Refused."""
+    for slot in slots:
+        awaited = awaited_approval(events, tools, slot)
+        if awaited is not None and action.data.get("call") == _named(awaited[1], slot):
+            return (_decision(*awaited, action, slot),)
+    raise Refused("not_offered", NOT_OFFERED)
+
+
+def _decision(tool_round: ToolRound, call: ToolCallState, action: Action, slot: str) -> Fact:
     ids = {"round": tool_round.called.seq, "call": call.id, **({"slot": slot} if slot else {})}
     if action.kind == "allow":
-        return (Fact(ALLOWED, ids),)
+        return Fact(ALLOWED, ids)
     try:
         why = read_text(action.data.get("why", ""), WHY_CHARS, required=False)
     except Invalid as fault:
         raise Refused("invalid", fault.said, {"why": fault.said}) from None
-    return (Fact(DENIED, {**ids, **({"why": why} if why else {})}),)
+    return Fact(DENIED, {**ids, **({"why": why} if why else {})})
 
 
 def called_facts(data: Data, seq: int) -> tuple[Fact, ...]:
@@ -229,11 +247,20 @@ def result_facts(task: PendingTask, action: Action) -> tuple[Fact, ...]:
 def with_rounds(
     messages: Sequence[Event], events: Sequence[Event], speakers: Mapping[str, str], slot: str = ""
 ) -> list[dict[str, Any]]:
-    """The messages of a prompt, each round of tools after the message of the participant that it belongs to."""
+    """The messages of a prompt, each round of tools after the message of the participant that it belongs to. They are
+    those of the column whose reply follows, and of `slot` where none does yet."""
+    whose, following = dict[int, str](), slot
+    for event in reversed(messages):
+        if event.kind == "said":
+            whose[event.seq], following = following, slot
+        else:
+            following = str(event.data.get("slot", ""))
+    whose[0] = following
     own: dict[int, list[dict[str, Any]]] = {}
-    for one in tool_rounds(events, slot):
-        asked = max((event.seq for event in events if event.kind == "said" and event.seq < one.called.seq), default=0)
-        own.setdefault(asked, []).extend(one.messages())
+    for column in {*whose.values()}:
+        for one in tool_rounds(events, column):
+            asked = message_of(events, one)
+            own.setdefault(asked, []).extend(one.messages() if whose.get(asked) == column else ())
     said = own.pop(0, [])
     for event in messages:
         said += [{"role": speakers[event.kind], "text": event.data["text"]}, *own.get(event.seq, ())]

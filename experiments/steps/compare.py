@@ -10,7 +10,8 @@ failed, a retry requests all replies again that were stopped with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -42,11 +43,12 @@ from experiments.session.conversation import (
 )
 from experiments.session.conversation_design import ConversationDesign, MessageLimits
 from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
+from experiments.session.tool_calls import message_of, tool_rounds
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.location import Location
 from experiments.study.option_order import Draw
 from experiments.study.problem_answer import OptionsStep
-from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView
+from experiments.study.screen import Block, ChatMessage, ChatView, Panel, ProblemBlock, ReplyView, RoundView
 from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import Paste
 from experiments.study.step import RatingSubject, read_or_refuse, step
@@ -56,7 +58,9 @@ CALLED = "{{assistant_label}}"
 
 @step
 class CompareStep(ConversationDesign, OptionsStep):
-    """A conversation with several models at once, each in its own column."""
+    """A conversation with several models at once, each in its own column. Its `tools` must not change anything."""
+
+    side_by_side: ClassVar[bool] = True
 
     step: Literal["compare"]
     text: str = ""
@@ -212,8 +216,18 @@ class CompareStep(ConversationDesign, OptionsStep):
             reply = comparison.reply(slot)
             text = reply.data["text"] if reply else broken_off(missing) if missing else ""
             how = ended(reply) if reply else "broken_off" if text else ""
-            replies.append(ReplyView(slot, location.fill(called), text, failed, outcome is None, how, picture))
+            view = ReplyView(slot, location.fill(called), text, failed, outcome is None, how, picture)
+            asked = self.approval(location, slot) if outcome is None and not comparison.stopped else None
+            replies.append(replace(view, used=self._used(location, comparison, slot), approval=asked))
         return tuple(replies)
+
+    def _used(self, location: Location, comparison: reading.Replies, slot: str) -> tuple[ChatMessage, ...]:
+        """What a column's model wrote before it used tools, and the tools."""
+        _, tools = self.tool_set(location)
+        asked = comparison.said.seq if isinstance(comparison, ComparisonRound) else 0
+        found = tool_rounds(location.facts, slot) if tools else ()
+        used = (one.message(tools) for one in found if tools and message_of(location.facts, one) == asked)
+        return tuple(one for one in used if one.text or one.steps)
 
     def _no_reply(self, location: Location, event: Event) -> str:
         if not count(location.facts, "said"):
@@ -245,7 +259,8 @@ class CompareStep(ConversationDesign, OptionsStep):
         found = rounds(location.facts)
         now = self._now(location, found)
         if now and self._waiting(now):
-            return () if now.stopped else ("stop",)
+            decides = ("allow", "deny") if any(self.approval(location, slot) for slot in self._waiting(now)) else ()
+            return () if now.stopped else (*decides, "stop")
         sent, left = _sent(found), self._left(location, found)
         enough = _given_up(location) or sent >= min(self.min_messages, sent + left)
         say, leave = ("say",) if left else (), ("submit",) if enough else ()
@@ -266,23 +281,33 @@ class CompareStep(ConversationDesign, OptionsStep):
         if now is None or not waiting:
             return ()
         who, past = models_by_slot(location.facts), histories(found, list(self._slots))
-        stopped = {"stopped": True} if now.stopped else {}
-        return tuple(self._job(location, slot, who[slot], past[slot], stopped) for slot in waiting)
+        return tuple(
+            task
+            for slot in waiting
+            for task in self._column_tasks(location, slot, who[slot], past[slot], stopped=now.stopped)
+        )
 
-    def _job(
-        self, location: Location, slot: str, model: str, pairs: Sequence[reading.Pair], stopped: Data
-    ) -> PendingTask:
+    def _column_tasks(
+        self, location: Location, slot: str, model: str, pairs: Sequence[reading.Pair], *, stopped: bool
+    ) -> tuple[PendingTask, ...]:
+        calls = self.due_call(location, slot, stopped=stopped)
+        if calls is not None:
+            return calls
         said = [event for pair in pairs for event in pair if event is not None]
         added = self.additions(location)
-        messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt, additions=added)
-        data = {"model": model, "messages": messages, "problem": location.shown_problem, **stopped}
-        return PendingTask("reply", location.path, {**data, **self.reply_data(location, slot)}, slot)
+        messages = prompt(location, model, said, problem_in_prompt=self.problem_in_prompt, additions=added, slot=slot)
+        stop = {"stopped": True} if stopped else {}
+        data = {"model": model, "messages": messages, "problem": location.shown_problem, **stop}
+        design = {**self.offered_tools(location, slot), **self.reply_data(location, slot)}
+        return (PendingTask("reply", location.path, {**data, **design}, slot),)
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         found = rounds(location.facts)
         match action.kind:
             case "say":
                 return (Fact("said", self.message(location, action.data, self.max_chars)),)
+            case "allow" | "deny":
+                return self.decided(location, action, tuple(self._slots))
             case "stop":
                 return (Fact("stopped"),)
             case "retry":

@@ -60,7 +60,8 @@ class ToolStep:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that the participant must allow or refuse now; `again` if it may have been made already."""
+    """A call that the participant must allow or refuse now, by a name that no other on the screen has; `again` if it
+    may have been made already."""
 
     call: str
     step: ToolStep
@@ -143,6 +144,9 @@ class ReplyView:
     waiting: bool = False
     ended: Ended = ""
     picture: str = ""
+    used: tuple[ChatMessage, ...] = ()
+    """What its model wrote before it used tools, and the tools."""
+    approval: Approval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +196,15 @@ class ChatView:
     def slots(self) -> tuple[str, ...]:
         """The slots of the replies in progress; "" is the slot of a chat with a single model."""
         if self.columns:
-            return tuple(reply.slot for round in self.rounds[-1:] for reply in round.replies if reply.waiting)
+            replies = (reply for round in self.rounds[-1:] for reply in round.replies)
+            return tuple(reply.slot for reply in replies if reply.waiting and reply.approval is None)
         return ("",) if self.waiting and self.approval is None else ()
+
+    @property
+    def approvals(self) -> tuple[Approval, ...]:
+        """The calls of tools that wait for the participant's decision, of all columns."""
+        replies = (reply for round in self.rounds[-1:] for reply in round.replies)
+        return tuple(one for one in (self.approval, *(reply.approval for reply in replies)) if one is not None)
 
 
 @dataclass(frozen=True, slots=True)

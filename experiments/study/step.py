@@ -67,6 +67,8 @@ class Step(StrictModel):
     admits: ClassVar[bool] = False
     # Whether it uses the study's `memory` of earlier waves.
     remembers: ClassVar[bool] = False
+    # Whether several models reply to the same message.
+    side_by_side: ClassVar[bool] = False
 
     step: str
     id: Slug = ""

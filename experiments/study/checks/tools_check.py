@@ -20,6 +20,9 @@ def tools_faults(study: Study) -> Iterator[ValidationIssue]:
             if name and name not in known:
                 what = f"no set of tools is called {name!r}{suggestion(name, known)}"
                 yield ValidationIssue(f"{path}.tools", what, absent=True)
+            elif name and step.side_by_side and known[name].writes:
+                what = f"the tools {', '.join(known[name].writes)} of {name!r} change something, once for each column"
+                yield ValidationIssue(f"{path}.tools", f"{what}; name a set without `writes`, whose tools only read")
     for name in known:
         if name not in used:
             yield ValidationIssue(f"tools.{name}", "no conversation has `tools: " + name + "`; remove it, or use it")

@@ -15,90 +15,16 @@ from mcp.server import MCPServer
 from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
 from app.errors import SettingsError
-from app.session.service import SessionService
-from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
 from app.tools.packages import TOOL_SERVERS
 from app.use_cases.studies import publish_study
 from experiments.errors import Refused
-from experiments.events import Event
 from experiments.session.engine import fold
-from storage.db.engine import open_database
-from tests.fakes import studies
 from tests.fakes.clicks import finish
-from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.tool_desk import FIND, PAY, Desk
 from tests.fakes.tool_server import NAME, offered
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
-FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
-
-
-class Desk:
-    """A session in a chat whose scripted model asks for these calls, and the processes that serve it."""
-
-    def __init__(self, folder: Path, *calls: dict[str, Any], **tools: Any) -> None:
-        options = {"calls": [list(calls)], "first_ms": 0, "pace_ms": 0}
-        raw = {
-            "study": "desk",
-            "title": "Desk",
-            "problems": {"items": {"items": [{"question": "Well?"}]}},
-            "models": {"one": {"backend": "scripted", "options": options}},
-            "tools": {"desk": {"package": NAME, "writes": ["pay"], **tools}},
-            "flow": [
-                {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "tools": "desk"}]},
-                {"step": "finish"},
-            ],
-        }
-        self.study = load_study(str(studies.write(folder, raw)))
-        self.settings = settings_for(folder)
-        self.database = open_database(self.settings.database_url)
-        self.services: list[SessionService] = []
-        self.start()
-        self.live: LoadedSession
-
-    def start(self) -> None:
-        self.services.append(SessionService(self.database, self.settings, SystemClock()))
-        self.services[-1].prepare(self.study)
-
-    @property
-    def service(self) -> SessionService:
-        return self.services[-1]
-
-    async def say(self) -> Desk:
-        self.live = await self.service.enrol(self.study, origin="person", seed="1")
-        await self.act("say", text="Where is it?")
-        return await self.settle()
-
-    async def act(self, kind: str, **values: Any) -> None:
-        seen = self.live.screen
-        self.live = await self.service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
-
-    async def settle(self) -> Desk:
-        await asyncio.wait_for(self.service.settled(self.live.stream), 60)
-        self.live = await self.service.get(self.live.stream) or self.live
-        return self
-
-    async def decide(self, kind: str, **values: Any) -> Desk:
-        called = next(event for event in self.events if event.kind == "called")
-        ends = {event.data["call"] for event in self.events if event.kind in ("returned", "denied")}
-        call = next(call["id"] for call in called.data["calls"] if call["id"] not in ends)
-        await self.act(kind, call=call, **values)
-        return await self.settle()
-
-    @property
-    def events(self) -> list[Event]:
-        return facts(self.database, self.live.stream)
-
-    @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self.events if event.kind not in ("enrolled", "drawn", "flagged")]
-
-    async def close(self) -> None:
-        for service in self.services:
-            await service.close()
-        let_go(self.database)
 
 
 MakeDesk = Callable[..., Desk]
@@ -220,6 +146,33 @@ async def test_after_a_kill_a_call_that_may_have_written_is_not_made_again_witho
     assert (desk.kinds[3:], desk.live.screen.actions, paid) == (["interrupted"], ("allow", "deny", "stop"), [])
     await desk.decide("allow")
     assert (desk.kinds[4:], paid) == (["allowed", "calling", "returned", "replied"], ["7"])
+
+
+COMPARE = {"step": "compare", "models": ["one", "two"], "continue_with": "winner"}
+
+
+async def test_each_column_has_calls_and_decisions_of_its_own(desks: MakeDesk) -> None:
+    desk = await desks(FIND, step=COMPARE, writes=[], approve="always").say()
+    assert desk.live.screen.actions == ("allow", "deny", "stop")
+    asked = desk.replies
+    calls = {slot: reply.approval.call for slot, reply in asked.items() if reply.approval}
+    assert (len({*calls.values()}), [*calls]) == (2, ["a", "b"])
+    await desk.act("deny", call=calls["b"], why="No.")
+    await desk.settle()
+    assert (desk.replies["a"].approval, desk.replies["b"].waiting) == (asked["a"].approval, False)
+    await desk.act("allow", call=calls["a"])
+    await desk.settle()
+    assert [reply.used[0].steps[0].state for reply in desk.replies.values()] == ["done", "refused"]
+    assert [(event.kind, event.data["slot"]) for event in desk.events if event.kind in ("denied", "returned")] == [
+        ("denied", "b"),
+        ("returned", "a"),
+    ]
+    await desk.act("vote", winner="b")
+    await desk.act("say", text="Thanks")
+    await desk.settle()
+    for (request,) in query(desk.database, "SELECT request FROM attempt ORDER BY turn DESC LIMIT 2"):
+        (told,) = [message["text"] for message in json.loads(request)["messages"] if message["role"] == "tool"]
+        assert "No." in told
 
 
 async def test_every_prefix_of_the_log_resumes(desks: MakeDesk) -> None:
