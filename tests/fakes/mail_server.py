@@ -18,7 +18,7 @@ from typing import Literal
 # What it does in place of its usual answer at a command, or at the end of a mail's content (`.`).
 Answer = str | Literal["drop", "hang"]
 OVER = "."
-CONTENT_FOLLOWS = "354 go on"
+CONTENT_FOLLOWS, ENCRYPTION_FOLLOWS = "354 go on", "220 go on"
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Session(socketserver.StreamRequestHandler):
             answer = self._answered(command.upper(), self._answer(command.upper(), rest))
             if not answer:
                 return
-            if command.upper() == "STARTTLS":
+            if answer == ENCRYPTION_FOLLOWS:
                 self._encrypt()
             if answer == CONTENT_FOLLOWS and not self._content():
                 return
@@ -82,7 +82,7 @@ class _Session(socketserver.StreamRequestHandler):
                 offers += ["AUTH PLAIN"] * bool(self.its.login)
                 return "\r\n".join(f"250-{offer}" for offer in ["fake", *offers]) + "\r\n250 8BITMIME"
             case "STARTTLS":
-                return "220 go on"
+                return ENCRYPTION_FOLLOWS
             case "AUTH":
                 given = tuple(b64decode(rest.split()[1]).decode().split("\0")[1:])
                 self._logged_in = given == self.its.login

@@ -8,7 +8,7 @@ from tests.fakes.latex import BROKEN, latex
 from tests.fakes.model_reply import Reply
 
 FIRST_S, PACE_S, DRIP_S = 0.2, 0.02, 0.02
-HANG_S = 30.0
+HANG_S = 3600.0
 PIECE, WORDS = 5_000, 10_000
 DATE, LATER = "Sat, 21 Nov 2026 12:00:00 GMT", "Sat, 21 Nov 2026 12:00:09 GMT"
 OVERFLOW = "prompt is too long: this model's maximum context length is 8192 tokens"

@@ -37,11 +37,11 @@ def model_list(host: str = "127.0.0.1", certificate: Path | None = None) -> Iter
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            listing.asked.append(f"{self.command} {self.path}")
             known = (self.headers.get(listing.key_header) or "").removeprefix("Bearer ") == KEY
             status = listing.status if known else 401
             data = {"data": [{"id": name} for name in listing.models]} if status == 200 else {"error": "no"}
             content = json.dumps(data).encode()
+            listing.asked.append(f"{self.command} {self.path}")  # who sees it may change the listing
             self.send_response_only(status)
             self.send_header("date", formatdate(time() + listing.ahead_s, usegmt=True))
             self.send_header("content-length", str(len(content)))

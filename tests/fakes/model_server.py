@@ -56,7 +56,7 @@ class Server:
     mended: bool = False
     """Whether all faults are gone, and every model gives an ordinary reply."""
 
-    def wait_until_dropped(self, count: int = 1, timeout_s: float = 30.0) -> bool:
+    def wait_until_dropped(self, count: int = 1, timeout_s: float = 100.0) -> bool:
         give_up = time.monotonic() + timeout_s
         while self.dropped < count and time.monotonic() < give_up:
             time.sleep(0.005)

@@ -26,7 +26,7 @@ FRONT = """location / {{
     proxy_pass {behind}; proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
 }}"""
-START_S = 30.0
+START_S = 100.0
 
 
 @dataclass(frozen=True)

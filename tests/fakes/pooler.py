@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
-from queue import LifoQueue, Queue
+from queue import Full, LifoQueue, Queue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from struct import unpack
 from threading import Thread
@@ -50,11 +50,10 @@ class Client(StreamRequestHandler):
     def handle(self) -> None:
         own, pool = self._begin(), self.server.pool
         while True:
-            idle = self._answer(own) == b"I"
-            if idle and not pool.full():
-                pool.put(own)
-            elif idle:
-                own.close()
+            answered, ready = self._answer(own)
+            if idle := ready.endswith(b"I"):
+                _give_back(own, pool)  # before the client is told, who asks again at once
+            self.wfile.write(answered + ready)
             asked = self._asked()
             if asked is None:
                 return
@@ -72,12 +71,12 @@ class Client(StreamRequestHandler):
         session.flush()
         return session
 
-    def _answer(self, session: BufferedIOBase) -> bytes:
-        """Pass on what a session answers until it is ready; in which state it is then."""
+    def _answer(self, session: BufferedIOBase) -> tuple[bytes, bytes]:
+        """What a session answers until it is ready, and the message that it is, which ends with its state."""
+        answered = b""
         while (kind := session.read(1)) != b"Z":
-            self.wfile.write(kind + _body(session))
-        self.wfile.write(kind + (ready := _body(session)))
-        return ready[-1:]
+            answered += kind + _body(session)
+        return answered, kind + _body(session)
 
     def _asked(self) -> bytes | None:
         """What the client asks, up to where it waits for an answer; None when it leaves."""
@@ -87,6 +86,13 @@ class Client(StreamRequestHandler):
             if kind in ENDS:
                 return asked
         return None
+
+
+def _give_back(session: BufferedIOBase, pool: Queue[BufferedIOBase]) -> None:
+    try:
+        pool.put_nowait(session)
+    except Full:
+        session.close()
 
 
 def _body(end: BufferedIOBase) -> bytes:

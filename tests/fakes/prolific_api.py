@@ -173,8 +173,9 @@ class FakeProlific:
 
     def deliver(self, *deliveries: Delivery) -> list[int]:
         """Post these events, or all that wait, in their order; the statuses of the answers."""
-        sent = deliveries or tuple(self.outbox)
-        self.outbox = [one for one in self.outbox if one not in sent]
+        with self.lock:
+            sent = deliveries or tuple(self.outbox)
+            self.outbox = [one for one in self.outbox if one not in sent]
         return [one.send() for one in sent]
 
     def _leave(self, submission: str, status: str) -> None:

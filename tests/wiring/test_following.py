@@ -23,7 +23,7 @@ from tests.fakes.served import serving, settings_for, ticket
 from tests.wiring.reading import check_facts, facts
 
 pytestmark = pytest.mark.anyio
-PATIENCE_S = 30.0
+PATIENCE_S = 100.0
 
 
 def changed(folder: Path, file: Path, **keys: Any) -> Study:

@@ -71,7 +71,7 @@ def children(pid: int) -> list[int]:
     return [one for one in found if b"llama_child" in Path(f"/proc/{one}/cmdline").read_bytes()]
 
 
-def wait_for(met, seconds: float = 30) -> None:
+def wait_for(met, seconds: float = 100) -> None:
     until = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < until

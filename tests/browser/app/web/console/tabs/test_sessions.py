@@ -12,7 +12,7 @@ from app.web.console.event_validation import EVENTS
 from tests.browser.axe import Audit
 from tests.browser.filled import SESSIONS, STUDY
 from tests.browser.researcher import LONG_MS, AtConsole
-from tests.browser.waiting import LOOK_MS
+from tests.browser.waiting import LOOK_MS, MOST_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
@@ -58,9 +58,7 @@ def opened_late(ada: AtConsole, end: Callable[[Route], None]) -> None:
     ada.open("Sessions")
     panel = ada.page.locator("#rooms > [role=tabpanel]", has=ada.at("sessions-filters"))
     expect(panel).to_have_attribute("inert", "")
-    give_up_s = time.monotonic() + 30
-    while not held and time.monotonic() < give_up_s:
-        ada.page.wait_for_timeout(LOOK_MS)
+    wait_for(ada, lambda: bool(held))
     end(held.pop())
     ada.page.unroute(f"**{EVENTS}?*")
     expect(panel).not_to_have_attribute("inert", "")
@@ -88,7 +86,7 @@ def test_an_event_waits_for_the_same_event_before_it_and_for_no_other(ada: AtCon
 
 
 def wait_for(ada: AtConsole, happened: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + 30
+    give_up_s = time.monotonic() + MOST_S
     while not happened():
         assert time.monotonic() < give_up_s
         ada.page.wait_for_timeout(LOOK_MS)
