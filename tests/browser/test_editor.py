@@ -133,8 +133,7 @@ def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtCon
         dialog.accept()
 
     typist.page.on("dialog", leave)
-    typed_on(typist)  # nothing of it reaches the server
-    typist.page.reload()
+    typed_on(typist)  # nothing of it reaches the server: what it sends waits for the answer to what is held
     typist.page.unroute_all()
     typist.page.reload()
     typist.quiet()
