@@ -70,6 +70,7 @@ def test_the_page_before_the_console(ada: AtConsole, new_context: Callable[..., 
     audit(page)
 
 
+@pytest.mark.nightly
 def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsole) -> None:
     """Gradio gives each option a name of its own; console.js mends it, and Gradio still hears of the choice."""
     enter(ada, *ROOMS["monitoring"])

@@ -125,6 +125,7 @@ def test_the_last_words_are_saved_before_another_study_is_shown(typist: AtConsol
     assert "first" not in (mine.parents[1] / "other/study.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtConsole, mine: Path) -> None:
     asked: list[str] = []
 

@@ -208,6 +208,7 @@ def test_the_focus_is_never_lost_and_what_cannot_be_sent_yet_says_why(slow: Proc
     expect(page.locator("#end-hint")).to_have_text("")
 
 
+@pytest.mark.nightly
 def test_what_is_typed_when_time_runs_out_goes_nowhere_else(slow: Process, new_context: NewContext) -> None:
     """Neither into the next question's box nor to its chatbot; a reply on its way is kept as it was shown."""
     page = new_context().new_page()

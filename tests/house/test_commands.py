@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -81,6 +82,7 @@ def test_the_help_and_the_completion_of_names_import_no_command() -> None:
     assert not [name for name in loaded if name.startswith((*LIGHT, "app.cli.serve"))]
 
 
+@pytest.mark.nightly
 def test_what_takes_seconds_to_start_says_so_before_it_is_imported() -> None:
     done = parley("serve", "no-such-study", PARLEY_PORT="0")
     assert (done.returncode, done.stdout) == (2, "")

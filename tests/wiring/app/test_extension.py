@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tests.fakes.studies import write
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("app", "storage", "experiments", "problems")
 EXTENSIONS = ("analysis", "publishing", "trials")
-MISSING = ("publishing",), ("trials",), ("analysis", "trials"), EXTENSIONS  # trials stands on analysis
+MISSING = ("publishing",), ("trials",), ("analysis", "trials")  # trials stands on analysis
 COMMANDS = {"analysis": "report", "publishing": "deposit", "trials": "trial"}
 IMPORTED = ("fastapi.testclient", "gradio", "pydantic_settings", "sqlalchemy", "typer")
 PLAN = {
@@ -141,14 +143,15 @@ def copy_without(names: Sequence[str], folder: Path) -> Path:
     return folder / "copy"
 
 
-def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", [pytest.param(MISSING, marks=pytest.mark.nightly), (EXTENSIONS,)])
+def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path, missing: Sequence[Sequence[str]]) -> None:
     jobs = []
-    for names in MISSING:
+    for names in missing:
         (folder := tmp_path / "-".join(names)).mkdir()
         study = str(write(folder, STUDY))
         lines = ["--help"], ["check", study], ["simulate", study, "-n", "2"], ["export", "alone", "-o", "data"]
         jobs.append(Job(copy_without(names, folder), folder, (*lines, [SERVE, study], [f"\n{WHERE}"])))
-    for names, job, (listed, *done, where) in zip(MISSING, jobs, run(*jobs, imported=IMPORTED), strict=True):
+    for names, job, (listed, *done, where) in zip(missing, jobs, run(*jobs, imported=IMPORTED), strict=True):
         assert where.out.split() == [str(job.copy / "app"), str(job.copy / "storage")]
         shown = {name for name, command in COMMANDS.items() if f"│ {command} " in listed.out}
         assert shown == {*EXTENSIONS} - {*names}

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.served import SECRET
 
 ROOT = Path(__file__).parents[3]
@@ -52,6 +54,7 @@ def parley(
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
+@pytest.mark.nightly
 def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
     words = "annotate run demo --annotator user_effort --model scripted:x --dry-run"

@@ -27,6 +27,7 @@ RENDERING = WEB.parent / "rendering"
 EXTENSIONS = WEB.parent / "extensions"
 
 
+@pytest.mark.nightly
 def test_the_participants_page_is_as_assumed(fast: Process, new_context: NewContext) -> None:
     """In the middle of a conversation; it asks for nothing that the gate refuses, and no event of its is Gradio's."""
     page, asked = new_context(reduced_motion="reduce").new_page(), list[tuple[str, str]]()
@@ -102,6 +103,7 @@ def test_no_style_finds_what_is_not_written_down() -> None:
             assert f"data-testid={name}]" in assumed, path
 
 
+@pytest.mark.nightly
 def test_what_gradio_asks_for_after_its_html_is_asked_for_at_once(fast: Process, new_context: NewContext) -> None:
     """If this fails after another Gradio was locked or the theme was changed: python -m tests.browser.preloaded"""
     page, warned = new_context(own=True).new_page(), []
@@ -110,6 +112,7 @@ def test_what_gradio_asks_for_after_its_html_is_asked_for_at_once(fast: Process,
     assert not [text for text in warned if "credentials mode" in text], "asked for in vain, and then once more"
 
 
+@pytest.mark.nightly
 def test_the_page_says_that_it_loads_and_that_it_waits_for_the_connection(
     fast: Process, new_context: NewContext
 ) -> None:

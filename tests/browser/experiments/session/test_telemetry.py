@@ -178,6 +178,7 @@ def test_blocking_needs_no_telemetry(served: Served, visitor: Visitor) -> None:
     assert not [url for url in asked if "/api/telemetry" in url]
 
 
+@pytest.mark.nightly
 def test_a_dead_endpoint_is_nobodys_concern(served: Served, visitor: Visitor) -> None:
     tried: list[str] = []
 

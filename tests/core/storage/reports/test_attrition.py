@@ -83,6 +83,7 @@ def test_without_two_arms_or_a_loss_there_is_nothing_to_test() -> None:
     assert attrition_test([0, 1], [(DONE, PENDING), (PENDING, PENDING)]) is None
 
 
+@pytest.mark.nightly
 def test_a_difference_that_is_not_there_is_rarely_found(monkeypatch: pytest.MonkeyPatch, soak: bool) -> None:
     """Ten participants in each of two arms, where the largest p below 0.05 has less than 5 %."""
     monkeypatch.setattr(attrition, "PERMUTATIONS", 99)

@@ -49,7 +49,7 @@ def console_of(pid: int) -> int:
     return console
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)])
 def test_participants_and_the_console_are_served_until_the_command_ends(how: int, tmp_path: Path) -> None:
     study = studies.chat(tmp_path)
     port, console_port = free_ports()

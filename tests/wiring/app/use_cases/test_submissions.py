@@ -235,11 +235,14 @@ async def test_two_hundred_submissions_and_two_kills(here: Live, recruited: Recr
     assert len(here.fake.bonus_runs) == 1
 
 
-async def test_whatever_stops_it_at_whichever_moment_everybody_is_paid_once(tmp_path: Path) -> None:
-    """Stopped before and after each request and each write, one moment later each time, and gone on with afterwards."""
-    moment = 0
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.nightly)])
+async def test_whatever_stops_it_at_whichever_moment_everybody_is_paid_once(
+    tmp_path: Path, seed: int, step: int
+) -> None:
+    """Stopped before and after each request and each write, `step` moments later each time, and gone on with after."""
+    moment = seed % step
     while True:
-        moment += 1
+        moment += step
         folder = tmp_path / f"{moment}"
         folder.mkdir()
         with live(folder) as here, client_of(here.fake) as client:

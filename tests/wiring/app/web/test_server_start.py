@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # Of servers with such models, with recruiters' ids, with Prolific's tokens, and with models that judge.
 OTHERS = ("openai", "app.backends.openai", "xllamacpp", "cryptography", "jwt", "jsonschema")
 SERVER = """
@@ -21,6 +23,7 @@ print(*sys.modules)
 """
 
 
+@pytest.mark.nightly
 def test_a_server_imports_nothing_that_only_other_servers_need(tmp_path: Path) -> None:
     command = (sys.executable, "-c", SERVER, f"sqlite:///{tmp_path / 'parley.db'}")
     done = subprocess.run(command, capture_output=True, text=True, check=True)

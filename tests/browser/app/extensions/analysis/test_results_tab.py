@@ -17,7 +17,7 @@ from tests.browser.researcher import AtConsole
 from tests.browser.test_accessibility_console import enter
 from tests.fakes.reports import accuracy, by_turn, crossed, report
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
 
 def test_the_results(ada: AtConsole, audit: Audit) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.filled import STUDY
 from tests.browser.researcher import AtConsole
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 
 
 def test_a_reload_keeps_the_tab_of_a_study_and_back_leads_to_the_one_before(ada: AtConsole) -> None:

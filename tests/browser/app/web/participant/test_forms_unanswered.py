@@ -74,6 +74,7 @@ def test_enter_leads_to_the_next_question_without_an_answer(screens: Screens, se
     assert sent == []
 
 
+@pytest.mark.nightly
 def test_enter_sends_no_page_with_an_optional_question_open_and_sends_one_that_is_whole(
     screens: Screens, sent: list[str]
 ) -> None:
@@ -129,6 +130,7 @@ def test_the_button_marks_and_counts_what_is_missing(screens: Screens, sent: lis
     assert len(sent) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("screen", "width"),
     [
@@ -154,6 +156,7 @@ def test_the_first_missing_answer_is_in_view_below_what_sticks_and_the_note(
     assert field(page, left_out).evaluate(SEEN)
 
 
+@pytest.mark.nightly
 def test_the_server_tells_at_once_what_is_wrong_beside_what_is_missing(screens: Screens, sent: list[str]) -> None:
     page = screens("survey")
     answer(page, "education")

@@ -73,6 +73,7 @@ def test_the_focus_stays_where_somebody_goes_while_a_click_is_on_its_way(
     assert "stopped" in {one.kind for one in newest_facts(slow)}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "answers"), [("chat-answer", "#left .option"), ("compare-vote", ".votes button")])
 def test_no_answer_below_a_pointer_that_rests_there_looks_unlike_the_others(
     screens: Callable[[str], Page], name: str, answers: str
@@ -138,6 +139,7 @@ def test_a_tab_of_who_was_at_the_browser_before_sends_and_keeps_nothing_for_who_
     assert count(fast, "submitted") == before + 1
 
 
+@pytest.mark.nightly
 def test_a_tab_whose_browser_opens_another_study_leads_back_to_its_own(fast: Process, new_context: NewContext) -> None:
     """At once, and after it is loaded again; the message that was not sent yet is in the box."""
     context = new_context()

@@ -110,6 +110,7 @@ def test_the_end_of_the_reply_is_in_view_above_its_rating(screens: Screens, widt
     assert page.locator("#chat [role=log]").evaluate("log => log.clientHeight") > 100
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [1280, 390])
 def test_what_is_read_further_up_stays_in_its_place_when_the_reply_is_to_be_rated(screens: Screens, width: int) -> None:
     page = screens("consent")
@@ -128,6 +129,7 @@ def test_what_is_read_further_up_stays_in_its_place_when_the_reply_is_to_be_rate
     assert message.evaluate(TOP) == pytest.approx(before, abs=1)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [1280, 390])
 def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Screens, width: int) -> None:
     page = screens("consent")
@@ -146,6 +148,7 @@ def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Sc
     box.fill("")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["compare-failed", "compare-broken"])
 def test_a_reply_that_fails_leads_whoever_types_to_nothing_that_a_key_presses(screens: Screens, name: str) -> None:
     page = screens("compare-waiting")
@@ -165,6 +168,7 @@ def test_the_characters_that_are_left_are_counted_near_the_limit(screens: Screen
     expect(room).to_be_empty()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
@@ -248,6 +252,7 @@ UNSEEN = """(judged) => {
 }"""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", JUDGED)
 def test_all_points_of_a_scale_are_in_sight_and_what_is_rated_can_be_read(screens: Screens, name: str) -> None:
     found = []
@@ -267,6 +272,7 @@ COLUMNS = """() => [...document.querySelectorAll(".matrix")].map((table) => {
 })"""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [700, 1280, 390])
 def test_the_labels_of_a_table_are_once_above_its_columns_where_there_is_room(screens: Screens, width: int) -> None:
     page = screens("consent")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.notes import TELL, covered
 from tests.browser.waiting import settled, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 Screens = Callable[[str], Page]
 # The second is the first at 200 %; the third is a phone on its side.
 SIZES = [(1280, 800), (640, 400), (844, 390), (390, 844), (360, 640)]

@@ -115,6 +115,7 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
     expect(onward).to_be_hidden()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("size", "visible"), [((360, 640), 640), ((360, 640), 340), ((390, 844), 844), ((390, 844), 500)]
 )
@@ -144,6 +145,7 @@ def test_the_open_question_ends_above_the_box_however_much_is_typed(
     until(page, "!document.querySelector('#box textarea').value")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", [(820, 1180), (1280, 800), (390, 400)])
 def test_on_other_windows_the_question_is_beside_or_above_the_conversation(
     screens: Screens, size: tuple[int, int]
@@ -157,6 +159,7 @@ def test_on_other_windows_the_question_is_beside_or_above_the_conversation(
     expect(page.locator("#left .problem")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context: NewContext) -> None:
     page = new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
     visitor = Visitor(page, slow.url)

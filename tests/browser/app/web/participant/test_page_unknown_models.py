@@ -61,12 +61,14 @@ def come(visitor: Visitor, study: str) -> Page:
     return visitor.page
 
 
+@pytest.mark.nightly
 def test_the_first_reply_of_a_process_is_read_while_it_is_written(visitor: Visitor) -> None:
     page = come(visitor, "case-typing")
     expect(page.locator("#chat .message.bot .text").last).to_contain_text("word word")
     expect(page.locator('[data-act="stop"]')).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_both_columns_of_a_comparison_are_read_while_they_are_written(visitor: Visitor) -> None:
     visitor.arrive("case-columns")
     visitor.until("Write a message")
@@ -75,6 +77,7 @@ def test_both_columns_of_a_comparison_are_read_while_they_are_written(visitor: V
         expect(visitor.page.locator(f'#talk .live[data-slot="{slot}"]')).to_contain_text("word")
 
 
+@pytest.mark.nightly
 def test_a_reply_of_8000_words_ends_with_its_cut_and_a_note(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-novel")
     visitor.hear_out()

@@ -103,6 +103,7 @@ def test_where_nobody_misses_a_wave_growth_is_the_t_test_of_own_slopes() -> None
     assert found.slopes == pytest.approx([own[arms == 0].mean(), own[arms == 1].mean()], rel=1e-4)
 
 
+@pytest.mark.nightly
 def test_a_difference_of_slopes_that_is_not_there_is_rarely_found(soak: bool) -> None:
     chance, studies = np.random.default_rng(8), 1_500 if soak else 60
     found = [model(*outcomes_of(chance, 16, 0)) for _ in range(studies)]
