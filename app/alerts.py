@@ -38,6 +38,7 @@ from storage.log.quota import is_full
 from storage.log.seats import cell_key, query_params
 from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts, record_delivery
 from storage.registers.link_problems import recent_link_problems
+from storage.registers.offered_tools import differing_tools
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import every_operations_in
@@ -90,6 +91,9 @@ def conditions(
             continue
         yield from _used_up(database, study, status, now_us)
         yield from shifted_models(database, study, status, now_us, caches[name])
+        for tools, names in differing_tools(database, study.name, study.hash).items():
+            shown = {"before": "what models are offered", "after": f"others ({', '.join(names)})"}
+            yield AlertKey(SHIFT, study.name, "", f"server of the tools {tools}"), shown
     yield from full_disks(settings)
 
 

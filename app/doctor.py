@@ -9,7 +9,7 @@ import asyncio
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unkn
 from app.errors import BackendError, SettingsError
 from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy
 from app.session.reminders.mail import MailChannel
+from app.session.replies.tools import as_specs, asked, differing
 from app.studies.drafts import Drafts
 from app.use_cases.prolific_study import prolific_client, workspaces_of
 from app.web.throttled_log import ANOTHER_SITE
@@ -45,6 +46,7 @@ from storage.db.network_file import refuse_network_share
 from storage.migrations.migrate import migration_status
 from storage.payments.prolific import PROLIFIC
 from storage.registers.alerts import Alert
+from storage.registers.offered_tools import offered_tools
 
 WITHIN_S = 10
 PUBLIC, PROXIES = env_name("public_url"), env_name("trusted_proxies")
@@ -66,6 +68,8 @@ class Deployment:
 
     settings: Settings
     studies: tuple[Study, ...] = ()
+    database: Database | None = None
+    """None before the first start."""
 
 
 def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
@@ -299,6 +303,34 @@ def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
         yield Diagnosis("ok", "No study was named, and none is published: `parley doctor STUDY` looks at its models.")
 
 
+def check_tools(deployment: Deployment) -> Iterator[Diagnosis]:
+    """Whether each server of tools can be asked, and has what models were last offered. No tool is called."""
+    named = [(study, name) for study in deployment.studies for name in study.file.tools or {}]
+    yield from asyncio.run(_tools_listed(deployment, named))
+    if not named:
+        yield Diagnosis("ok", "No study has tools.")
+
+
+async def _tools_listed(deployment: Deployment, named: Sequence[tuple[Study, str]]) -> list[Diagnosis]:
+    return await asyncio.gather(*(_tools_of(deployment, *one) for one in named))
+
+
+async def _tools_of(deployment: Deployment, study: Study, name: str) -> Diagnosis:
+    whose = f"{study.name}: the server of the tools {name}"
+    try:
+        found = await asked(deployment.settings, (study.file.tools or {})[name])
+    except SettingsError as fault:
+        return Diagnosis(
+            "problem", f"{whose} cannot be used: {fault}", "Start the server, or correct the study's `tools`."
+        )
+    database = deployment.database
+    kept = offered_tools(database, study.name, study.hash, name) if database else None
+    if kept is not None and (names := differing(as_specs(kept), found)):
+        what = f"{whose} has others than models are offered: {', '.join(names)}."
+        return Diagnosis("problem", what, "Set the server back, or publish a version with the new tools.")
+    return Diagnosis("ok", f"{whose} answers{'' if kept is None else ', and has what models are offered'}.")
+
+
 def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
     if deployment.settings.alert_webhook_url is not None:
         yield Diagnosis("ok", "Alerts are posted to the webhook. `parley alerts --test` sends a test.")
@@ -333,6 +365,7 @@ CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {
     "model servers": check_model_servers,
     "Prolific": check_prolific,
     "studies": check_studies,
+    "tools": check_tools,
     "alerts": check_alerts,
     "reminders": check_reminders,
 }

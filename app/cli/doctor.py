@@ -40,8 +40,8 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Settings, database, disks, public address, model servers, studies and alerts. It changes nothing, and costs
-    nothing. The exit code is 1 if there is a problem."""
+    """Settings, database, disks, public address, servers of models and tools, studies and alerts. It changes nothing,
+    and costs nothing. The exit code is 1 if there is a problem."""
     found = list(_findings(studies or []))
     if as_json:
         show([{"area": area, **asdict(one)} for area, one in found], as_json)
@@ -64,12 +64,12 @@ def _findings(references: list[str]) -> Iterator[tuple[str, Diagnosis]]:
         for line in each or [first]:
             yield "settings", Diagnosis("problem", line.strip(), FIRST)
         return
-    known, studies, problems = _studies(settings, references)
+    deployment, problems = _deployment(settings, references)
     yield from (("studies", problem) for problem in problems)
-    yield from examine(Deployment(known, tuple(studies)))
+    yield from examine(deployment)
 
 
-def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[Study], list[Diagnosis]]:
+def _deployment(settings: Settings, references: list[str]) -> tuple[Deployment, list[Diagnosis]]:
     studies, faults = [], []
     for reference in references:
         try:
@@ -83,8 +83,8 @@ def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[
         if database is not None and not references:
             studies += _published(Studies(database))
     except ParleyError:  # the check of the database says why
-        return settings, studies, faults
-    return known, studies, faults
+        return Deployment(settings, tuple(studies)), faults
+    return Deployment(known, tuple(studies), database), faults
 
 
 def _published(studies: Studies) -> Iterator[Study]:

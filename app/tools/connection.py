@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import orjson
 
 from app.backends.base import JSON, ToolSpec
 from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import SettingsError, ToolServerError
 from app.tools.packages import TOOL_SERVERS
 from experiments.study.sections.tools import ToolSet
@@ -31,8 +32,12 @@ INSTALL = "pip install 'parley-studies[tools]'"
 # The name of the session, in the environment of a command and in the metadata of each call.
 SESSION_VARIABLE, SESSION_KEY = "PARLEY_SESSION", "parley/session"
 MOST_PAGES = 20
+# The SDK's codes for what no server answered.
+CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001
 # How long a server may take to end in order.
 CLOSE_S = 5.0
+# Told what a server has.
+Looks = Callable[[tuple[ToolSpec, ...]], Awaitable[None]]
 CUT = "\n[The rest of this result was cut.]"
 
 
@@ -58,10 +63,11 @@ def result_of(text: str, most_chars: int, failed: str = "") -> ToolResult:
 
 
 class ToolConnection:
-    """Opened with the first call, and again after it broke; `key` is the deployment's server for the set's address."""
+    """Opened with the first call, and again after it broke. `looks` is given what the server has whenever it is opened,
+    and when the server says that it has others."""
 
-    def __init__(self, tools: ToolSet, session: str, key: Server | None = None) -> None:
-        self._tools, self._session, self._key = tools, session, key
+    def __init__(self, tools: ToolSet, session: str, settings: Settings, looks: Looks | None = None) -> None:
+        self._tools, self._session, self._settings, self._looks = tools, session, settings, looks
         self._client: asyncio.Future[Client] | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -71,14 +77,14 @@ class ToolConnection:
         one."""
         try:
             async with _edge(), asyncio.timeout(self._tools.timeout_s):
-                found = [spec async for spec in self._listed()]
+                found = await self._listed(await self._opened())
         except ToolServerError as error:
             self._drop()
             raise SettingsError(f"The server of tools cannot be asked: {error}") from error
-        specs = {spec.name: spec for spec in found if not self._tools.allow or spec.name in self._tools.allow}
-        if missing := [name for name in (*self._tools.allow, *self._tools.writes) if name not in specs]:
-            raise SettingsError(f"The server has no tool {', '.join(missing)}; it has {', '.join(specs) or 'none'}")
-        return tuple(specs[name] for name in sorted(specs))
+        names = [spec.name for spec in found]
+        if missing := [name for name in (*self._tools.allow, *self._tools.writes) if name not in names]:
+            raise SettingsError(f"The server has no tool {', '.join(missing)}; it has {', '.join(names) or 'none'}")
+        return found
 
     async def call(self, tool: str, arguments: Mapping[str, JSON]) -> ToolResult:
         """Call a tool; never raises but when it is cancelled."""
@@ -89,11 +95,12 @@ class ToolConnection:
                 meta = {SESSION_KEY: self._session}
                 return _result(await client.call_tool(tool, dict(arguments), meta=meta), most)  # type: ignore[arg-type]
         except (ToolServerError, SettingsError) as error:
-            self._drop()
-            if isinstance(error.__cause__, TimeoutError):
-                return result_of(f"The tool took longer than {self._tools.timeout_s:g} seconds.", most, "timeout")
-            log.warning("a tool could not be called: %s", error)
-            return result_of("The tool cannot be reached at the moment.", most, "unavailable")
+            failed, told = _why(error.__cause__, self._tools.timeout_s)
+            if failed != "error":
+                self._drop()
+            # other errors may quote what a participant or the tool said
+            log.warning("a call of the tool %s failed: %s", tool, error if failed == "unavailable" else failed)
+            return result_of(told, most, failed)
 
     async def close(self) -> None:
         self._drop()
@@ -103,14 +110,16 @@ class ToolConnection:
                     await asyncio.wait([self._task])
             self._task.cancel()
 
-    async def _listed(self) -> AsyncIterator[ToolSpec]:
-        client, cursor = await self._opened(), None
+    async def _listed(self, client: Client) -> tuple[ToolSpec, ...]:
+        """The allowed tools that the server has, by name."""
+        found, cursor = list[ToolSpec](), None
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
-            for tool in page.tools:
-                yield ToolSpec(tool.name, tool.description or "", tool.input_schema)
+            found += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
             if (cursor := page.next_cursor) is None:
-                return
+                break
+        allowed = (spec for spec in found if not self._tools.allow or spec.name in self._tools.allow)
+        return tuple(sorted(allowed, key=lambda spec: spec.name))
 
     async def _opened(self) -> Client:
         if self._client is None:
@@ -126,10 +135,16 @@ class ToolConnection:
 
     async def _hold(self, opened: asyncio.Future[Client], closing: asyncio.Event) -> None:
         """Keep a client open in a task of its own, as it must be closed by the task that opened it."""
+        told = asyncio.Event()
         try:
-            async with _edge(), _client(self._tools, self._session, self._key) as client:
+            async with _edge(), _client(self._tools, self._session, self._settings, told) as client:
                 opened.set_result(client)
-                await closing.wait()
+                watching = asyncio.create_task(self._watch(client, told))
+                try:
+                    await closing.wait()
+                finally:
+                    watching.cancel()
+                    await asyncio.wait([watching])
         except (ToolServerError, SettingsError) as error:
             if not opened.done():
                 opened.set_exception(error)
@@ -137,8 +152,31 @@ class ToolConnection:
             else:
                 log.info("a connection to a server of tools ended: %s", error)
 
+    async def _watch(self, client: Client, told: asyncio.Event) -> None:
+        if self._looks is None:
+            return
+        with suppress(ToolServerError):  # a server that cannot list its tools may still be called
+            async with _edge(), aclosing(_changes(client, told)) as changes:
+                async for _ in changes:
+                    await self._looks(await self._listed(client))
 
-def frozen_hash(specs: tuple[ToolSpec, ...]) -> str:
+
+async def _changes(client: Client, told: asyncio.Event) -> AsyncGenerator[None]:
+    """Once at first, and whenever the server says that it has other tools."""
+    from mcp.client.subscriptions import ListenNotSupportedError
+
+    yield
+    try:
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                yield
+    except ListenNotSupportedError:  # an older protocol, whose servers tell it unasked
+        while await told.wait():
+            told.clear()
+            yield
+
+
+def frozen_hash(specs: Sequence[ToolSpec]) -> str:
     """The SHA-256 of the tools' names, descriptions and schemas."""
     values = [{"name": spec.name, "description": spec.description, "schema": dict(spec.schema)} for spec in specs]
     return sha256(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -155,11 +193,17 @@ async def _edge() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _client(tools: ToolSet, session: str, key: Server | None) -> AsyncIterator[Client]:
+async def _client(tools: ToolSet, session: str, settings: Settings, told: asyncio.Event) -> AsyncIterator[Client]:
     try:
         from mcp import Client, StdioServerParameters
+        from mcp.types import ToolListChangedNotification
     except ImportError:
         raise SettingsError(f"Tools need the package mcp: {INSTALL}") from None
+
+    async def hears(message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            told.set()
+
     async with AsyncExitStack() as stack:
         if tools.package:
             place: Any = TOOL_SERVERS.find(tools.package)(session)
@@ -167,8 +211,18 @@ async def _client(tools: ToolSet, session: str, key: Server | None) -> AsyncIter
             program, *words = tools.command
             place = StdioServerParameters(command=program, args=words, env={SESSION_VARIABLE: session})
         else:
-            place = await _address(tools.url, key, stack)
-        yield await stack.enter_async_context(Client(place, read_timeout_seconds=tools.timeout_s))
+            place = await _address(tools.url, _key(tools, settings), stack)
+        client = Client(place, read_timeout_seconds=tools.timeout_s, message_handler=hears)
+        yield await stack.enter_async_context(client)
+
+
+def _key(tools: ToolSet, settings: Settings) -> Server | None:
+    """The deployment's server for the set's address."""
+    if tools.server is None:
+        return None
+    if tools.server not in settings.model_servers:
+        raise SettingsError(f"PARLEY_MODEL_SERVERS has no server {tools.server!r}, which a set of tools names")
+    return settings.model_servers[tools.server]
 
 
 async def _address(url: str, key: Server | None, stack: AsyncExitStack) -> Any:
@@ -180,6 +234,18 @@ async def _address(url: str, key: Server | None, stack: AsyncExitStack) -> Any:
     headers = {"Authorization": f"Bearer {key.key.get_secret_value()}"}
     client = await stack.enter_async_context(AsyncClient(headers=headers, timeout=None))  # calls have their own limit
     return streamable_http_client(url, http_client=client)
+
+
+def _why(cause: BaseException | None, timeout_s: float) -> tuple[str, str]:
+    """Why a call gave no result, as `ToolResult` has it, and what the model is told."""
+    code = getattr(cause, "code", None)  # of the SDK's error
+    if isinstance(cause, TimeoutError) or code == REQUEST_TIMEOUT:
+        return "timeout", f"The tool took longer than {timeout_s:g} seconds."
+    if code not in (None, CONNECTION_CLOSED):
+        return "error", f"The tool failed: {cause}"
+    if isinstance(cause, RuntimeError):
+        return "error", "The tool gave a result that cannot be read."
+    return "unavailable", "The tool cannot be reached at the moment."
 
 
 def _result(found: CallToolResult, most_chars: int) -> ToolResult:

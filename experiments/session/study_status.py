@@ -15,6 +15,7 @@
     explained {deviation, why}  the reason for a deviation from the plan
     recruiting {...}, recruited {...}  something was asked of a recruiter's API, and its answer (recruiting.py)
     offered {hash, set, tools, sha256}  the tools of a set as models are offered them, from the server as it was then
+    differed {hash, set, sha256, tools}  the server of a set has other tools since, by name; the same again with none
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
@@ -34,12 +35,12 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["published", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
-    "sampled", "offered", "recruiting", "recruited", "preregistered", "looked", "explained",
+    "sampled", "offered", "differed", "recruiting", "recruited", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
 ALWAYS: tuple[Decision, ...] = (
-    *("published", "budgeted", "capped", "described", "sampled", "offered", "recruiting", "recruited"),
+    *("published", "budgeted", "capped", "described", "sampled", "offered", "differed", "recruiting", "recruited"),
     *PLAN,
 )
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {

@@ -1,17 +1,17 @@
 """The tools of a study's sets as models are offered them: events `offered` of the study's own stream.
 
 They are read from their server once for each version of a study and set, so that all participants of a version have the
-same.
+same. An event `differed` says that a server has others since, or the same again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from experiments.events import Event
+from experiments.session.study_status import Decision
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.stream_ids import study_stream
@@ -42,7 +42,38 @@ def offer_tools(
     return decided(database, study, record)
 
 
+def note_tools(
+    database: Database, study: str, version: str, name: str, sha256: str, tools: Sequence[str], at_us: int
+) -> None:
+    """Record what the server of a set has now, by its hash, and which `tools` are not as offered, unless the last such
+    event says the same."""
+
+    def record(transaction: StatusTransaction) -> None:
+        known = _noted(transaction.connection, study, version).get(name)
+        if known is None or known["sha256"] != sha256:
+            data = {"hash": version, "set": name, "sha256": sha256, "tools": list(tools)}
+            transaction.add("differed", data, by="system", at_us=at_us)
+
+    decided(database, study, record)
+
+
+def differing_tools(database: Database, study: str, version: str) -> Mapping[str, Sequence[str]]:
+    """By set of the version with this hash whose server has other tools than models are offered: their names."""
+    with database.connect() as connection:
+        found = _noted(connection, study, version)
+    return {name: data["tools"] for name, data in found.items() if data["tools"]}
+
+
+def _noted(connection: Connection, study: str, version: str) -> dict[str, Mapping[str, Any]]:
+    """The data of the last event `differed` of each set."""
+    return {data["set"]: data for data in _events(connection, study, "differed") if data["hash"] == version}
+
+
 def _offered(connection: Connection, study: str, version: str, name: str) -> Sequence[Described] | None:
-    wanted = select(*tables.EVENT).where(_fact.stream == study_stream(study), _fact.kind == "offered")
-    events = (Event(*row) for row in connection.execute(wanted.order_by(_fact.seq)))
-    return next((e.data["tools"] for e in events if (e.data["hash"], e.data["set"]) == (version, name)), None)
+    events = _events(connection, study, "offered")
+    return next((data["tools"] for data in events if (data["hash"], data["set"]) == (version, name)), None)
+
+
+def _events(connection: Connection, study: str, kind: Decision) -> Iterator[Mapping[str, Any]]:
+    wanted = select(_fact.data).where(_fact.stream == study_stream(study), _fact.kind == kind)
+    return iter(connection.execute(wanted.order_by(_fact.seq)).scalars())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,13 @@ from tests.wiring.reading import facts
 
 FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
 CHAT = {"step": "chat", "model": "one"}
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for what the watch of a server does by itself."""
+    async with asyncio.timeout(60):
+        while not true():
+            await asyncio.sleep(0.01)
 
 
 class Desk:
@@ -45,6 +52,7 @@ class Desk:
         self.settings = settings_for(folder)
         self.database = open_database(self.settings.database_url)
         self.services: list[SessionService] = []
+        self.number = 0
         self.start()
         self.live: LoadedSession
 
@@ -57,7 +65,9 @@ class Desk:
         return self.services[-1]
 
     async def say(self) -> Desk:
-        self.live = await self.service.enrol(self.study, origin="person", seed="1")
+        """Begin a session with a message."""
+        self.number += 1
+        self.live = await self.service.enrol(self.study, origin="person", seed=str(self.number))
         await self.act("say", text="Where is it?")
         return await self.settle()
 

@@ -221,7 +221,7 @@ class ReplyTasks:
             return await record(Action("interrupt", job.path, slot, 0, by="model"))
         if not begun and await record(Action("begin", job.path, slot, 0, by="model")) is None:
             return None
-        result = await self._tools.call(stream, study, state, data["set"], data["tool"], data["arguments"])
+        result = await self._tools.call(stream, study, state, job)
         return await record(Action("return", job.path, {**slot, "result": result.as_data}, 0, by="model"))
 
     async def _ask_once(

@@ -11,6 +11,8 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from app.backends.base import ToolCall, ToolSpec
@@ -19,12 +21,14 @@ from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.tools.connection import ToolConnection, ToolResult, frozen_hash
+from experiments.events import PendingTask
 from experiments.session.seeded_random import public_uuid
 from experiments.study.location import State
 from experiments.study.sections.tools import ToolSet
 from experiments.study.study import Study
 from storage.db.engine import Database
-from storage.registers.offered_tools import offer_tools, offered_tools
+from storage.errors import StorageError
+from storage.registers.offered_tools import note_tools, offer_tools, offered_tools
 
 log = logging.getLogger(__name__)
 # How long a connection is kept that nobody uses.
@@ -38,8 +42,11 @@ class SessionTools:
     def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
         self._database, self._settings, self._clock = database, settings, clock
         self._specs: dict[tuple[str, str], tuple[ToolSpec, ...]] = {}
-        self._connections: dict[tuple[str, str], ToolConnection] = {}
-        self._used_s: dict[tuple[str, str], float] = {}
+        # by the session's stream, the set, and the reply's slot
+        self._connections: dict[tuple[str, str, str], ToolConnection] = {}
+        self._used_s: dict[tuple[str, str, str], float] = {}
+        # by a version and its set: the hash of what its server was last known to have
+        self._found: dict[tuple[str, str], str] = {}
 
     async def offered(self, study: Study, name: str) -> tuple[ToolSpec, ...]:
         """The tools that models are offered of a set; raises SettingsError where they were never read and its server
@@ -47,7 +54,7 @@ class SessionTools:
         key = study.hash, name
         if key not in self._specs:
             known = await asyncio.to_thread(offered_tools, self._database, study.name, *key)
-            self._specs[key] = _read(await self._first(study, name) if known is None else known)
+            self._specs[key] = as_specs(await self._first(study, name) if known is None else known)
         return self._specs[key]
 
     async def read_all(self, study: Study) -> Mapping[str, bool]:
@@ -56,17 +63,20 @@ class SessionTools:
         same = {}
         for name, tools in (study.file.tools or {}).items():
             kept = await self.offered(study, name)
-            same[name] = frozen_hash(await self._ask(tools)) == frozen_hash(kept)
+            same[name] = frozen_hash(await asked(self._settings, tools)) == frozen_hash(kept)
         return same
 
-    async def call(self, stream: str, study: Study, state: State, name: str, tool: str, arguments: str) -> ToolResult:
-        """Call a tool for a session; never raises but when it is cancelled."""
+    async def call(self, stream: str, study: Study, state: State, task: PendingTask) -> ToolResult:
+        """Make a call that is due; never raises but when it is cancelled."""
         await self._close_idle()
-        key, tools = (stream, name), (study.file.tools or {})[name]
+        name = task.data["set"]
+        key = stream, name, task.slot  # a column does not wait for another's call, or lose its own with it
         if key not in self._connections:
-            self._connections[key] = ToolConnection(tools, public_uuid(state.seed, "tools"), self._key(tools))
+            tools, looks = (study.file.tools or {})[name], partial(self._looks, study, name)
+            session = public_uuid(state.seed, "tools")
+            self._connections[key] = ToolConnection(tools, session, self._settings, looks)
         self._used_s[key] = asyncio.get_running_loop().time()
-        return await self._connections[key].call(tool, json.loads(arguments or "{}"))
+        return await self._connections[key].call(task.data["tool"], json.loads(task.data["arguments"] or "{}"))
 
     async def close(self) -> None:
         connections, self._connections = list(self._connections.values()), {}
@@ -74,29 +84,39 @@ class SessionTools:
 
     async def _close_idle(self) -> None:
         until_s = asyncio.get_running_loop().time() - IDLE_S
-        for key in [key for key, used_s in self._used_s.items() if used_s < until_s]:
-            del self._used_s[key]
-            await self._connections.pop(key).close()
+        idle = {key for key, used_s in self._used_s.items() if used_s < until_s}
+        self._used_s = {key: used_s for key, used_s in self._used_s.items() if key not in idle}
+        await asyncio.gather(*[self._connections.pop(key).close() for key in idle])
 
     async def _first(self, study: Study, name: str) -> Sequence[Mapping[str, Any]]:
-        specs = await self._ask((study.file.tools or {})[name])
+        specs = await asked(self._settings, (study.file.tools or {})[name])
         described = [{"name": one.name, "description": one.description, "schema": dict(one.schema)} for one in specs]
         place = self._database, study.name, study.hash, name
         return await asyncio.to_thread(offer_tools, *place, described, frozen_hash(specs), self._clock.now_us())
 
-    async def _ask(self, tools: ToolSet) -> tuple[ToolSpec, ...]:
-        connection = ToolConnection(tools, "check", self._key(tools))
-        try:
-            return await connection.specs()
-        finally:
-            await connection.close()
+    async def _looks(self, study: Study, name: str, specs: Sequence[ToolSpec]) -> None:
+        """Note that a server has other tools than those that models are offered, or the same again."""
+        key, now = (study.hash, name), frozen_hash(specs)
+        with suppress(SettingsError, StorageError):  # the next connection looks again
+            kept = await self.offered(study, name)
+            if self._found.get(key, frozen_hash(kept)) != now:
+                place = self._database, study.name, study.hash, name
+                await asyncio.to_thread(note_tools, *place, now, differing(kept, specs), self._clock.now_us())
+            self._found[key] = now
 
-    def _key(self, tools: ToolSet) -> Any:
-        if tools.server is None:
-            return None
-        if tools.server not in self._settings.model_servers:
-            raise SettingsError(f"PARLEY_MODEL_SERVERS has no server {tools.server!r}, which a set of tools names")
-        return self._settings.model_servers[tools.server]
+
+async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:
+    """What a server has now; raises SettingsError where it cannot be asked or lacks a tool of the set."""
+    connection = ToolConnection(tools, "check", settings)
+    try:
+        return await connection.specs()
+    finally:
+        await connection.close()
+
+
+def differing(kept: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> list[str]:
+    """The names of the tools that one has and not the other, or not the same."""
+    return sorted({spec.name for spec in (*kept, *now) if spec not in kept or spec not in now})
 
 
 def refuse_without_tools(study: Study) -> None:
@@ -107,7 +127,7 @@ def refuse_without_tools(study: Study) -> None:
             raise SettingsError(f"models.{label}: models of the backend {model.backend!r} cannot use tools")
 
 
-def _read(described: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
+def as_specs(described: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(one["name"], one["description"], one["schema"]) for one in described)
 
 

@@ -28,6 +28,7 @@ DATA: dict[str, dict[str, Any]] = {
     "sampled": {},
     "recruiting": {"act": "PUBLISH", "who": "ada", "request": {}, "cents": 100},
     "recruited": {"of": 1, "study": "s1", "status": "ACTIVE"},
+    "differed": {"hash": "abc", "set": "desk", "tools": ["pay"], "sha256": "1"},
     "offered": {"hash": "abc", "set": "desk", "tools": [], "sha256": "0"},
 }
 KIND = st.sampled_from(KINDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,15 +13,21 @@ from typing import Any
 import pytest
 from mcp.server import MCPServer
 
+from app.alerts import conditions
 from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
+from app.doctor import Deployment, check_tools
 from app.errors import SettingsError
 from app.tools.packages import TOOL_SERVERS
 from app.use_cases.studies import publish_study
 from experiments.errors import Refused
 from experiments.session.engine import fold
+from storage.registers.alerts import AlertKey
+from storage.registers.offered_tools import differing_tools
+from storage.registers.stream_ids import study_stream
+from storage.registers.study_status import set_status
 from tests.fakes.clicks import finish
-from tests.fakes.tool_desk import FIND, PAY, Desk
+from tests.fakes.tool_desk import FIND, PAY, Desk, until
 from tests.fakes.tool_server import NAME, offered
 from tests.wiring.reading import facts, query
 
@@ -103,7 +110,7 @@ BROKEN = {
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_a_tool_that_fails_is_told_to_the_model(fault: str, desks: MakeDesk) -> None:
     call, failed = BROKEN[fault]
-    desk = desks(call, timeout_s=0.5 if fault == "slow" else 60, max_chars=1000)
+    desk = desks(call, timeout_s=2 if fault == "slow" else 60, max_chars=1000)
     await desk.say()
     returned = [event for event in desk.events if event.kind == "returned"]
     assert [event.data.get("failed", "") for event in returned] == ([failed] if fault != "unknown" else [])
@@ -191,7 +198,34 @@ async def test_published_tools_stay_and_a_changed_server_is_an_error(desks: Make
     TOOL_SERVERS.entries[NAME] = lambda session: MCPServer("another")
     with pytest.raises(SettingsError):
         await publish()
-    assert [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")][:2] == ["die", "find"]
+    assert [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")][:2] == ["ask", "break_promise"]
+
+
+async def test_a_server_that_changes_while_a_study_runs_is_noted_once_and_until_it_is_the_same_again(
+    desks: MakeDesk,
+) -> None:
+    desk = desks(FIND, writes=[])
+    await asyncio.to_thread(publish_study, desk.database, desk.settings, desk.study, SystemClock())
+    set_status(desk.database, "desk", "opened", {}, by="researcher", at_us=1)
+    deployment = Deployment(desk.settings, (desk.study,), desk.database)
+    alert = AlertKey("shift", "desk", "", "server of the tools desk")
+    offered, another = TOOL_SERVERS.entries[NAME], MCPServer("another")
+    another.add_tool(lambda number: f"Order {number}.", name="find")
+    for server, levels in ((offered, ["ok"]), (lambda session: another, ["problem"]), (offered, ["ok"])):
+        TOOL_SERVERS.entries[NAME] = server
+        for _ in range(2):
+            await desk.say()
+            assert desk.kinds[-1] == "replied"
+            await until(lambda levels=levels: bool(differing(desk)) == (levels == ["problem"]))
+        assert [found.level for found in await asyncio.to_thread(lambda: [*check_tools(deployment)])] == levels
+        holding = [key for key, _ in conditions(desk.settings, desk.database, 2, defaultdict(dict))]
+        assert (alert in holding) == (levels == ["problem"])
+    kinds = query(desk.database, "SELECT kind FROM event WHERE stream = :s", s=study_stream("desk"))
+    assert kinds.count(("differed",)) == 2
+
+
+def differing(desk: Desk) -> object:
+    return differing_tools(desk.database, "desk", desk.study.hash)
 
 
 async def test_simulated_people_allow_and_refuse(desks: MakeDesk, paid: list[str]) -> None:
