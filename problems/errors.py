@@ -1,7 +1,8 @@
 """The root of Parley's one error tree, and this room's branch of it.
 
     ParleyError              anything that Parley refuses or cannot do
-    └── ProblemError         study author's move: a problem or its source cannot be read
+    ├── ProblemError         study author's move: a problem or its source cannot be read
+    └── UnusablePicture      participant's move: a file that they attach is no picture, or too large
 
 Every other room has an errors.py of its own, which hangs its branch below ParleyError.
 The type says whose move it is; the message says what was wrong, where, what was allowed, and the next step.
@@ -36,6 +37,14 @@ def install_line(extra: str) -> str:
 
 class ProblemError(ParleyError):
     """A problem, or the source it comes from, cannot be read: the study author's move."""
+
+
+class UnusablePicture(ParleyError):
+    """A file is no picture that can be attached."""
+
+
+class TooManyPixels(UnusablePicture):
+    """A picture would take too much memory."""
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:

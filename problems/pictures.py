@@ -53,7 +53,7 @@ _INLINE = re.compile(
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 # What Pillow raises for damaged files.
-_DAMAGED = (
+DAMAGED = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NameError, OSError, RuntimeError),
     *(SyntaxError, TypeError, ValueError, Warning, struct.error, zlib.error),
 )
@@ -192,7 +192,7 @@ def _inspected(content: bytes, name: str) -> _Inspected:
             orientation = int(image.getexif().get(ORIENTATION, 1))
             if orientation >= TURNED:
                 width, height = height, width
-    except (*_DAMAGED, Image.DecompressionBombError) as error:
+    except (*DAMAGED, Image.DecompressionBombError) as error:
         raise _damaged(name) from error
     return _Inspected(kind, width, height, orientation)
 

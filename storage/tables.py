@@ -81,6 +81,17 @@ pictures = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+# The pictures that participants attached to their messages; what is known of each is in the session's events.
+session_pictures = Table(
+    "session_picture",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("sha256", String(64), primary_key=True),
+    Column("type", String(20), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Index("ix_session_picture_sha256", "sha256"),
+)
+
 # `person` and `wave` only in studies with waves: a random id that joins a person's sessions, until one is withdrawn.
 sessions = Table(
     "session",

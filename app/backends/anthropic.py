@@ -84,6 +84,7 @@ class Anthropic(Backend):
 
     Options = AnthropicOptions
     tools = True
+    pictures = True
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
@@ -165,14 +166,18 @@ def _result(message: PromptMessage) -> JSON:
 
 
 def _message(message: PromptMessage) -> JSON:
-    if not message.calls:
+    if not message.calls and not message.pictures:
         return {"role": message.role, "content": message.text}
     text: list[JSON] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    shown: list[JSON] = [
+        {"type": "image", "source": {"type": "base64", "media_type": one.type, "data": one.base64}}
+        for one in message.pictures
+    ]
     calls: list[JSON] = [
         {"type": "tool_use", "id": call.id, "name": call.tool, "input": object_or_none(call.arguments) or {}}
         for call in message.calls
     ]
-    return {"role": message.role, "content": [*text, *calls]}
+    return {"role": message.role, "content": [*shown, *text, *calls]}
 
 
 def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:

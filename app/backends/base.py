@@ -8,6 +8,7 @@ once.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
@@ -48,6 +49,25 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptPicture:
+    """A picture that a model is sent: its media type, width and height in pixels, and content."""
+
+    sha256: str
+    type: str
+    width: int
+    height: int
+    content: bytes = field(repr=False)
+
+    @property
+    def base64(self) -> str:
+        return b64encode(self.content).decode()
+
+    @property
+    def data_url(self) -> str:
+        return f"data:{self.type};base64,{self.base64}"
+
+
+@dataclass(frozen=True, slots=True)
 class PromptMessage:
     """A message; the assistant's may have calls, and one of the role `tool` is the result of the call `call_id`."""
 
@@ -55,6 +75,9 @@ class PromptMessage:
     text: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
+    # Not in what it looks like, from which `scripted` draws its replies.
+    pictures: tuple[PromptPicture, ...] = field(default=(), repr=False)
+    """Only backends whose class says `pictures` are given any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +111,10 @@ def as_chat_messages(messages: Iterable[PromptMessage], *, system: bool = True) 
 
 def _chat_message(message: PromptMessage) -> dict[str, JSON]:
     known: dict[str, JSON] = {"role": message.role, "content": message.text}
+    if message.pictures:
+        text: list[JSON] = [{"type": "text", "text": message.text}] if message.text else []
+        shown: list[JSON] = [{"type": "image_url", "image_url": {"url": one.data_url}} for one in message.pictures]
+        known["content"] = [*shown, *text]
     if message.calls:
         known["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}}
@@ -162,6 +189,8 @@ class Backend:
     Options: ClassVar[type[BackendOptions]] = BackendOptions
     # Whether its models can ask for tools.
     tools: ClassVar[bool] = False
+    # Whether its models can be sent pictures.
+    pictures: ClassVar[bool] = False
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None = None) -> None:
         """Raise SettingsError if a setting is missing."""

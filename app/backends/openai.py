@@ -76,6 +76,7 @@ class OpenAI(Backend):
 
     Options = OpenAIOptions
     tools = True
+    pictures = True
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from openai import AsyncOpenAI  # takes a second, and studies without such a model need none of it
@@ -139,6 +140,7 @@ class OpenAI(Backend):
     def _body(self, request: Request, options: OpenAIOptions, dialect: Dialect) -> dict[str, Any]:
         messages = dialect.messages(request.messages, options.system_role)
         chat = options.api == "chat"
+        messages = messages if chat else list(map(_input, messages))
         body = self._chat_body(request, options) if chat else _responses_body(request, options)
         body |= {"messages" if chat else "input": messages}
         return {name: value for name, value in body.items() if value is not None}
@@ -170,6 +172,19 @@ def _own_server(settings: Settings) -> Server:
             f"or {env_name('openai_base_url')} for your own server, or name another one in the study with `server`."
         )
     return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
+
+
+def _input(message: JSON) -> JSON:
+    """A message of Chat Completions as Responses has it: the parts of its content are called otherwise."""
+    if not isinstance(message, dict) or not isinstance(message["content"], list):
+        return message
+    return {**message, "content": [_input_part(part) for part in message["content"]]}
+
+
+def _input_part(part: Any) -> JSON:
+    if part["type"] == "image_url":
+        return {"type": "input_image", "image_url": part["image_url"]["url"]}
+    return {"type": "input_text", "text": part["text"]}
 
 
 def _responses_body(request: Request, options: OpenAIOptions) -> dict[str, Any]:

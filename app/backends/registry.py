@@ -91,6 +91,10 @@ def asks_servers(name: str) -> bool:
     return BACKENDS.find(name).server != "none"
 
 
+def sends_pictures(name: str) -> bool:
+    return BACKENDS.find(name).cls.pictures
+
+
 def check_server(name: str, server: str | None) -> list[str]:
     use = BACKENDS.find(name).server
     if server and use in WITHOUT:

@@ -113,6 +113,7 @@ class ScriptedOptions(PacedOptions):
 class Scripted(Backend):
     Options = ScriptedOptions
     tools = True
+    pictures = True
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(ScriptedOptions, request.options)
@@ -140,7 +141,14 @@ def _calls(request: Request, options: ScriptedOptions) -> list[ToolCall]:
 
 
 def reply(request: Request, options: ScriptedOptions) -> str:
-    """The whole reply: JSON, a letter or a word where one is asked for, otherwise an answer or a remark."""
+    """The whole reply: what it sees of the last message, and what it says."""
+    seen = [f"{one.width} x {one.height}" for message in request.messages[-1:] for one in message.pictures]
+    said = _said_to(request, options)
+    return f"I see {len(seen)} picture{'s' * (len(seen) > 1)} ({', '.join(seen)} pixels). {said}" if seen else said
+
+
+def _said_to(request: Request, options: ScriptedOptions) -> str:
+    """JSON, a letter or a word where one is asked for, otherwise an answer or a remark."""
     chance = random.Random(f"{request.seed}\n{request.messages}")  # noqa: S311  (no secret is drawn)
     results = list(takewhile(lambda message: message.role == "tool", reversed(request.messages)))
     if results:

@@ -75,7 +75,8 @@ from storage.log.writer import Append, AppendWithCounts, AttemptRow, DraftRow
 from storage.registers import persons
 from storage.registers.imported_rows import rows_of_events
 from storage.registers.origins import Origin
-from storage.registers.studies import Studies
+from storage.registers.session_pictures import picture_contents, session_picture
+from storage.registers.studies import StoredPicture, Studies
 from storage.reports.model_calls import times_asked
 
 NOT_OPEN = "The next part is not open now."
@@ -285,7 +286,8 @@ class SessionService(Sessions):
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
         self.tools = SessionTools(database, with_saved_servers(settings, database), clock)
         self._judges = Judges(database, questions, self._reply_context, self.act)
-        self._answering = ReplyTasks(self._reply_context, self.act, turn, self._judges, self.tools)
+        contents = partial(picture_contents, database)
+        self._answering = ReplyTasks(self._reply_context, self.act, turn, self._judges, self.tools, contents)
         self._budget_gate = BudgetGate(database, clock)
         self.closed = self._budget_gate.closed_reason
         """Why new participants cannot start a study; None while they can."""
@@ -476,6 +478,10 @@ class SessionService(Sessions):
         recorded; the last is returned."""
         context = self._reply_context(session.stream, task, session.state, study)
         return (await ask_with_retries(context, study, task.data, task.data["seed"], ReplyBuffer()))[-1]
+
+    def picture(self, stream: str, sha256: str) -> StoredPicture | None:
+        """A picture that a participant attached."""
+        return session_picture(self._database, sha256, stream)
 
     async def times_asked(self, session: LoadedSession, slot: str) -> int:
         return await asyncio.to_thread(times_asked, self._database, session.stream, session.state.seq, slot)

@@ -15,6 +15,7 @@ from typing import Any
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Data, Event, PendingTask
 from experiments.session.assignment import open_cells_or_refuse
+from experiments.session.attachments import ATTACHED, dropped
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.memory import history_of
 from experiments.session.state import holds_place
@@ -24,6 +25,7 @@ from experiments.study.location import State, language_of
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
+from problems.attachments import NewPicture
 from storage.log.event_log import facts
 from storage.log.projections import changed_rows, rows_of, seat_changes, until_us
 from storage.log.quota import StudyCounts
@@ -99,6 +101,7 @@ def to_append(
     whole = "submitted" in kinds or "expired" in kinds
     drafted = action.by == "participant" and not kinds <= NOTES
     spent = ClearedDraft(action.path, None if whole else tuple(action.data)) if drafted else None
+    picture = action.data.get("picture")
     return Append(
         stream=session.stream,
         study=session.study.name,
@@ -109,6 +112,8 @@ def to_append(
         spent=spent,
         seat=seat_changes(session.study, session.state, later_session.state),
         erases="withdrew" in kinds,
+        picture=picture if isinstance(picture, NewPicture) and ATTACHED in kinds else None,
+        dropped=dropped(session.state, later_session.state),
     )
 
 

@@ -269,17 +269,26 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
         backend = model.get("backend") if isinstance(model, dict) else None
         if isinstance(backend, str) and not backends.exists(backend):
             yield ValidationIssue(f"models.{name}.backend", f"no backend is called {backend!r}{_instead(backend)}")
-        elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
-            for text in backends.check_server(backend, model.get("server")):
-                yield ValidationIssue(f"models.{name}.server", text)
-            for text in backends.check_options(backend, model.get("options", {})):
-                yield ValidationIssue(f"models.{name}", text)
+        elif isinstance(backend, str):
+            yield from _unfit_for_backend(f"models.{name}", model, backend)
     yield from _model_references(raw, models if isinstance(models, dict) else {})
     for name in exported if isinstance(exported, list) else ():
         if str(name) not in schemas():
             yield ValidationIssue(
                 "export_schemas", f"no schema is called {name!r}{suggestion(str(name), list(schemas()))}"
             )
+
+
+def _unfit_for_backend(where: str, model: Mapping[str, Any], backend: str) -> Iterator[ValidationIssue]:
+    for text in backends.check_server(backend, model.get("server")):
+        yield ValidationIssue(f"{where}.server", text)
+    options = model.get("options", {})
+    for text in backends.check_options(backend, options) if isinstance(options, dict) else ():
+        yield ValidationIssue(where, text)
+    if model.get("sees") and not backends.sends_pictures(backend):
+        known = ", ".join(filter(backends.sends_pictures, backends.names()))
+        what = f"models of the backend {backend!r} cannot be sent pictures; allowed: {known}"
+        yield ValidationIssue(f"{where}.sees", what)
 
 
 def _instead(backend: str) -> str:

@@ -1,4 +1,5 @@
-"""The pictures of studies, at `/picture/` and the SHA-256 of their content, which never changes."""
+"""Pictures by the SHA-256 of their content: those of studies at `/picture/`, which never change, and at `/attached/`
+those that participants attached, which their own session and researchers read, and no cache keeps."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from starlette.routing import Route
 
 from app.session.service import SessionService
 from app.web.participant.session_cookie import SessionCookie
+from storage.db.engine import Database
+from storage.registers.session_pictures import session_picture
 from storage.registers.studies import StoredPicture, Studies
 
 MOST_KEPT_BYTES = 32_000_000
@@ -35,6 +38,35 @@ def researchers_route(studies: Studies) -> Route:
         return True
 
     return _route(studies, allowed)
+
+
+def participants_own_route(service: SessionService, cookies: SessionCookie) -> Route:
+    """What the participant of a session attached, for that session alone."""
+
+    async def find(request: Request, sha256: str) -> StoredPicture | None:
+        stream = cookies.read_any(request)
+        return await asyncio.to_thread(service.picture, stream, sha256) if stream else None
+
+    return _attached(find)
+
+
+def researchers_attached_route(database: Database) -> Route:
+    """What any participant attached, for everybody who is logged in to the console."""
+
+    async def find(_: Request, sha256: str) -> StoredPicture | None:
+        return await asyncio.to_thread(session_picture, database, sha256)
+
+    return _attached(find)
+
+
+def _attached(find: Callable[[Request, str], Awaitable[StoredPicture | None]]) -> Route:
+    async def picture(request: Request) -> Response:
+        found = await find(request, request.path_params["sha256"])
+        if found is None:
+            return PlainTextResponse("not found", 404)
+        return Response(found.content, media_type=found.type)
+
+    return Route("/attached/{sha256}", picture, methods=["GET"])
 
 
 def _route(studies: Studies, allowed: Callable[[Request, str], Awaitable[bool]]) -> Route:

@@ -7,11 +7,13 @@ no-referrer. It knows no study and no session. SECURITY.md explains each measure
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -27,12 +29,16 @@ from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWa
 
 # The largest body of a request, in bytes: a draft twice as long as the longest message, in any script.
 MOST_BODY = 192 * 1024
+# The largest body by path, for those who have a session: a file has at most 20 MB (`max_mb` of `attach_limits`).
+LARGER: Mapping[str, int] = {"/api/picture": 20_000_000}
+# So many of those at once, as each is in memory as a whole.
+LARGER_AT_ONCE = 8
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}(/(calendar\.ics|reminders))?|/walk/[\w.-]{1,200}|/out|/next|/api/reply|/parley/[\w.-]+|/picture/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
+        r"/|/s/[\w-]{1,60}(/(calendar\.ics|reminders))?|/walk/[\w.-]{1,200}|/out|/next|/api/reply|/parley/[\w.-]+|/(picture|attached)/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
         + ASKED
     ),
-    "POST": re.compile(r"/s/[\w-]{1,60}(/reminders)?|/api/(look|act|draft|preview|telemetry)|/hook/prolific"),
+    "POST": re.compile(r"/s/[\w-]{1,60}(/reminders)?|/api/(look|act|draft|preview|telemetry|picture)|/hook/prolific"),
 }
 CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
@@ -98,6 +104,7 @@ class SecurityMiddleware:
         self._person = GcraLimiter(rate, burst)
         self._strangers = AddressLimiter(people * rate, people * burst)
         self._neighbours = AddressLimiter(people * rate, people * burst)
+        self._larger = asyncio.Semaphore(LARGER_AT_ONCE)
         self._elsewhere, self._many = ThrottledWarning(ELSEWHERE), ThrottledWarning(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,11 +119,20 @@ class SecurityMiddleware:
         if refusal is not None:
             await refusal(scope, receive, injector)
             return
-        body = await whole_body(receive, MOST_BODY) if scope["method"] == "POST" else b""
-        if body is None:
-            await PlainTextResponse("too large", 413)(scope, receive, injector)
+        if scope["method"] != "POST":
+            await self._app(scope, receive, injector)
             return
-        await self._app(scope, replay_body(body, receive) if scope["method"] == "POST" else receive, injector)
+        async with self._larger if scope["path"] in LARGER else nullcontext():
+            body = await whole_body(receive, self._most(scope))
+            if body is None:
+                await PlainTextResponse("too large", 413)(scope, receive, injector)
+            else:
+                await self._app(scope, replay_body(body, receive), injector)
+
+    def _most(self, scope: Scope) -> int:
+        """The largest body that this request may have, in bytes."""
+        larger = LARGER.get(scope["path"])
+        return larger if larger and self._known(Request(scope)) is not None else MOST_BODY
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -128,7 +144,7 @@ class SecurityMiddleware:
             if "origin" in headers and not is_own_origin(scope, headers, self._address):
                 self._elsewhere.warn(headers["origin"], f"{scope['scheme']}://{headers.get('host')}")
                 return self._from_elsewhere if path.startswith("/s/") else PlainTextResponse(ANOTHER_SITE, 403)
-            if int(headers.get("content-length") or 0) > MOST_BODY:
+            if int(headers.get("content-length") or 0) > self._most(scope):
                 return PlainTextResponse("too large", 413)
         if (path == "/" or path.startswith(("/api/", "/s/", "/walk/", "/hook/"))) and self._floods(scope):
             wait = {"retry-after": "2"}

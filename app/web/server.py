@@ -136,6 +136,7 @@ def build_app(
             *ReminderPage(service, participants, contacts, reminders.channels).routes(),
             _preview_route(PreviewLinks(secret), service, cookies),
             pictures.participants_route(service, cookies),
+            pictures.participants_own_route(service, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
             # last, because they match every path
             *page.routes(settings.sub_path, [Middleware(RedirectWithoutSession, cookies=cookies, start_page=arrival)]),

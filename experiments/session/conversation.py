@@ -11,6 +11,7 @@ from pydantic import Field as About
 
 from experiments.errors import Refused
 from experiments.events import Data, Event
+from experiments.session.attachments import shown_pictures
 from experiments.session.tool_calls import tool_rounds, with_rounds
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State
@@ -74,7 +75,9 @@ def messages(events: Sequence[Event], tools: ToolSet | None = None) -> tuple[Cha
     broken = (ChatMessage("Bot", text),) if text else ()
     used = {one.called.seq: one for one in tool_rounds(events)} if tools else {}
     said = [
-        ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
+        ChatMessage(
+            "You", event.data["text"], "unanswered" if event.seq in refused else "", pictures=shown_pictures(event.data)
+        )
         if event.kind == "said"
         else used[event.seq].message(tools)
         if tools and event.seq in used
@@ -207,10 +210,10 @@ def chosen(location: Location, one: T | PickByFactor[T]) -> T:
     return one.pick[str(location.look_up(one.by))] if isinstance(one, PickByFactor) else one
 
 
-def read_message(value: Any, max_chars: int) -> str:
-    """The text of a message. Raises Refused if it is blank or longer than `max_chars`."""
+def read_message(value: Any, max_chars: int, *, required: bool = True) -> str:
+    """The text of a message. Raises Refused if it is blank though `required`, or longer than `max_chars`."""
     try:
-        return read_text(value, max_chars, required=True)
+        return read_text(value, max_chars, required=required)
     except Invalid as fault:
         blank = not isinstance(value, str) or not value.strip()
         wording = "Please write a message first." if blank else fault.said

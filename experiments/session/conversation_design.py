@@ -257,9 +257,10 @@ class ConversationDesign(Step):
         too_slow = {"pattern_missing": "time_limit"} if found is None else {}
         return {**data, **too_slow, **({"ended_by": ended_by} if ended_by else {})}
 
-    def message(self, location: Location, given: Data, max_chars: int) -> dict[str, Any]:
-        """The data of a message; `suggestion` is the number of the one that it was made of, from 1."""
-        text, texts = read_message(given.get("text"), max_chars), self.suggested(location)
+    def message(self, location: Location, given: Data, max_chars: int, *, blank: bool = False) -> dict[str, Any]:
+        """The data of a message, which may be `blank`; `suggestion` is the number of the one that it was made of, from
+        1."""
+        text, texts = read_message(given.get("text"), max_chars, required=not blank), self.suggested(location)
         number = texts.index(text) + 1 if text in texts else given.get("suggestion")
         if number is None:
             return {"text": text}

@@ -1,11 +1,11 @@
 """A conversation with one model, which `chat` and `work` have in common.
 
-Events: opened (the assistant's first words), said, replied, failed (no reply from the model), retried, stopped (the
-participant stopped the reply), written (the model is done, and not all is shown yet), rated, submitted, skipped. A
-reply is pending after `said` or `retried`, and before both where the assistant opens. The prompt is built from these
-events alone. With `rate_each`, each reply must be rated before the next message. A reply that failed because of its
-message cannot be retried: the next `said` replaces that message, as it does one whose reply was stopped before its
-first word.
+Events: attached, detached (a picture for the next message), opened (the assistant's first words), said, replied, failed
+(no reply from the model), retried, stopped (the participant stopped the reply), written (the model is done, and not all
+is shown yet), rated, submitted, skipped. A reply is pending after `said` or `retried`, and before both where the
+assistant opens. The prompt is built from these events alone. With `rate_each`, each reply must be rated before the next
+message. A reply that failed because of its message cannot be retried: the next `said` replaces that message, as it does
+one whose reply was stopped before its first word.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field as About
 
-from experiments.events import Action, Event, Fact, PendingTask
+from experiments.events import Action, Data, Event, Fact, PendingTask
+from experiments.session.attachments import attach_offers, attached, attachments, newest, unsent
 from experiments.session.conversation import (
     BROKEN_OFF,
     MESSAGE_BOX,
@@ -26,6 +27,7 @@ from experiments.session.conversation import (
     STOPPED,
     MessageChars,
     broken_off,
+    chosen,
     chosen_text,
     count,
     failures_in_a_row,
@@ -45,6 +47,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field, Scale, TextField
 from experiments.study.location import Location
 from experiments.study.screen import ChatMessage, ChatView
+from experiments.study.sections.attachments import Attach, AttachLimits
 from experiments.study.sections.model_spec import Texts
 from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.step import RatingSubject, read_or_refuse
@@ -97,6 +100,12 @@ class ModelConversation(ConversationDesign):
     """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False
     """Whether the model's system prompt contains the problem. (Not in ChatBench and CheckMate.)"""
+    attach: Attach | None = None
+    """What participants can attach to their messages: `[image]`. Nothing by default; or by factor, `{by: pictures,
+    pick: {yes: [image], no: []}}`. The models must say `sees: [image]`."""
+    attach_limits: AttachLimits | None = None
+    """How many pictures can be attached, and how large they are. Three a message by default, of 10 MB, which are made
+    smaller to 1568 pixels."""
     on_failure: OnFailure = OnFailure()
     """What happens when the model gives no reply."""
     paste: Paste | None = None
@@ -167,7 +176,16 @@ class ModelConversation(ConversationDesign):
             refused=self._refused(location),
             minimum=0 if self._given_up(location) else min(self.min_messages, sent + left),
             paste=self.paste or location.study.file.paste,
+            attachments=attachments(self._limits, _unsent(location)) if self._attaches(location) else None,
         )
+
+    def _attaches(self, location: Location) -> bool:
+        """Whether pictures can be attached to messages here."""
+        return self.attach is not None and "image" in chosen(location, self.attach)
+
+    @property
+    def _limits(self) -> AttachLimits:
+        return self.attach_limits or AttachLimits()
 
     def _waits(self, location: Location) -> str | None:
         """The kind of the last event that decides whether a reply is pending; `opens` before the assistant's first
@@ -198,6 +216,11 @@ class ModelConversation(ConversationDesign):
         return str(said.data["text"])
 
     def offers(self, location: Location) -> tuple[str, ...]:
+        found = self._offers(location)
+        attach = attach_offers(self._limits, _unsent(location)) if self._attaches(location) else ()
+        return (*found, *attach) if "say" in found else found
+
+    def _offers(self, location: Location) -> tuple[str, ...]:
         waits = self._waits(location)
         if waits in PENDING:
             decides = ("allow", "deny") if self.approval(location) else ()
@@ -212,6 +235,9 @@ class ModelConversation(ConversationDesign):
         again = say if gives_back(_last_failed(location.facts)) else ("retry",)
         skip = ("skip",) if self.on_failure.action == "skip" and given_up else ()
         return (*again, *skip, *leave)
+
+    def _by_factor(self) -> dict[str, object]:
+        return {**super()._by_factor(), "attach": self.attach}
 
     def _given_up(self, location: Location) -> bool:
         return failures_in_a_row(location.facts) > self.on_failure.after_retries
@@ -234,7 +260,7 @@ class ModelConversation(ConversationDesign):
         said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
         data = {
             "model": name,
-            "messages": said,
+            "messages": newest(said, self._limits.max_resent) if self.attach else said,
             "problem": location.shown_problem,
             **({"stopped": True} if stopped else {}),
         }
@@ -251,7 +277,11 @@ class ModelConversation(ConversationDesign):
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         match action.kind:
             case "say":
-                return (Fact("said", self.message(location, action.data, self.max_chars)),)
+                pictures = _unsent(location)
+                message = self.message(location, action.data, self.max_chars, blank=bool(pictures))
+                return (Fact("said", {**message, **({"pictures": pictures} if pictures else {})}),)
+            case "attach" | "detach":
+                return attached(_unsent(location), location.facts, action)
             case "allow" | "deny":
                 return self.decided(location, action)
             case "rate":
@@ -268,6 +298,11 @@ class ModelConversation(ConversationDesign):
             return {}
         reply = replies[event.data["turn"]]
         return {name: rated_reply(name, location.facts, reply) for name in self.rate_each}
+
+
+def _unsent(location: Location) -> tuple[Data, ...]:
+    """The pictures that are attached to the next message."""
+    return unsent(location.facts, returned_messages(location.facts))
 
 
 def _scales(names: tuple[str, ...]) -> tuple[Scale, ...]:

@@ -263,5 +263,6 @@ def with_rounds(
             own.setdefault(asked, []).extend(one.messages() if whose.get(asked) == column else ())
     said = own.pop(0, [])
     for event in messages:
-        said += [{"role": speakers[event.kind], "text": event.data["text"]}, *own.get(event.seq, ())]
+        pictures = {"pictures": event.data["pictures"]} if "pictures" in event.data else {}
+        said += [{"role": speakers[event.kind], "text": event.data["text"], **pictures}, *own.get(event.seq, ())]
     return said

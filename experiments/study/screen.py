@@ -69,6 +69,26 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture of a participant, by the hash of its content; width and height in pixels."""
+
+    sha256: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attachments:
+    """The pictures that are attached to the next message, how many more can be, and how large: a file in bytes, a
+    picture in pixels."""
+
+    pictures: tuple[ShownPicture, ...]
+    left: int
+    max_bytes: int
+    max_side_px: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """A message of a conversation, with its sender as shown to the participant."""
 
@@ -81,6 +101,7 @@ class ChatMessage:
     """The tools that the assistant used before its reply."""
     interim: bool = False
     """True for what it wrote before it used tools, which is no reply yet."""
+    pictures: tuple[ShownPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +212,8 @@ class ChatView:
     """The call of a tool that waits for the participant's decision."""
     delay_s: float = 0
     """How long a reply is held back on purpose."""
+    attachments: Attachments | None = None
+    """None where nothing can be attached."""
 
     @property
     def slots(self) -> tuple[str, ...]:

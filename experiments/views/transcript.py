@@ -154,6 +154,8 @@ WORDS: Mapping[str, str] = {
     "missed": "check failed",
     "declined": "consent declined",
     "opened": "conversation opened by the assistant",
+    "attached": "picture attached to the next message",
+    "detached": "attached picture removed",
     "said": "message sent",
     "called": "tools asked for",
     "allowed": "call of a tool allowed",

@@ -56,7 +56,7 @@ def erase(connection: Connection, stream: str, event: Event) -> None:
     connection.execute(insert(tables.erasures), [entry])
     before = tables.events.c
     connection.execute(delete(tables.events).where(before.stream == stream, before.seq < event.seq))
-    for table in (tables.drafts, tables.telemetry):
+    for table in (tables.drafts, tables.telemetry, tables.session_pictures):
         connection.execute(delete(table).where(table.c.stream == stream))
     for schema in schemas().values():
         for released in schema.tables:

@@ -97,7 +97,7 @@ def _remove(connection: Connection, study: str, at_us: int) -> RemovedRehearsal:
     annotations = gone(tables.cells)
     for released in {one.name: one for schema in schemas().values() for one in schema.tables}.values():
         gone(released.table(), "_session")
-    for table in (tables.drafts, tables.telemetry, tables.seats):
+    for table in (tables.drafts, tables.telemetry, tables.session_pictures, tables.seats):
         gone(table)
     events, calls, identities = gone(tables.events), gone(tables.attempts), gone(tables.identities)
     gone(permitted)

@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from experiments.events import Event
+from problems.attachments import NewPicture
 from storage import tables
 from storage.db.append_events import append_events
 from storage.db.upsert import RowOwner, insert_into, upsert, upsert_rows
@@ -33,6 +34,7 @@ from storage.log.telemetry import TelemetryBatch, write_telemetry
 from storage.registers.contacts import MAIL
 from storage.registers.origins import Origin
 from storage.registers.persons import siblings
+from storage.registers.session_pictures import delete_pictures, store_picture
 from storage.schemas.base import ReleasedRow
 
 
@@ -77,6 +79,10 @@ class Append:
     spent: ClearedDraft | None = None
     seat: Mapping[str, Any] = field(default_factory=dict)
     erases: bool = False
+    picture: NewPicture | None = None
+    """The picture that is attached by an event."""
+    dropped: frozenset[str] = frozenset()
+    """The hashes of those that no event needs any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +215,19 @@ def _write_append(connection: Connection, append: Append) -> None:
         raise Conflict(f"{append.stream}: the session was erased")
     elif append.origin == Origin.REHEARSAL and is_removed(connection, append.stream):
         raise Conflict(f"{append.stream}: the rehearsal was removed")
+    _write_pictures(connection, append)
     if append.rows:
         upsert_rows(connection, RowOwner(append.study, append.stream, append.origin), append.rows)
     if append.spent is not None:
         _spend(connection, append.stream, append.spent)
     update_seat(connection, append.stream, append.seat)
+
+
+def _write_pictures(connection: Connection, append: Append) -> None:
+    if append.picture:
+        store_picture(connection, append.stream, append.picture)
+    if append.dropped:
+        delete_pictures(connection, append.stream, append.dropped)
 
 
 def _erase_person(connection: Connection, stream: str, event: Event) -> None:

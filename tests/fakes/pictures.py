@@ -26,6 +26,15 @@ def drawn(width: int = 480, height: int = 240, format_: str = "PNG", *, rising: 
     return out.getvalue()
 
 
+def photo(width: int = 40, height: int = 30, note: str = "", orientation: int = 1) -> bytes:
+    """A JPEG of a camera: half black and half white, with where it was taken and how it is turned."""
+    image, exif, out = Image.new("RGB", (width, height), "white"), Image.Exif(), BytesIO()
+    ImageDraw.Draw(image).rectangle((0, 0, width // 2, height), fill="black")
+    exif[0x0112], exif[0x010E] = orientation, note
+    image.save(out, "JPEG", exif=exif, comment=note)
+    return out.getvalue()
+
+
 def uri(content: bytes, type_: str = "image/png") -> str:
     return f"data:{type_};base64,{base64.b64encode(content).decode()}"
 

@@ -26,7 +26,8 @@ OPEN = {
         "/favicon.ico", "/parley/page.js", "/parley/page.css", "/static/x", "/assets/x", "/api/reply",
         "/s/x/calendar.ics", "/s/x/reminders", "/next",
     )),
-    ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
+    ("POST", "/s/x"), ("POST", "/api/picture"),
+    *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
     ("POST", "/hook/prolific"), ("POST", "/s/x/reminders"),
 }  # fmt: skip
 CLOSED = (
@@ -166,7 +167,7 @@ async def test_large_bodies_are_refused_unread(served: Served, client: httpx2.As
         for _ in range(MOST_BODY // 1024 + 1):
             yield b" " * 1024
 
-    for path in ("/api/act", "/api/draft", "/api/look", "/s/talk"):
+    for path in ("/api/act", "/api/draft", "/api/look", "/api/picture", "/s/talk"):
         assert (await client.post(path, content=b" " * (MOST_BODY + 1))).status_code == 413
         assert (await client.post(path, content=pieces())).status_code == 413
     assert (await client.post("/api/look", content=b" " * MOST_BODY)).status_code == 422

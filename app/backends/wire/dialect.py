@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import orjson
@@ -126,14 +126,13 @@ class Dialects:
 
 def _in_first_message(messages: tuple[PromptMessage, ...]) -> list[JSON]:
     system = "\n\n".join(one.text for one in messages if one.role == SYSTEM)
-    chat = as_chat_messages(messages, system=False)
-    first = next((one for one in chat if isinstance(one, dict) and one["role"] == "user"), None)
-    if not system:
-        return chat
-    if first is None:
-        return [{"role": "user", "content": system}, *chat]
-    first["content"] = f"{system}\n\n{first['content']}"
-    return chat
+    said = [one for one in messages if one.role != SYSTEM]
+    first = next((at for at, one in enumerate(said) if one.role == "user"), None)
+    if system and first is None:
+        said.insert(0, PromptMessage("user", system))
+    elif system and first is not None:
+        said[first] = replace(said[first], text=f"{system}\n\n{said[first].text}")
+    return as_chat_messages(said)
 
 
 def _refused(raw: str, sent: Mapping[str, Any], *, movable: bool) -> str | None:

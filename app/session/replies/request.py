@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from app.backends.base import (
     Backend,
     PromptMessage,
+    PromptPicture,
     ReasoningEnd,
     Request,
     StreamEnd,
@@ -108,7 +109,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
     model = study.model(name)
     return Request(
         model=model.model or name,
-        messages=tuple(map(_prompt_message, job["messages"])),
+        messages=tuple(_prompt_message(one, job.get("contents", {})) for one in job["messages"]),
         temperature=model.temperature,
         max_tokens=min(filter(None, (model.max_tokens, job.get("max_tokens"))), default=None),
         options=model.options,
@@ -119,9 +120,14 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
     )
 
 
-def _prompt_message(message: Data) -> PromptMessage:
+def _prompt_message(message: Data, contents: Mapping[str, bytes]) -> PromptMessage:
     calls = tuple(ToolCall(**call) for call in message.get("calls", ()))
-    return PromptMessage(message["role"], message["text"], calls, message.get("call_id", ""))
+    pictures = tuple(
+        PromptPicture(one["sha256"], one["type"], one["width"], one["height"], contents[one["sha256"]])
+        for one in message.get("pictures", ())
+        if one["sha256"] in contents  # else the session was erased meanwhile, and nobody reads the reply
+    )
+    return PromptMessage(message["role"], message["text"], calls, message.get("call_id", ""), pictures)
 
 
 def study_asked(study: Study, state: State) -> Study:
@@ -160,6 +166,7 @@ def _message_json(message: PromptMessage) -> dict[str, Any]:
         "text": message.text,
         **calls,
         **({"call_id": message.call_id} if message.call_id else {}),
+        **({"pictures": [one.sha256 for one in message.pictures]} if message.pictures else {}),
     }
 
 

@@ -57,6 +57,8 @@ class PendingReply:
     job: PendingTask
 
 
+# Reads pictures of a session by their SHA-256.
+PictureContents: TypeAlias = Callable[[str, Sequence[str]], Mapping[str, bytes]]
 # Waits for the lock on a reply. Yields what is pending by then, or None if the reply no longer is.
 Turn: TypeAlias = Callable[[Key, PendingReply], AbstractAsyncContextManager[PendingReply | None]]
 
@@ -128,11 +130,19 @@ class _ReplyTask:
 
 
 class ReplyTasks:
-    """All replies in progress in this process; `turn` waits for the lock on one."""
+    """All replies in progress in this process; `turn` waits for the lock on one, `contents` reads pictures."""
 
-    def __init__(self, make_context: MakeContext, act: Act, turn: Turn, judges: Judges, tools: SessionTools) -> None:
+    def __init__(
+        self,
+        make_context: MakeContext,
+        act: Act,
+        turn: Turn,
+        judges: Judges,
+        tools: SessionTools,
+        contents: PictureContents,
+    ) -> None:
         self._make_context, self._act, self._turn, self._judges = make_context, act, turn, judges
-        self._tools = tools
+        self._tools, self._contents = tools, contents
         self._running: dict[Key, _ReplyTask] = {}
         self._listeners = Listeners()
 
@@ -249,7 +259,10 @@ class ReplyTasks:
                 slot = {"slot": job.slot} if job.slot else {}
                 data = {"model": job.data["model"], **slot, "reason": "tools", "cause": str(error)}
                 return Action("fail", job.path, data, 0, by="model")
-            attempts = await ask_with_retries(context, study, {**job.data, "specs": specs}, seed, reply, beside)
+            shown = [one["sha256"] for said in job.data["messages"] for one in said.get("pictures", ())]
+            contents = await asyncio.to_thread(self._contents, stream, shown) if shown else {}
+            asked = {**job.data, "specs": specs, "contents": contents}
+            attempts = await ask_with_retries(context, study, asked, seed, reply, beside)
             return _outcome(job, attempts, reply, specs, paced=paced)
 
         record = partial(self._record, stream, context=context)

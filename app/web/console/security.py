@@ -30,7 +30,7 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 }
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/(console|parley)/[\w.-]+|/picture/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
+        r"/|/(console|parley)/[\w.-]+|/(picture|attached)/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
     ),
     "POST": re.compile("/logout|/console/picture|" + EVENTS),
 }

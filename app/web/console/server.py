@@ -60,6 +60,7 @@ def build_app(context: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starl
             Route("/healthz", inside(database_check(context.database)), methods=["GET", "HEAD"]),
             *(imported(place)(context) for extension in extensions() for place in extension.routes),
             pictures.researchers_route(context.studies),
+            pictures.researchers_attached_route(context.database),
             picture_uploads.route(context),
             context.downloads.route(),
             *page.routes(context),  # last, because they match every path

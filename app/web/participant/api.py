@@ -26,6 +26,7 @@ from app.i18n.negotiation import from_accept_language
 from app.rendering import markdown
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
+from app.web.participant.picture_reader import PictureReader
 from app.web.participant.session_cookie import MOST_KNOWN, SessionCookie, is_embedded
 from app.web.participant.sse import ReplyStream, plain_response, rendered_reply
 from app.web.participant.view import ScreenView, conversation_chars, page_words, study_context_of
@@ -78,6 +79,10 @@ Values = Annotated[
 Whose = Annotated[str, Field(max_length=40)] | None
 
 
+# An idempotency key.
+Key = Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
+
+
 class RequestBody(BaseModel):
     """What requests for a screen have in common; unknown keys are ignored."""
 
@@ -101,13 +106,24 @@ class PerformAction(RequestBody):
     """One of the screen's `actions`: submit, say, rate, retry, and others."""
     path: Annotated[str, Field(max_length=500)]
     seen: Annotated[int, Field(ge=0)]
-    key: Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
+    key: Key
     """The idempotency key: random, new for each click. A request can be repeated with the same key."""
     whose: Whose = None
     values: Values = {}
     follow: bool = False
     """If the action starts a reply, respond with server-sent events: `screen`, then the events of `/api/reply`. This
     saves a round trip before the first words."""
+
+
+class AttachPicture(RequestBody):
+    """Attach a picture to the next message: these as the query, the file as the body."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    path: Annotated[str, Field(max_length=500)]
+    seen: Annotated[int, Field(ge=0)]
+    key: Key
+    whose: Whose = None
 
 
 class SaveDraft(BaseModel):
@@ -153,7 +169,7 @@ class StreamReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A handler at a path. The model `asks` validates the JSON body of a POST or the query of a GET."""
+    """A handler at a path. The model `asks` validates the JSON body of a POST, or the query of a GET or an `upload`."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -162,6 +178,8 @@ class Endpoint:
     summary: str
     status: int = 200
     """The status of a successful response."""
+    upload: bool = False
+    """Whether the body is a file."""
 
     async def serve(self, request: Request) -> Response:
         """Validate the request and call the handler; status 422 if it is invalid."""
@@ -172,7 +190,7 @@ class Endpoint:
         return await self.function(body, request)
 
     async def _read(self, request: Request) -> BaseModel:
-        if self.method == "GET":
+        if self.method == "GET" or self.upload:
             return self.asks.model_validate(dict(request.query_params))
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             return self.asks.model_validate("no JSON")  # raises
@@ -201,18 +219,24 @@ class LeftSession:
         return JSONResponse(told | way, status_code=409)
 
 
+# Reads the values of an action; raises Refused.
+ReadValues = Callable[[LoadedSession], Awaitable[Mapping[str, Any]]]
+
+
 class ParticipantApi:
     """The routes under /api. The cookie identifies the session."""
 
     def __init__(self, service: SessionService, cookies: SessionCookie) -> None:
         self._service = service
         self._cookies = cookies
+        self._pictures = PictureReader()
 
     def calls(self) -> tuple[Endpoint, ...]:
         """All endpoints; the OpenAPI description (docs/generate.py) is made from them."""
         return (
             Endpoint("POST", "/api/look", GetScreen, self.get_screen, "The present screen"),
             Endpoint("POST", "/api/act", PerformAction, self.act, "Act on the present screen"),
+            Endpoint("POST", "/api/picture", AttachPicture, self.attach, "Attach a picture", upload=True),
             Endpoint("POST", "/api/draft", SaveDraft, self.draft, "Keep what is typed"),
             Endpoint("POST", "/api/preview", PreviewMessage, self.preview, "What is typed, as it would be shown"),
             Endpoint("POST", "/api/telemetry", SendTelemetry, self.telemetry, "Telemetry of the page", 204),
@@ -231,8 +255,23 @@ class ParticipantApi:
         left = await self._left(request, screen.whose, session)
         return left.response() if left else _json(await self._screen_response(request, session, screen, typed=typed))
 
+    async def attach(self, picture: AttachPicture, request: Request) -> Response:
+        """As `act`, with a picture that is encoded anew."""
+
+        async def values(session: LoadedSession) -> Mapping[str, Any]:
+            return {"picture": await self._pictures.read(session, await request.body())}
+
+        return await self._act(PerformAction(kind="attach", **picture.model_dump()), request, values)
+
     async def act(self, action: PerformAction, request: Request) -> Response:
         """Respond with the screen after the action; if it is refused, with a note and the current screen."""
+
+        async def values(_: LoadedSession) -> Mapping[str, Any]:
+            return action.values
+
+        return await self._act(action, request, values)
+
+    async def _act(self, action: PerformAction, request: Request, values: ReadValues) -> Response:
         session = await self._session_of(request)
         if session is None:
             return _nobody(request)
@@ -242,8 +281,9 @@ class ParticipantApi:
             if _is_anothers(action.whose, session):
                 action = action.model_copy(update={"shown": None})  # all of the page is replaced
                 raise Refused("stale", ANOTHERS)
+            given = await values(session)
             after = await self._service.participant(
-                session.stream, action.kind, action.path, action.values, seen=action.seen, key=action.key
+                session.stream, action.kind, action.path, given, seen=action.seen, key=action.key
             )
         except Refused as refused:
             if refused.reason in OUT_OF_TURN:  # values from the request are not logged: they may be anything

@@ -21,6 +21,7 @@ from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.base_model import Condition, StrictModel, as_words, exclusive
 from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
+from experiments.study.checks.attachments_check import attachment_faults
 from experiments.study.checks.embed_check import embed_faults
 from experiments.study.checks.fidelity_check import fidelity_faults
 from experiments.study.checks.memory_check import memory_faults
@@ -280,6 +281,7 @@ class _FlowCheck:
         keys = {text: place for place, text in step.references() if place.startswith(".model")}
         for name in replying:
             self.issues += _no_models(self._study, [name], at + keys.get(name, ""))
+        self.issues += attachment_faults(self._study, step, replying, at)
         self._add(at, *step.faults(models), *_not_shown(step), *(_dices_options(step) if self._exports_dices else ()))
         levels = {name: inside.possible(name) if name in inside.values else () for name in sorted(inside.known)}
         for key, words in step.level_faults(levels):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Discriminator, Field, Tag
 
@@ -73,6 +73,8 @@ class ModelSpec(StrictModel):
     """The sampling temperature. The server's own by default."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """The maximum length of a reply, in tokens."""
+    sees: tuple[Literal["image"], ...] | None = None
+    """What the model is sent beside text: `[image]` for one that sees pictures. (`scripted` always does.)"""
     fallback: tuple[str, ...] = ()
     """The study's models that reply in its place when it fails, in this order. The log records which one replied."""
     price: Price | None = None

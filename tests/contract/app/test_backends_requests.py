@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.backends import registry
-from app.backends.base import PromptMessage, StreamEnd, ToolCall, ToolSpec
+from app.backends.base import PromptMessage, PromptPicture, StreamEnd, ToolCall, ToolSpec
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from tests.fakes.asking import ASKED, KEY, WAYS, Way, ask, asking, collect, create
@@ -217,3 +217,37 @@ def test_tools_their_calls_and_results_in_messages(sent):
             {"type": "tool_result", "tool_use_id": "b", "content": "bad arguments"},
         ],
     }
+
+
+PICTURE = PromptPicture("0" * 64, "image/png", 30, 20, b"\x89PNG")
+SHOWN = (
+    PromptMessage("system", "Be brief."),
+    PromptMessage("user", "What is it?", pictures=(PICTURE,)),
+    PromptMessage("assistant", "A line."),
+    PromptMessage("user", "", pictures=(PICTURE, PICTURE)),
+)
+URL = "data:image/png;base64,iVBORw=="
+
+
+@pytest.mark.parametrize("options", [{}, {"system_role": "user"}])
+def test_pictures_in_chat_completions(sent, options):
+    *system, first, reply, second = sent("openai", messages=SHOWN, options=options).body["messages"]
+    text = "What is it?" if system else "Be brief.\n\nWhat is it?"
+    part = {"type": "image_url", "image_url": {"url": URL}}
+    assert first == {"role": "user", "content": [part, {"type": "text", "text": text}]}
+    assert reply == {"role": "assistant", "content": "A line."}
+    assert second == {"role": "user", "content": [part, part]}
+
+
+def test_pictures_in_responses(sent):
+    _, first, _, second = sent("openai-responses", messages=SHOWN).body["input"]
+    part = {"type": "input_image", "image_url": URL}
+    assert first == {"role": "user", "content": [part, {"type": "input_text", "text": "What is it?"}]}
+    assert second == {"role": "user", "content": [part, part]}
+
+
+def test_pictures_in_messages(sent):
+    first, _, second = sent("anthropic", messages=SHOWN).body["messages"]
+    part = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}}
+    assert first == {"role": "user", "content": [part, {"type": "text", "text": "What is it?"}]}
+    assert second == {"role": "user", "content": [part, part]}

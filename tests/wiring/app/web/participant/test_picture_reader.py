@@ -1,0 +1,134 @@
+"""Pictures that participants attach: uploaded, seen by the model, read by nobody else, and erased with the session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from httpx2 import Response
+
+from app.web.participant.picture_reader import NO_PICTURE
+from storage.db.engine import Database
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.model_server import serve as serve_models
+from tests.fakes.pictures import drawn, photo, uri
+from tests.fakes.served import serving, settings_for
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+SECRET = "zq_where_it_was_taken_qz"
+
+
+def study(folder: Path, **model: object) -> Path:
+    raw = {
+        "study": "seen",
+        "title": "Seen",
+        "problems": {"items": {"items": [{"question": "What is it?"}]}},
+        "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}, **model}},
+        "flow": [
+            {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "attach": ["image"]}]},
+            {"step": "finish"},
+        ],
+    }
+    return studies.write(folder, raw)
+
+
+async def upload(bot: HttpBot, content: bytes, key: str = "a" * 32, **more: str) -> Response:
+    query = {"view": "screen", "path": bot.screen.path, "seen": str(bot.screen.seen), "key": key, **more}
+    answer = await bot.send("POST", "/api/picture", params=query, content=content)
+    await bot.look()
+    return answer
+
+
+def stored(database: Database) -> dict[str, bytes]:
+    return {
+        sha256: bytes(content) for sha256, content in query(database, "SELECT sha256, content FROM session_picture")
+    }
+
+
+def remains(folder: Path, content: bytes) -> bool:
+    """Whether some part of a picture is in the database's files."""
+    held = b"".join(file.read_bytes() for file in sorted(folder.glob("parley.db*")))
+    return any(content[at : at + 24] in held for at in range(40, len(content) - 24, 24))
+
+
+async def test_a_picture_from_upload_to_erasure(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    async with (
+        serving(settings, study(tmp_path)) as served,
+        HttpBot(served.url, "1") as bot,
+        HttpBot(served.url, "2") as other,
+    ):
+        await bot.arrive("seen")
+        await other.arrive("seen")
+        answer = await upload(bot, photo(120, 90, SECRET))
+        assert (answer.status_code, answer.json()["note"]) == (200, "")
+        again = await upload(bot, photo(120, 90, SECRET))
+        assert again.status_code == 200
+        assert [event.kind for event in facts(served.database, bot.stream)][-1:] == ["attached"], "once, by its key"
+        ((sha256, content),) = stored(served.database).items()
+        assert SECRET.encode() not in content
+        assert remains(tmp_path, content)
+        for reader, status in ((bot, 200), (other, 404)):
+            found = await reader.send("GET", f"/attached/{sha256}")
+            assert (found.status_code, found.headers["cache-control"]) == (status, "no-store")
+            assert (found.content == content) == (status == 200)
+            assert (await reader.send("GET", f"/picture/{sha256}")).status_code == 404
+        await bot.do("say", {"text": ""})
+        await bot.listen()
+        await bot.look()
+        assert bot.screen.panel.chat.messages[-1].text.startswith("I see 1 picture (120 x 90 pixels).")
+        said = next(event for event in facts(served.database, bot.stream) if event.kind == "said")
+        assert said.data["pictures"][0] == {
+            "sha256": sha256,
+            "type": "image/jpeg",
+            "width": 120,
+            "height": 90,
+            "bytes": len(content),
+        }
+        (request,) = query(served.database, "SELECT request FROM attempt")
+        assert json.loads(request[0])["messages"][-1]["pictures"] == [sha256]
+        await upload(bot, drawn(), "b" * 32)
+        (unsent,) = set(stored(served.database)) - {sha256}
+        await bot.do("detach", {"picture": unsent})
+        assert set(stored(served.database)) == {sha256}
+        await bot.do("withdraw", {})
+        assert stored(served.database) == {}
+        assert (await bot.send("GET", f"/attached/{sha256}")).status_code == 404
+    assert not remains(tmp_path, content), "no byte of it is left in the database's files"
+
+
+async def test_odd_files_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        for path in ("/api/picture", "/api/picture?path=x&seen=1&key=" + "a" * 32):
+            assert (await bot.send("POST", path, content=drawn())).status_code in (401, 422)
+        await bot.arrive("seen")
+        seen = len(facts(served.database, bot.stream))
+        for content, note in ((b"<svg/>", NO_PICTURE), (b"", NO_PICTURE), (drawn() + bytes(10_000_000), None)):
+            answer = await upload(bot, content)
+            assert answer.status_code == 200
+            assert answer.json()["note"] == note if note else answer.json()["note"]
+        assert (await upload(bot, bytes(20_000_001))).status_code == 413
+        forged = {"sha256": "0" * 64, "type": "image/png", "width": 1, "height": 1, "bytes": 1}
+        assert (await bot.do("attach", {"picture": forged})).note
+        assert (len(facts(served.database, bot.stream)), stored(served.database)) == (seen, {})
+
+
+async def test_a_model_at_a_server_is_sent_what_was_attached(tmp_path: Path) -> None:
+    with serve_models() as models:
+        settings = settings_for(tmp_path, openai_base_url=models.base_url)
+        file = study(tmp_path, backend="openai", options={}, sees=["image"])
+        async with serving(settings, file) as served, HttpBot(served.url, "1") as bot:
+            await bot.arrive("seen")
+            await upload(bot, drawn(60, 40))
+            await bot.do("say", {"text": "What is it?"})
+            await bot.listen()
+            content = models.requests[-1].body["messages"][-1]["content"]
+            (sent,) = stored(served.database).values()
+            assert [part["type"] for part in content] == ["image_url", "text"]
+            assert content[0]["image_url"]["url"] == uri(sent)
+            assert "base64" not in "".join(
+                str(row) for row in query(served.database, "SELECT request, sent, raw FROM attempt")
+            )
