@@ -16,9 +16,9 @@ from tests.fakes.studies import write
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("app", "storage", "experiments", "problems")
-EXTENSIONS = ("analysis", "publishing", "trials")
-MISSING = ("publishing",), ("trials",), ("analysis", "trials")  # trials stands on analysis
-COMMANDS = {"analysis": "report", "publishing": "deposit", "trials": "trial"}
+EXTENSIONS = tuple(file.parent.name for file in ROOT.glob("app/extensions/*/__init__.py"))
+MISSING = ("evals",), ("publishing",), ("trials",), ("analysis", "trials")  # trials stands on analysis
+COMMANDS = {"analysis": "report", "evals": "evals", "publishing": "deposit", "trials": "trial"}
 IMPORTED = ("fastapi.testclient", "gradio", "pydantic_settings", "sqlalchemy", "typer")
 PLAN = {
     "participants": 200,
