@@ -99,34 +99,6 @@ def test_a_reload_loses_no_answer(ada: AtConsole) -> None:
     expect(ada.at("builder-text")).to_contain_text("system: Be brief.", timeout=LONG_MS)
 
 
-def test_a_survey_a_check_confidence_and_codes_are_asked_for(ada: AtConsole, audit: Audit) -> None:
-    ada.press("new-build")
-    ada.write("b-name", "asked")
-    ada.write("b-title", "Asked")
-    ada.at("b-confidence").get_by_role("radio", name="before and after").check()
-    ada.reads("builder-text", "ask_confidence: true")
-    ada.at("b-question_count").get_by_role("radio", name="2").check()
-    ada.write("b-questions-0-text", "Would you do it again?")
-    ada.write("b-questions-0-options", "Yes\nNo")
-    expect(ada.at("b-questions-0-correct")).to_have_count(0)
-    ada.choose("b-questions-1-use", "attention check")
-    ada.choose("b-questions-1-type", "a number from 0 up")
-    expect(ada.at("b-questions-1-options")).to_have_count(0, timeout=LONG_MS)
-    ada.write("b-questions-1-text", "How many legs has a dog?")
-    ada.write("b-questions-1-correct", "4")
-    for field in ("b-codes-complete", "b-codes-withdrawn"):
-        ada.write(field, "C1")
-    equal = ada.at("builder-verdict").locator("a[href='#b-codes-withdrawn']")
-    expect(equal).to_be_visible(timeout=LONG_MS)
-    audit(ada.page)
-    ada.write("b-codes-withdrawn", "C2")
-    ada.at("builder-verdict").locator(".verdict.good").wait_for(timeout=LONG_MS)
-    ada.press("b-create")
-    ada.reads("study-title", "Asked")
-    ada.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
-    assert ada.complaints == []
-
-
 def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: Audit, console: Process) -> None:
     page = ada.page
     press(ada, "new-build")
