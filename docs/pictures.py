@@ -28,7 +28,7 @@ from playwright.sync_api import APIRequestContext, Browser, Page, sync_playwrigh
 
 from docs.images import keep
 from docs.studies import entries
-from tests.browser.visitor import COMPARED, Visitor
+from tests.browser.visitor import COMPARED, REPLIED, Visitor
 from tests.browser.waiting import until
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +36,8 @@ PORT = 7869
 URL = f"http://127.0.0.1:{PORT}"
 QUESTION = r"48 \div (2 + 6) \times 3"
 SAID = "Which step would you begin with, and why?"
+# A reply, or the question whether a tool may be used for it.
+ANSWERED = f"() => document.querySelector('.approval') || ({REPLIED})()"
 MOST_SCREENS = 60
 MOST_PEOPLE = 12
 MESSAGE = "What is 48 ÷ (2 + 6) × 3, step by step?"
@@ -93,7 +95,7 @@ def shown(browser: Browser, study: str, step: str) -> bytes:
                 until(visitor.page, COMPARED)
             elif visitor.chatting:
                 visitor.say(SAID)
-                visitor.hear_out()
+                until(visitor.page, ANSWERED)
             visitor.page.mouse.move(2, 2)
             visitor.page.wait_for_timeout(1500)
             return visitor.page.screenshot()

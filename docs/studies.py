@@ -42,8 +42,9 @@ def gallery() -> str:
 def _study(entry: Mapping[str, Any]) -> str:
     name = entry["study"]
     schemas = ", ".join(f"`{schema}`" for schema in load_study(name).file.export_schemas)
+    exports = f" Exports: {schemas}." if schemas else ""
     file = find(name).relative_to(ENTRIES.parents[1])
-    return f"## {name}\n\n{entry['about']} Exports: {schemas}. [{name}.yaml](../../{file})\n\n{_picture(entry)}\n"
+    return f"## {name}\n\n{entry['about']}{exports} [{name}.yaml](../../{file})\n\n{_picture(entry)}\n"
 
 
 def _picture(entry: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ always gets the same reply.
 import json
 import random
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from itertools import takewhile
 from string import ascii_uppercase
@@ -30,6 +30,7 @@ from app.backends.base import (
 )
 from app.backends.registry import backend
 from problems.problem import Problem
+from problems.tau2 import evaluation_of, task_of
 
 ANSWERS = (
     "Let's take it step by step.\n\n1. Write down what is given.\n2. Write down what is asked.\n3. Compare the two.\n\n"
@@ -54,6 +55,10 @@ ASKING = (
     "you take first, and what makes you think so?",
     "A good start. Could you check that step once more with another example, and then say which of your assumptions it "
     "rests on, and why they hold here?",
+)
+# What it says when it has done a task of tau2.
+TASK_DONE = (
+    "I have looked this up, and did what I may do and what you allowed.{} Is there anything else I can do for you?"
 )
 # How much a script repeats of what its tools gave.
 REPEATED = 500
@@ -106,7 +111,8 @@ class ScriptedOptions(PacedOptions):
     """How often a tutor speaks as a teller, and a teller as a tutor, from 0 to 1: by chance, anew in each reply."""
     calls: tuple[tuple[ScriptedCall, ...], ...] = ()
     """The tools that it asks for after the participant's first message, the second, and so on, all of one list at
-    once; then it repeats what they gave."""
+    once; then it repeats what they gave. With a task of tau2, and without calls here, it does the task after the first
+    message, or all but its last call as often as it is `wrong`."""
 
 
 @backend("scripted")
@@ -130,14 +136,25 @@ class Scripted(Backend):
 def _calls(request: Request, options: ScriptedOptions) -> list[ToolCall]:
     """The calls of the script that are due: after a message of the participant, if their tools are offered."""
     told = sum(message.role == "user" for message in request.messages)
-    if not request.messages or request.messages[-1].role != "user" or not 0 < told <= len(options.calls):
+    script = options.calls or _task_calls(request, options.wrong)
+    if not request.messages or request.messages[-1].role != "user" or not 0 < told <= len(script):
         return []
     offered = {tool.name for tool in request.tools if request.may_call}
     return [
         ToolCall(f"call_{told}_{number}", call.tool, json.dumps(call.arguments))
-        for number, call in enumerate(options.calls[told - 1])
+        for number, call in enumerate(script[told - 1])
         if call.tool in offered
     ]
+
+
+def _task_calls(request: Request, wrong: float) -> Sequence[Sequence[ScriptedCall]]:
+    """The calls that a task of tau2 expects, after the first message."""
+    actions = evaluation_of(request.problem).get("actions") if request.problem else None
+    if not actions:
+        return ()
+    calls = [ScriptedCall(tool=action["name"], arguments=action["arguments"]) for action in actions]
+    mistaken = random.Random(request.seed).random() < wrong  # noqa: S311  (no secret is drawn)
+    return (calls[:-1] if mistaken else calls,)
 
 
 def reply(request: Request, options: ScriptedOptions) -> str:
@@ -151,6 +168,10 @@ def _said_to(request: Request, options: ScriptedOptions) -> str:
     """JSON, a letter or a word where one is asked for, otherwise an answer or a remark."""
     chance = random.Random(f"{request.seed}\n{request.messages}")  # noqa: S311  (no secret is drawn)
     results = list(takewhile(lambda message: message.role == "tool", reversed(request.messages)))
+    if request.problem is not None and task_of(request.problem):
+        info = ", ".join(evaluation_of(request.problem).get("communicate_info") or ())
+        noted = f" Please note: {info}." if info else ""
+        return TASK_DONE.format(noted) if results else chance.choice(REMARKS)
     if results:
         return "\n\n".join(message.text for message in reversed(results))[:REPEATED] or REMARKS[0]
     if request.schema is not None:

@@ -1,9 +1,11 @@
 """Servers of tools that run in this process: a function of a package, under a name in the entry points `parley.tools`.
 
-    @tool_server("service-desk")
+    @tool_server("bicycle-shop", replayed=True)
     def server(session: str) -> MCPServer: ...
 
-`session` is a random name of the participant's session, so that a server can keep each one's data apart.
+`session` is a random name of the participant's session, so that a server can keep each one's data apart. One that is
+`replayed` keeps none: it is made anew for each call, and the calls of the conversation so far are first made again on
+it, so that its state is what the log says, whatever process serves the session. Its calls must change nothing else.
 """
 
 from __future__ import annotations
@@ -20,13 +22,16 @@ if TYPE_CHECKING:
 MakeServer = Callable[[str], "MCPServer"]
 
 TOOL_SERVERS: Registry[MakeServer] = Registry("server of tools", "app.tools.servers", "parley.tools", SettingsError)
+REPLAYED = set[str]()
 
 
-def tool_server(name: str) -> Callable[[MakeServer], MakeServer]:
+def tool_server(name: str, *, replayed: bool = False) -> Callable[[MakeServer], MakeServer]:
     """Register the function below as the server `name`."""
 
     def register(make: MakeServer) -> MakeServer:
         TOOL_SERVERS.add(name, make)
+        if replayed:
+            REPLAYED.add(name)
         return make
 
     return register

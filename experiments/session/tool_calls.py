@@ -76,17 +76,23 @@ class ToolCallState:
         shown = tools.show == "steps"
         result = str(end.data["text"]) if shown and end is not None and state == "done" else ""
         return ToolStep(
-            tools.labels.get(self.tool, self.tool), state, self._named_arguments() if shown or whole else (), result
+            tools.labels.get(self.tool, self.tool),
+            state,
+            self._named_arguments(tools) if shown or whole else (),
+            result,
         )
 
-    def _named_arguments(self) -> tuple[tuple[str, str], ...]:
+    def _named_arguments(self, tools: ToolSet) -> tuple[tuple[str, str], ...]:
         try:
-            values = json.loads(self.arguments or "{}")
+            values: Any = json.loads(self.arguments or "{}")
         except ValueError:
             values = None
         if not isinstance(values, dict):
             return (("", self.arguments),)
-        return tuple((name, one if isinstance(one, str) else json.dumps(one)) for name, one in values.items())
+        return tuple(
+            (tools.labels.get(name, str(name)), one if isinstance(one, str) else json.dumps(one))
+            for name, one in values.items()
+        )
 
     @property
     def result(self) -> str:
@@ -242,6 +248,13 @@ def result_facts(task: PendingTask, action: Action) -> tuple[Fact, ...]:
         raise Refused("not_offered", NOT_OFFERED)
     given: Data = action.data.get("result", {})
     return (Fact(TOOL_ACTIONS[action.kind], {**task.data["ids"], **given}),)
+
+
+def made_calls(events: Sequence[Event], slot: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The calls that reached their tool, with their arguments, in order."""
+    for one in (call for found in tool_rounds(events, slot) for call in found.calls):
+        if one.end and one.end.kind == RETURNED and one.end.data.get("failed", "error") == "error":
+            yield one.tool, json.loads(one.arguments or "{}")
 
 
 def with_rounds(

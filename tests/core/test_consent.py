@@ -47,7 +47,7 @@ def test_the_consent_precedes_everything_else_that_is_kept(name: str, seed: str)
     assert {event.kind for event in log[:number]} <= {"enrolled", "assigned"}
     before = rows_of(study(name), fold(log[:number]))
     assert not any(before.values()), before
-    assert any(rows_of(study(name), fold(log)).values())
+    assert any(rows_of(study(name), fold(log)).values()) or not study(name).file.export_schemas
 
 
 def test_the_words_that_one_agrees_to_are_in_the_hash_that_the_session_begins_with() -> None:

@@ -18,7 +18,10 @@ from experiments.study.location import State
 from experiments.study.study import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
-NAMES = ("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", str(STUDIES / "everything.yaml"))
+NAMES = (
+    *("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", "service-desk"),
+    str(STUDIES / "everything.yaml"),
+)
 MOST_ACTS = 2_000
 WORDS = "Let us see."
 

@@ -42,6 +42,7 @@ class TidyData:
     timings, model_calls = _table(), _table()
     fidelity = _table("A row for each verdict of a `fidelity` rule on a reply.")
     memory = _table("A row for each text that an assistant remembered of earlier waves.")
+    rewards = _table("A row for each conversation about a task, and whether it did what the task wants.")
     integrity = _table("A row for each session and indicator of how texts were written; it reads all sessions twice.")
 
     def table(self, name: str) -> pd.DataFrame:

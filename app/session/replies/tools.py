@@ -1,8 +1,9 @@
 """The tools of models in sessions: what models are offered, and the calls that are made for them.
 
-A session has a connection of its own to each set's server, for as long as it is used. What is offered was read from the
-server when the study was published, or else for the first reply (`storage/registers/offered_tools.py`), and stays,
-whatever the server has since.
+A session has a connection of its own to each set's server, for as long as it is used, and another in each turn of a
+loop, so that each problem begins with the server as it is at first. What is offered was read from the server when the
+study was published, or else for the first reply (`storage/registers/offered_tools.py`), and stays, whatever the server
+has since.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.tools.connection import ToolConnection, ToolResult, frozen_hash
+from app.tools.packages import REPLAYED
 from experiments.events import PendingTask
 from experiments.session.seeded_random import public_uuid
+from experiments.session.tool_calls import made_calls
 from experiments.study.location import State
 from experiments.study.sections.tools import ToolSet
 from experiments.study.study import Study
@@ -42,7 +45,7 @@ class SessionTools:
     def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
         self._database, self._settings, self._clock = database, settings, clock
         self._specs: dict[tuple[str, str], tuple[ToolSpec, ...]] = {}
-        # by the session's stream, the set, and the reply's slot
+        # by the session's stream, the set, and the turn of a loop with the reply's slot
         self._connections: dict[tuple[str, str, str], ToolConnection] = {}
         self._used_s: dict[tuple[str, str, str], float] = {}
         # by a version and its set: the hash of what its server was last known to have
@@ -69,14 +72,28 @@ class SessionTools:
     async def call(self, stream: str, study: Study, state: State, task: PendingTask) -> ToolResult:
         """Make a call that is due; never raises but when it is cancelled."""
         await self._close_idle()
-        name = task.data["set"]
-        key = stream, name, task.slot  # a column does not wait for another's call, or lose its own with it
+        name, call = task.data["set"], (task.data["tool"], json.loads(task.data["arguments"] or "{}"))
+        tools, turn = (study.file.tools or {})[name], task.path[: task.path.rfind("]") + 1]
+        session = public_uuid(state.seed, f"tools/{turn}")
+        if tools.package in REPLAYED:
+            return await self._replay(ToolConnection(tools, session, self._settings), state, task, call)
+        key = stream, name, turn + task.slot  # a column does not wait for another's call, or lose its own with it
         if key not in self._connections:
-            tools, looks = (study.file.tools or {})[name], partial(self._looks, study, name)
-            session = public_uuid(state.seed, "tools")
+            looks = partial(self._looks, study, name)
             self._connections[key] = ToolConnection(tools, session, self._settings, looks)
         self._used_s[key] = asyncio.get_running_loop().time()
-        return await self._connections[key].call(task.data["tool"], json.loads(task.data["arguments"] or "{}"))
+        return await self._connections[key].call(*call)
+
+    async def _replay(
+        self, connection: ToolConnection, state: State, task: PendingTask, call: tuple[str, Any]
+    ) -> ToolResult:
+        """Make a call on a server of its own, after those of the conversation so far."""
+        try:
+            for earlier in made_calls(state.facts[task.path], task.slot):
+                await connection.call(*earlier)
+            return await connection.call(*call)
+        finally:
+            await connection.close()
 
     async def close(self) -> None:
         connections, self._connections = list(self._connections.values()), {}

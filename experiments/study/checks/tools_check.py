@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from experiments.errors import ValidationIssue, suggestion
+from experiments.study.cells import factor_values
 from experiments.study.sections.model_spec import PickByFactor
 from experiments.study.study import Study
+from experiments.study.template import fill, names
 
 
 def tools_faults(study: Study) -> Iterator[ValidationIssue]:
@@ -14,9 +17,10 @@ def tools_faults(study: Study) -> Iterator[ValidationIssue]:
     used = set[str]()
     for path, step in study.steps:
         given = getattr(step, "tools", None)
-        names = tuple(given.pick.values()) if isinstance(given, PickByFactor) else (given or "",)
-        used |= {*names}
-        for name in names:
+        texts = tuple(given.pick.values()) if isinstance(given, PickByFactor) else (given or "",)
+        sets = [name for text in texts for name in _filled(text, study)]
+        used |= {*sets}
+        for name in sets:
             if name and name not in known:
                 what = f"no set of tools is called {name!r}{suggestion(name, known)}"
                 yield ValidationIssue(f"{path}.tools", what, absent=True)
@@ -26,3 +30,11 @@ def tools_faults(study: Study) -> Iterator[ValidationIssue]:
     for name in known:
         if name not in used:
             yield ValidationIssue(f"tools.{name}", "no conversation has `tools: " + name + "`; remove it, or use it")
+
+
+def _filled(text: str, study: Study) -> Iterator[str]:
+    """What a text becomes, for all values of the factors in it."""
+    factors = [name for name in names(text) if name in study.factors]
+    for values in product(*(factor_values(study.factors[name], study.pools) for name in factors)):
+        unknown = {name: f"{{{{{name}}}}}" for name in names(text)}
+        yield fill(text, {**unknown, **dict(zip(factors, values, strict=True))}.__getitem__)

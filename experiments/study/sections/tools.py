@@ -36,7 +36,7 @@ class ToolSet(StrictModel):
     show: Literal["none", "names", "steps"] = "steps"
     """What the participant sees of calls: nothing, the names of the tools, or names, arguments and results."""
     labels: dict[ToolName, str] = {}
-    """What participants read in place of a tool's name, in plain words, such as `{pay: Pay for an order}`."""
+    """What participants read in place of the name of a tool or an argument, such as `{pay: Pay for an order}`."""
     max_calls: Annotated[int, Field(ge=1, le=100)] = 10
     """How many calls a model may make for one reply; after them it must reply without tools."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 30

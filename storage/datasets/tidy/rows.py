@@ -31,6 +31,7 @@ from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered, given_by
 from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import model_at, problem_turns
+from experiments.views.rewards import ACTION, COMMUNICATE, DB, reward_at
 from experiments.views.screen_measures import added_up, seconds_shown
 from storage.datasets.integrity import SessionEvidence
 from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_id, session_id
@@ -38,6 +39,7 @@ from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_
 Values = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BETWEEN = "; "
+REWARD_PARTS = MappingProxyType({"database": DB, "communicated": COMMUNICATE, "actions": ACTION})
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
@@ -327,6 +329,19 @@ def _memory(session: TidySession, places: _Places) -> Iterator[Values]:
         yield {**places.columns(event.path), **known, **texts}
 
 
+def _rewards(session: TidySession, places: _Places) -> Iterator[Values]:
+    for place in places.steps:
+        if (found := reward_at(place)) is not None:
+            parts = {column: found.parts.get(part) for column, part in REWARD_PARTS.items()}
+            yield {
+                **places.columns(place.path),
+                **_model(place),
+                "reward": found.reward,
+                "ended": int(found.ended),
+                **parts,
+            }
+
+
 def _events(session: TidySession, places: _Places) -> Iterator[Values]:
     for event in session.state.events:
         if event.kind not in BY_RESEARCHERS:
@@ -382,5 +397,6 @@ _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = Ma
         "model_calls": _calls,
         "fidelity": _fidelity,
         "memory": _memory,
+        "rewards": _rewards,
     }
 )

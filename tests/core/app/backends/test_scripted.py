@@ -116,3 +116,17 @@ def read(backend, request):
         return [delta async for delta in backend.stream(request)]
 
     return asyncio.run(all_of())
+
+
+@pytest.mark.parametrize(("wrong", "made"), [(0, ["find", "pay"]), (1, ["find"])])
+def test_a_task_is_done_after_the_first_message_and_its_evaluation_is_never_said(wrong, made):
+    actions = [{"name": name, "arguments": {"order": "7"}} for name in ("find", "pay")]
+    task = {"user_scenario": {}, "evaluation_criteria": {"actions": actions, "communicate_info": ["88"]}}
+    problem = Problem("t", "Pay.", "Pay.", "desk", answer=json.dumps(task), tags={"policy": "Be kind."})
+    tools = tuple(ToolSpec(name, "", {}) for name in ("find", "pay"))
+    request = asked("Hello", problem=problem, tools=tools, options={"wrong": wrong, "first_ms": 0, "pace_ms": 0})
+    *calls, _ = read(scripted.Scripted(None, no_wait), request)
+    assert [call.tool for call in calls] == made
+    before = reply(asked("Hello", "Hm", "And now?", problem=problem), wrong)
+    after = reply(replace(request, messages=(*request.messages, PromptMessage("tool", "{}", call_id="1"))), wrong)
+    assert ("88" in before, "88" in after, "actions" in f"{before}{after}") == (False, True, False)

@@ -19,3 +19,13 @@ def test_columns_have_no_tools_that_change_something() -> None:
     assert [one.where for one in caught.value.found] == ["compare.tools"]
     del keys["tools"]["till"]
     assert small({**columns, "tools": "desk"}, other, **keys)
+
+
+def test_a_set_may_be_named_by_factors() -> None:
+    sets = {"open-desk": {"package": "desk"}, "shut-desk": {"package": "desk"}}
+    compare = {"step": "compare", "models": ["one", "two"], "tools": "{{door}}-{{place}}"}
+    keys = {"tools": sets, "models": ("one", "two")}
+    assert small(compare, **keys, factors={"door": ["open", "shut"], "place": ["desk"]})
+    with pytest.raises(StudyError) as caught:
+        small(compare, **keys, factors={"door": ["open", "ajar"], "place": ["desk"]})
+    assert [one.where for one in caught.value.found] == ["compare.tools", "tools.shut-desk"]

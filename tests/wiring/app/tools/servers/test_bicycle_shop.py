@@ -1,0 +1,80 @@
+"""The bicycle shop in conversations: its state is what their calls have made of it, and each problem begins anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import SystemClock
+from app.session.service import SessionService
+from app.studies.loader import load_study
+from storage.db.engine import open_database
+from tests.fakes import studies
+from tests.fakes.let_go import let_go
+from tests.fakes.served import settings_for
+from tests.fakes.tool_server import NAME, offered
+from tests.wiring.reading import facts
+
+pytestmark = pytest.mark.anyio
+ORDER = {"order": "1042"}
+
+
+async def called(folder: Path, package: str, calls: list[list[dict[str, Any]]]) -> list[list[str]]:
+    """The results of calls in two conversations, each about a problem; every message finds a process of its own."""
+    raw = {
+        "study": "shop",
+        "title": "Shop",
+        "problems": {"items": {"items": [{"question": "One?"}, {"question": "Two?"}]}},
+        "models": {"one": {"backend": "scripted", "options": {"calls": calls, "first_ms": 0, "pace_ms": 0}}},
+        "tools": {"shop": {"package": package}},
+        "flow": [
+            {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "tools": "shop"}]},
+            {"step": "finish"},
+        ],
+    }
+    study, settings = load_study(str(studies.write(folder, raw))), settings_for(folder)
+    database = open_database(settings.database_url)
+
+    async def act(kind: str, **values: Any) -> None:
+        service = SessionService(database, settings, SystemClock())
+        service.prepare(study)
+        try:
+            live = await service.get(stream) or first
+            await service.participant(stream, kind, live.screen.path, values, seen=live.screen.seen)
+            await asyncio.wait_for(service.settled(stream), 60)
+        finally:
+            await service.close()
+
+    service = SessionService(database, settings, SystemClock())
+    service.prepare(study)
+    first = await service.enrol(study, origin="person", seed="1")
+    stream = first.stream
+    await service.close()
+    for _ in range(2):
+        for _ in calls:
+            await act("say", text="Well?")
+        await act("submit")
+    paths: dict[str, list[str]] = {}
+    for event in facts(database, stream):
+        if event.kind == "returned":
+            paths.setdefault(event.path, []).append(event.data["text"])
+    let_go(database)
+    return list(paths.values())
+
+
+async def test_each_conversation_begins_with_the_shop_as_it_is_and_goes_on_in_any_process(tmp_path: Path) -> None:
+    get, cancel = {"tool": "get_order", "arguments": ORDER}, {"tool": "cancel_order", "arguments": ORDER}
+    found = await called(tmp_path, "bicycle-shop", [[get, cancel], [get]])
+    states = [[json.loads(text)["status"] for text in texts] for texts in found]
+    assert states == [["pending", "cancelled", "cancelled"]] * 2
+
+
+async def test_a_server_of_its_own_has_another_session_with_each_problem(tmp_path: Path) -> None:
+    with offered():
+        find = {"tool": "find", "arguments": {"order": "7"}}
+        one, two = await called(tmp_path, NAME, [[find], [find]])
+    assert (len(set(one)), len(set(two)), len({*one, *two})) == (1, 1, 2)
