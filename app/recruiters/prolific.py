@@ -13,17 +13,25 @@ import hmac
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx2
-from pydantic import AfterValidator, AliasChoices, AliasPath, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from app.backends.wire.http_client import proxy_of, trusted
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
-from app.recruiters.base import Answer, BonusRun, Submission
 from experiments.money import Money
-from storage.payments.prolific import PROLIFIC
 from storage.payments.submissions import plain_status
 
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
@@ -38,10 +46,21 @@ REJECTION_CATEGORIES = (
     *("MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
 )
 StudyAction = Literal["PUBLISH", "PAUSE", "START", "STOP"]
-Found = TypeVar("Found", bound=Answer)
+Found = TypeVar("Found", bound="Answer")
 
 
 Status = Annotated[str, AfterValidator(plain_status)]
+
+
+class Answer(BaseModel):
+    """A part of an answer of an API. What is not used of it is ignored, and null is as if it were not there."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: Any) -> Any:
+        return {key: part for key, part in value.items() if part is not None} if isinstance(value, dict) else value
 
 
 class ProlificAccount(Answer):
@@ -49,11 +68,9 @@ class ProlificAccount(Answer):
     currency_code: str = ""
 
 
-class Titled(Answer):
-    """A workspace or a participant group."""
-
+class Workspace(Answer):
     id: str
-    title: str = Field("", validation_alias=AliasChoices("title", "name"))
+    title: str = ""
 
 
 class Balance(Answer):
@@ -105,15 +122,30 @@ class ProlificStudy(StudyDraft):
     currency: str = Field("", validation_alias=AliasChoices("presentment_currency_code", "currency_code"))
 
 
-class ProlificSubmission(Submission):
-    """As the list of submissions has it, and as single submissions and answers to transitions have it."""
+class Submission(Answer):
+    """As the list of submissions has it, and as single submissions and answers to transitions have it. `status` is one
+    of `storage.payments.prolific.STATUSES`."""
 
-    status: Status
+    id: str
     participant_id: str = Field(validation_alias=AliasChoices("participant_id", "participant"))
+    status: Status
     study_id: str = Field("", validation_alias=AliasChoices("study_id", "study"))
     code: str = Field("", validation_alias=AliasChoices("study_code", "entered_code"))
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    return_requested: datetime | None = None
     reward_cents: int = Field(0, validation_alias="reward")
     bonus_cents: tuple[int, ...] = Field((), validation_alias="bonus_payments")
+    """The bonuses that were paid."""
+
+
+class BonusRun(Answer):
+    """Bonuses that were announced and are not paid before `pay_bonuses`; in the currency's cents."""
+
+    id: str
+    amount: float
+    fees: float
+    total_amount: float
 
 
 class Page(Answer):
@@ -143,8 +175,6 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 class Prolific:
     """A client; close it after use. `sleep` waits between attempts."""
 
-    name = PROLIFIC
-
     def __init__(
         self, url: str, token: str, *, timeout: httpx2.Timeout = TIMEOUT, sleep: Callable[[float], None] = time.sleep
     ) -> None:
@@ -166,8 +196,8 @@ class Prolific:
     def account(self) -> ProlificAccount:
         return self._one(ProlificAccount, "GET", "users/me/")
 
-    def workspaces(self) -> tuple[Titled, ...]:
-        return self._all(Titled, "workspaces/")
+    def workspaces(self) -> tuple[Workspace, ...]:
+        return self._all(Workspace, "workspaces/")
 
     def balance(self, workspace: str) -> Balance:
         return self._one(Balance, "GET", f"workspaces/{_part(workspace)}/balance/")
@@ -190,15 +220,10 @@ class Prolific:
         return self._one(ProlificStudy, "POST", f"studies/{_part(study)}/transition/", {"action": action})
 
     def submissions(self, study: str) -> tuple[Submission, ...]:
-        return self._all(ProlificSubmission, f"studies/{_part(study)}/submissions/", limit=PAGE)
+        return self._all(Submission, f"studies/{_part(study)}/submissions/", limit=PAGE)
 
     def submission(self, submission: str) -> Submission:
-        return self._one(ProlificSubmission, "GET", f"submissions/{_part(submission)}/")
-
-    def counts(self, study: str) -> dict[str, int]:
-        """The number of submissions by status."""
-        found = self._send("GET", f"studies/{_part(study)}/submissions/counts/").json()
-        return {plain_status(name): int(number) for name, number in found.items() if name != "TOTAL"}
+        return self._one(Submission, "GET", f"submissions/{_part(submission)}/")
 
     def approve(self, submissions: Collection[str]) -> None:
         for some in _chunks(submissions):
@@ -215,7 +240,7 @@ class Prolific:
         return self._move(submission, body)
 
     def _move(self, submission: str, body: Mapping[str, Any]) -> Submission:
-        return self._one(ProlificSubmission, "POST", f"submissions/{_part(submission)}/transition/", body)
+        return self._one(Submission, "POST", f"submissions/{_part(submission)}/transition/", body)
 
     def request_return(self, submission: str, reasons: Sequence[str]) -> None:
         body = {"request_return_reasons": list(reasons)}
@@ -231,16 +256,6 @@ class Prolific:
     def send_message(self, participants: Collection[str], body: str, study: str) -> None:
         for some in _chunks(participants):
             self._send("POST", "messages/bulk/", {"ids": some, "body": body, "study_id": study})
-
-    def groups(self, workspace: str) -> tuple[Titled, ...]:
-        return self._all(Titled, "participant-groups/", workspace_id=workspace, limit=PAGE)
-
-    def create_group(self, name: str, workspace: str) -> Titled:
-        return self._one(Titled, "POST", "participant-groups/", {"name": name, "workspace_id": workspace})
-
-    def change_group(self, group: str, participants: Collection[str], *, remove: bool = False) -> None:
-        path = f"participant-groups/{_part(group)}/participants/"
-        self._send("DELETE" if remove else "POST", path, {"participant_ids": sorted(participants)})
 
     def hook_secrets(self, workspace: str) -> tuple[HookSecret, ...]:
         return self._all(HookSecret, "hooks/secrets/", workspace_id=workspace)
@@ -259,9 +274,6 @@ class Prolific:
         answer = self._send("POST", "hooks/subscriptions/", body)
         made, secret = _read(Subscription, answer), answer.headers.get("x-hook-secret", "")
         return self._one(Subscription, "POST", f"hooks/subscriptions/{_part(made.id)}/", {"secret": secret})
-
-    def unsubscribe(self, subscription: str) -> None:
-        self._send("DELETE", f"hooks/subscriptions/{_part(subscription)}/")
 
     def _one(self, kind: type[Found], method: str, path: str, body: Mapping[str, Any] | None = None) -> Found:
         return _read(kind, self._send(method, path, body))

@@ -15,8 +15,7 @@ from typing import Any, Literal, get_args
 
 from app.clock import Clock
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
-from app.recruiters.base import Submission
-from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific
+from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific, Submission
 from experiments.errors import NotPossible, suggestion
 from experiments.money import Money
 from experiments.study.study import Study

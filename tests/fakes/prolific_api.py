@@ -116,7 +116,7 @@ class FakeProlific:
     submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
     bonus_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
-    groups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    groups: dict[str, set[str]] = field(default_factory=dict)
     hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
     secret: str = ""
     outbox: list[Delivery] = field(default_factory=list)
@@ -208,7 +208,7 @@ class FakeProlific:
                 case "FIXED_SCREEN_OUT_PAYMENT":
                     status, submission["reward"] = "SCREENED OUT", action["fixed_screen_out_reward"]
                 case "ADD_TO_PARTICIPANT_GROUP":
-                    self.groups[action["participant_group"]]["members"].add(submission["participant_id"])
+                    self.groups.setdefault(action["participant_group"], set()).add(submission["participant_id"])
                 case _:
                     pass
         self._end(submission, status)
@@ -334,12 +334,6 @@ class FakeProlific:
         names = {"participant_id": "participant", "study": "study_id", "study_code": "entered_code"}
         return {names.get(name, name): value for name, value in found.items()}
 
-    def counts(self, study: str, query: Any) -> Any:
-        self._found(self.studies, study)
-        statuses = [one["status"] for one in self.submissions.values() if one["study"] == study]
-        names = ("ACTIVE", "APPROVED", "AWAITING REVIEW", "REJECTED", "RESERVED", "RETURNED", "TIMED-OUT")
-        return {**{name: statuses.count(name) for name in (*names, "SCREENED OUT")}, "TOTAL": len(statuses)}
-
     def move_submission(self, submission: str, body: Any) -> Any:
         found = self._found(self.submissions, submission)
         match body.get("action"):
@@ -434,24 +428,6 @@ class FakeProlific:
         self.messages += [{"to": id_, "body": body["body"], "study": body["study_id"]} for id_ in body["ids"]]
         return 204, None
 
-    def list_groups(self, query: Any) -> Any:
-        found = [{"id": id_, "name": one["name"]} for id_, one in self.groups.items()]
-        return self._paged(found, "participant-groups/", query)
-
-    def create_group(self, body: Any) -> Any:
-        self._own(body.get("workspace_id", ""))
-        id_ = self._id()
-        self.groups[id_] = {"name": body["name"], "members": set(body.get("participant_ids", ()))}
-        return 201, {"id": id_, "name": body["name"]}
-
-    def add_members(self, group: str, body: Any) -> Any:
-        self._found(self.groups, group)["members"].update(body["participant_ids"])
-        return {"results": [{"participant_id": id_} for id_ in sorted(self.groups[group]["members"])]}
-
-    def remove_members(self, group: str, body: Any) -> Any:
-        self._found(self.groups, group)["members"].difference_update(body["participant_ids"])
-        return {"results": [{"participant_id": id_} for id_ in sorted(self.groups[group]["members"])]}
-
     def list_secrets(self, query: Any) -> Any:
         self._own(query.get("workspace_id", ""))
         return {"results": [{"id": "1", "value": self.secret, "workspace_id": WORKSPACE}] if self.secret else []}
@@ -485,11 +461,6 @@ class FakeProlific:
             raise Refused(400, {"secret": ["Wrong secret."]})
         found["is_enabled"] = True
         return {**found, "secret": None}
-
-    def unsubscribe(self, hook: str, body: Any) -> Any:
-        self._found(self.hooks, hook)
-        del self.hooks[hook]
-        return 204, None
 
     def _wrong_study(self, body: Mapping[str, Any]) -> dict[str, list[str]]:
         wrong: dict[str, list[str]] = {}
@@ -548,7 +519,6 @@ ROUTES: Mapping[str, Callable[..., Any]] = {
     "PATCH studies/*/": FakeProlific.update_study,
     "POST studies/*/transition/": FakeProlific.move_study,
     "GET studies/*/submissions/": FakeProlific.list_submissions,
-    "GET studies/*/submissions/counts/": FakeProlific.counts,
     "POST submissions/bulk-approve/": FakeProlific.approve,
     "POST submissions/bonus-payments/": FakeProlific.announce_bonuses,
     "GET submissions/*/": FakeProlific.get_submission,
@@ -556,16 +526,11 @@ ROUTES: Mapping[str, Callable[..., Any]] = {
     "POST submissions/*/request-return/": FakeProlific.request_return,
     "POST bulk-bonus-payments/*/pay/": FakeProlific.pay_bonuses,
     "POST messages/bulk/": FakeProlific.send_messages,
-    "GET participant-groups/": FakeProlific.list_groups,
-    "POST participant-groups/": FakeProlific.create_group,
-    "POST participant-groups/*/participants/": FakeProlific.add_members,
-    "DELETE participant-groups/*/participants/": FakeProlific.remove_members,
     "GET hooks/secrets/": FakeProlific.list_secrets,
     "POST hooks/secrets/": FakeProlific.create_secret,
     "GET hooks/subscriptions/": FakeProlific.list_hooks,
     "POST hooks/subscriptions/": FakeProlific.subscribe,
     "POST hooks/subscriptions/*/": FakeProlific.confirm,
-    "DELETE hooks/subscriptions/*/": FakeProlific.unsubscribe,
 }
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
 from app.recruiters import prolific
-from app.recruiters.base import Recruiter
 from app.recruiters.prolific import CompletionCode, Prolific, ProlificStudy, StudyDraft, signature
 from experiments.money import Money
 from tests.fakes.prolific_api import CURRENCY, PROJECT, ROUTES, TOKEN, WORKSPACE, FakeProlific, Fault, prolific_api
@@ -79,7 +78,6 @@ def test_a_study_from_its_draft_to_its_end(client: Prolific) -> None:
 
 
 def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> None:
-    recruiter: Recruiter = client
     study = published(client).id
     ids = [fake.join(study) for _ in range(3)]
     fake.give_back(ids[0])
@@ -90,26 +88,25 @@ def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> N
     for id_ in ids[3:5]:
         fake.submit(id_, "DONE")
 
-    found = recruiter.submissions(study)
+    found = client.submissions(study)
     assert [one.id for one in found] == ids, "all pages, in their order"
     assert [one.status for one in found] == [
         *("RETURNED", "SCREENED OUT", "TIMED OUT", "AWAITING REVIEW", "AWAITING REVIEW", "ACTIVE"),
     ]
-    assert client.counts(study)["TIMED OUT"] == 1
-    single = recruiter.submission(ids[1])
+    single = client.submission(ids[1])
     assert (single.reward_cents, single.study_id, single.code) == (20, study, "OUT")
     assert single.participant_id == found[1].participant_id
 
     for _ in "twice":
-        recruiter.approve([ids[3]])
-        recruiter.reject(ids[4], LONG, "FAILED_CHECK")
+        client.approve([ids[3]])
+        client.reject(ids[4], LONG, "FAILED_CHECK")
         client.complete(ids[5], "PART")
-    assert [recruiter.submission(id_).status for id_ in ids[3:]] == ["APPROVED", "REJECTED", "APPROVED"]
+    assert [client.submission(id_).status for id_ in ids[3:]] == ["APPROVED", "REJECTED", "APPROVED"]
     for message, category in (("short", "FAILED_CHECK"), (LONG, "NO_SUCH")):
         with pytest.raises(RecruiterRejected):
-            recruiter.reject(ids[4], message, category)
+            client.reject(ids[4], message, category)
     with pytest.raises(RecruiterRejected):
-        recruiter.reject(ids[3], LONG, "OTHER")
+        client.reject(ids[3], LONG, "OTHER")
 
 
 def test_a_return_is_requested_of_a_submission_that_is_not_over(client: Prolific, fake: FakeProlific) -> None:
@@ -134,7 +131,7 @@ def test_bonuses_are_sent_in_units_and_told_in_cents(client: Prolific, fake: Fak
     assert client.submission(one).bonus_cents == (150, 150), "whoever asks twice pays twice"
 
 
-def test_account_messages_and_groups(client: Prolific, fake: FakeProlific) -> None:
+def test_account_and_messages(client: Prolific, fake: FakeProlific) -> None:
     assert client.account().currency_code == CURRENCY
     assert [one.id for one in client.workspaces()] == [WORKSPACE]
     assert client.balance(WORKSPACE).available == Money(Decimal(10_000), CURRENCY)
@@ -143,11 +140,6 @@ def test_account_messages_and_groups(client: Prolific, fake: FakeProlific) -> No
     assert [one.id for one in client.studies()] == [one.id for one in client.studies(PROJECT)] == [study]
     client.send_message(["p1", "p2"], "It opens tomorrow.", study)
     assert [one["to"] for one in fake.messages] == ["p1", "p2"]
-    group = client.create_group("Completed wave 1", WORKSPACE)
-    client.change_group(group.id, ["p1", "p2"])
-    client.change_group(group.id, ["p1"], remove=True)
-    assert client.groups(WORKSPACE) == (group,)
-    assert fake.groups[group.id]["members"] == {"p2"}
 
 
 def test_events_come_signed_to_a_confirmed_subscription(client: Prolific, fake: FakeProlific) -> None:
@@ -164,8 +156,6 @@ def test_events_come_signed_to_a_confirmed_subscription(client: Prolific, fake: 
     stamp = event.headers["x-prolific-request-timestamp"]
     assert event.headers["x-prolific-request-signature"] == signature(secret.value, stamp, event.body)
     assert event.headers["x-prolific-request-signature"] != signature(secret.value, stamp, event.body + b" ")
-    client.unsubscribe(made.id)
-    assert client.subscriptions(WORKSPACE) == ()
 
 
 @pytest.mark.parametrize(
