@@ -29,7 +29,7 @@ from app.recruiters.prolific import (
 from app.studies.link_ids import PLACEHOLDERS
 from experiments.errors import NotPossible
 from experiments.money import Money
-from experiments.session.recruiting import RecruiterAct, committed_cents, recruited_study
+from experiments.session.recruiting import RecruiterAct, committed_cents, recruited_studies
 from experiments.study.checks.lint import possible_codes
 from experiments.study.sections.prolific import CODES, ProlificRecruitment
 from experiments.study.study import Study
@@ -318,7 +318,7 @@ class StudyAtProlific:
 
     def _there(self, acts: tuple[RecruiterAct, ...]) -> ProlificStudy | None:
         """The study that was made last, unless it is over and of another version; else one of our internal name."""
-        if id_ := recruited_study(acts):
+        for id_ in recruited_studies(acts)[:1]:
             try:
                 found = self.client.study(id_)
             except RecruiterRejected as error:

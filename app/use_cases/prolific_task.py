@@ -26,7 +26,7 @@ from app.use_cases.submissions import (
     to_approve,
 )
 from experiments.errors import NotPossible
-from experiments.session.recruiting import recruited_study
+from experiments.session.recruiting import recruited_studies
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.db.advisory_locks import AdvisoryLocks
@@ -45,12 +45,12 @@ log = logging.getLogger(__name__)
 def recruited_at_prolific(
     settings: Settings, database: Database, client: Prolific, clock: Clock, participants: Participants, study: Study
 ) -> RecruitedStudy:
-    """A study with its study at Prolific. Raises NotPossible if it is not recruited by the API."""
-    section, id_ = study.file.prolific, recruited_study(recruiter_acts(database, study.name))
-    if section is None or not id_:
+    """A study with its studies at Prolific. Raises NotPossible if it is not recruited by the API."""
+    section, ids = study.file.prolific, recruited_studies(recruiter_acts(database, study.name))
+    if section is None or not ids:
         raise NotPossible(f"{study.name} is not at Prolific: parley recruit prolific {study.name} draft")
     most: Decimal = min(section.spend_limit, settings.prolific_spend_limit or section.spend_limit)
-    return RecruitedStudy(database, participants, client, clock, study, id_, most)
+    return RecruitedStudy(database, participants, client, clock, study, ids, most)
 
 
 def _look_later(seconds: float) -> None:

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.config.settings import Settings, env_name
-from app.errors import NotDelivered, RecruiterDenied, RecruiterError, RecruiterUnavailable, SettingsError
+from app.errors import (
+    NotDelivered,
+    RecruiterDenied,
+    RecruiterError,
+    RecruiterRejected,
+    RecruiterUnavailable,
+    SettingsError,
+)
 from app.recruiters.prolific import Prolific
 from app.session.reminders.channels import Failure, ReminderChannel, WebhookChannel
 from app.session.reminders.mail import MailChannel
 from app.session.reminders.message import ReminderMessage
 from app.use_cases.prolific_study import prolific_client
-from experiments.session.recruiting import recruited_study
+from experiments.session.recruiting import recruited_studies
 from experiments.study.sections.reminders import Channel
 from storage.db.engine import Database
 from storage.registers.recruiting import recruiter_acts
 
 
 class ProlificChannel:
-    """Messages of Prolific to participants of the study that Parley made there."""
+    """Messages of Prolific to participants of the studies that Parley made there."""
 
     def __init__(self, client: Callable[[], Prolific], database: Database) -> None:
         self._client, self._database = client, database
@@ -31,9 +38,15 @@ class ProlificChannel:
             raise NotDelivered(str(error)) from None
 
     def send(self, message: ReminderMessage) -> Failure | None:
-        study = recruited_study(recruiter_acts(self._database, message.study.name))
-        if not study:
-            return Failure("not_recruited", certain=True)
+        """Of several studies under the newest for which Prolific takes it: a person took part in one of them."""
+        failure: Failure | None = Failure("not_recruited", certain=True)
+        for study in recruited_studies(recruiter_acts(self._database, message.study.name)):
+            failure = self._send(message, study)
+            if failure is None or failure.cause != RecruiterRejected.__name__:
+                break
+        return failure
+
+    def _send(self, message: ReminderMessage, study: str) -> Failure | None:
         try:
             body = f"{message.subject}\n\n{message.plain}\n{message.end}"
             with self._client() as client:

@@ -51,14 +51,14 @@ TODOS: tuple[Todo, ...] = get_args(Todo)
 
 @dataclass(frozen=True, slots=True)
 class RecruitedStudy:
-    """A study with the `id` of its study at Prolific. `most` is what may be spent on it in all."""
+    """A study with the `ids` of its studies at Prolific, the last first. `most` is what may be spent on it in all."""
 
     database: Database
     participants: Participants
     client: Prolific
     clock: Clock
     study: Study
-    id: str
+    ids: tuple[str, ...]
     most: Decimal
 
     @property
@@ -71,7 +71,15 @@ class RecruitedStudy:
         return self.study.file.prolific is not None and self.study.file.prolific.approval == "automatic"
 
     def currency(self) -> str:
-        return self.client.study(self.id).currency or self.client.account().currency_code
+        return self.client.study(self.ids[0]).currency or self.client.account().currency_code
+
+    def by_study(self, submissions: Collection[str]) -> Mapping[str, Collection[str]]:
+        """The submissions by the study at Prolific to which they belong. Raises RecruiterError."""
+        if len(self.ids) == 1:
+            return {self.ids[0]: submissions}
+        theirs = {study: {one.id for one in self.client.submissions(study)} for study in self.ids}
+        found = {study: [one for one in submissions if one in known] for study, known in theirs.items()}
+        return {study: some for study, some in found.items() if some}
 
     def acts(self) -> Collection[Act]:
         return acts(self.database, self.name).values()
@@ -92,9 +100,10 @@ class Review:
 
 
 def poll(recruited: RecruitedStudy) -> tuple[Submission, ...]:
-    """Read all submissions, and free the places of those that are over. Raises RecruiterError."""
+    """Read all submissions of all its studies, and free the places of those that are over. Raises RecruiterError."""
     asked_us = recruited.clock.now_us() // 1_000_000 * 1_000_000  # webhooks may have whole seconds
-    mark, found = recruited.participants.submission_mark, recruited.client.submissions(recruited.id)
+    mark = recruited.participants.submission_mark
+    found = tuple(one for study in recruited.ids for one in recruited.client.submissions(study))
     known = [one for one in found if one.status in LIFE]
     free_places(recruited, [Observation(mark(PROLIFIC, one.id), one.status, asked_us, "list") for one in known])
     return found
@@ -201,6 +210,9 @@ def _asked(recruited: RecruitedStudy, data: Mapping[str, Any]) -> ActEvent:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBonuses:
+    """Of submissions of one `study` at Prolific, as it pays those of several only one after another."""
+
+    study: str
     payments: tuple[Payment, ...]
 
     @property
@@ -216,12 +228,14 @@ class PlannedBonuses:
 
 
 def plan_bonuses(recruited: RecruitedStudy, *, pay_excluded: bool = False) -> PlannedBonuses:
-    """The bonuses that are due by the study's rules, at most MOST_SESSIONS: of those whose submission awaits review or
-    was approved."""
+    """The bonuses that are due next by the study's rules, at most MOST_SESSIONS: of those whose submission awaits
+    review or was approved. Raises RecruiterError."""
     found = recruited.payees()
     sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status}, pay_excluded=pay_excluded)
     due = [Payment(payee, "") for theirs in sorted_.bonus.values() for payee in theirs]
-    return PlannedBonuses(tuple(due[:MOST_SESSIONS]))
+    studies = recruited.by_study([one.payee.submission for one in due]) if due else {}
+    study, submissions = next(iter(studies.items()), ("", ()))
+    return PlannedBonuses(study, tuple(one for one in due if one.payee.submission in submissions)[:MOST_SESSIONS])
 
 
 def ask_bonuses(recruited: RecruitedStudy, agreed: str, who: str, *, pay_excluded: bool = False) -> Money:
@@ -240,7 +254,7 @@ def ask_bonuses(recruited: RecruitedStudy, agreed: str, who: str, *, pay_exclude
 
 def _record(recruited: RecruitedStudy, planned: PlannedBonuses, who: str) -> Money:
     currency = recruited.currency()
-    run = recruited.client.announce_bonuses(recruited.id, planned.by_submission(currency))
+    run = recruited.client.announce_bonuses(planned.study, planned.by_submission(currency))
     file, total = f"{API_PAYMENT}{run.id}", Money.of_cents(ceil(run.total_amount), currency)
     sessions, most = [one.payee.stream for one in planned.payments], Money(recruited.most, currency)
     asked = {"act": file, "what": "bonuses", "who": who, "run": run.id, "sessions": sessions, "cents": total.cents}
@@ -313,7 +327,13 @@ def _request(recruited: RecruitedStudy, act: Act, people: Sequence[ParticipantId
     elif act.what == "approve" and people:
         client.approve([person.submission for person in people])
     elif act.what == "message" and people:
-        client.send_message([person.id for person in people], data["text"], recruited.id)
+        _send_message(recruited, people, data["text"])
+
+
+def _send_message(recruited: RecruitedStudy, people: Sequence[ParticipantId], text: str) -> None:
+    for study, submissions in recruited.by_study([person.submission for person in people]).items():
+        theirs = [person.id for person in people if person.submission in submissions]
+        recruited.client.send_message(theirs, text, study)
 
 
 def _is_done(recruited: RecruitedStudy, act: Act, people: Mapping[str, ParticipantId]) -> bool:

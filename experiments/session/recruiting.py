@@ -62,7 +62,7 @@ def committed_cents(acts: Iterable[RecruiterAct]) -> int:
     return sum(act.cents for act in acts if act.answer is None or "error" not in act.answer)
 
 
-def recruited_study(acts: Iterable[RecruiterAct]) -> str:
-    """The recruiter's id of the study that was made last; empty if there is none."""
-    ids = [act.answer["study"] for act in acts if act.answer and act.answer.get("study")]
-    return str(ids[-1]) if ids else ""
+def recruited_studies(acts: Iterable[RecruiterAct]) -> tuple[str, ...]:
+    """The recruiter's ids of the studies that were made, the last first."""
+    ids = [str(act.answer["study"]) for act in acts if act.answer and act.answer.get("study")]
+    return tuple(dict.fromkeys(reversed(ids)))

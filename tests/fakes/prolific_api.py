@@ -425,6 +425,9 @@ class FakeProlific:
     def send_messages(self, body: Any) -> Any:
         if not (body.get("ids") and body.get("body") and body.get("study_id") in self.studies):
             raise Refused(400, "A message needs ids, body and study_id.")
+        known = {one["participant_id"] for one in self.submissions.values() if one["study"] == body["study_id"]}
+        if not known.issuperset(body["ids"]):
+            raise Refused(400, "Somebody did not take part in this study.")
         self.messages += [{"to": id_, "body": body["body"], "study": body["study_id"]} for id_ in body["ids"]]
         return 204, None
 

@@ -21,7 +21,7 @@ from experiments.money import Money
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.participants import ParticipantId, Participants
-from storage.registers.recruiting import RecruiterRequest, begin_act, end_act
+from storage.registers.recruiting import RecruiterRequest, begin_act, end_act, recruiter_acts
 from tests.fakes.let_go import let_go
 from tests.fakes.prolific_api import CURRENCY, TOKEN, WORKSPACE, FakeProlific, prolific_api
 from tests.fakes.served import SECRET
@@ -46,24 +46,50 @@ REVIEW = {"action": "MANUALLY_REVIEW"}
 
 @dataclass
 class Live:
-    """`sessions` are the streams, by the ids of their submissions."""
+    """`ids` are the studies at Prolific, the last first; `sessions` the streams, by the ids of their submissions."""
 
     folder: Path
     fake: FakeProlific
     database: Database
     clock: VirtualClock
     study: Study
-    id: str
+    ids: list[str]
     service: SessionService
     sessions: dict[str, str]
 
     def recruited(self, client: Prolific) -> RecruitedStudy:
         people = Participants(self.database, SECRET)
-        return RecruitedStudy(self.database, people, client, self.clock, self.study, self.id, Decimal(1_000))
+        return RecruitedStudy(self.database, people, client, self.clock, self.study, tuple(self.ids), Decimal(1_000))
+
+    def recruit(self, places: int = 500) -> None:
+        """Publish a (further) study at Prolific."""
+        draft = StudyDraft(
+            name="Paid",
+            description="A study",
+            external_study_url="https://lab.example.org/s/paid",
+            completion_codes=(
+                CompletionCode(code="DONE", code_type="COMPLETED", actions=(REVIEW,)),
+                CompletionCode(code="NO", code_type="NO_CONSENT", actions=(REVIEW,)),
+                CompletionCode(
+                    code="PART", code_type="OTHER", actor="researcher", actions=({"action": "DYNAMIC_PAYMENT"},)
+                ),
+            ),
+            total_available_places=places,
+            estimated_completion_time=5,
+            reward=100,
+        )
+        with client_of(self.fake) as client:
+            id_ = client.transition_study(client.create_study(draft).id, "PUBLISH").id
+        known = recruiter_acts(self.database, self.study.name)
+        nothing, number = Money.of_cents(0, CURRENCY), known[-1].number if known else 0
+        asked = RecruiterRequest("create", "ada", {}, number, nothing, nothing)
+        number = begin_act(self.database, self.study.name, asked, START_US, lambda _: None)
+        end_act(self.database, self.study.name, number, {"study": id_, "status": "ACTIVE"}, START_US)
+        self.ids.insert(0, id_)
 
     async def join(self) -> str:
         """A participant takes a place at Prolific and opens the study; the id of the submission."""
-        submission = self.fake.join(self.id)
+        submission = self.fake.join(self.ids[0])
         person = ParticipantId("prolific", self.fake.submissions[submission]["participant_id"], submission)
         entry = Participants(self.database, SECRET).entry("paid", person)
         session = await self.service.enrol(self.study, origin="person", identity=entry)
@@ -97,28 +123,11 @@ def live(folder: Path, places: int = 500, **section: Any) -> Iterator[Live]:
     service = SessionService(database, Settings(_env_file=None), clock)
     service.prepare(study)
     with prolific_api(clock_s=lambda: clock.now_us() / 1e6) as fake:
+        here = Live(folder, fake, database, clock, study, [], service, {})
+        here.recruit(places)
         with client_of(fake) as client:
-            draft = StudyDraft(
-                name="Paid",
-                description="A study",
-                external_study_url="https://lab.example.org/s/paid",
-                completion_codes=(
-                    CompletionCode(code="DONE", code_type="COMPLETED", actions=(REVIEW,)),
-                    CompletionCode(code="NO", code_type="NO_CONSENT", actions=(REVIEW,)),
-                    CompletionCode(
-                        code="PART", code_type="OTHER", actor="researcher", actions=({"action": "DYNAMIC_PAYMENT"},)
-                    ),
-                ),
-                total_available_places=places,
-                estimated_completion_time=5,
-                reward=100,
-            )
-            id_ = client.transition_study(client.create_study(draft).id, "PUBLISH").id
             client.create_hook_secret(WORKSPACE)
-        asked = RecruiterRequest("create", "ada", {}, 0, Money.of_cents(0, CURRENCY), Money.of_cents(0, CURRENCY))
-        number = begin_act(database, study.name, asked, START_US, lambda _: None)
-        end_act(database, study.name, number, {"study": id_, "status": "ACTIVE"}, START_US)
-        yield Live(folder, fake, database, clock, study, id_, service, {})
+        yield here
     service.log.close()
     let_go(database)
 

@@ -138,6 +138,8 @@ def test_account_and_messages(client: Prolific, fake: FakeProlific) -> None:
     study = published(client).id
     assert client.balance(WORKSPACE).available.cents == 1_000_000 - 598
     assert [one.id for one in client.studies()] == [one.id for one in client.studies(PROJECT)] == [study]
+    for person in ("p1", "p2"):
+        fake.join(study, person)
     client.send_message(["p1", "p2"], "It opens tomorrow.", study)
     assert [one["to"] for one in fake.messages] == ["p1", "p2"]
 

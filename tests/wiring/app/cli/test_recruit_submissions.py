@@ -26,7 +26,7 @@ async def test_submissions_are_listed_approved_rejected_and_paid_after_a_yes(tmp
         good, bad, going = [await here.join() for _ in range(3)]
         for submission in (good, bad):
             await here.complete(submission)
-        unknown = here.fake.join(here.id)
+        unknown = here.fake.join(here.ids[0])
         rows = json.loads(run(here, "submissions", "paid", "--json").stdout)
         assert [(row["session"], row["to_do"], row["bonus_due"]) for row in rows] == [
             *((1, "approve", 0.25), (2, "approve", 0.25), (3, "wait", 0)),

@@ -44,8 +44,8 @@ def message() -> ReminderMessage:
 
 def recruit(database: Database, at_prolific: str) -> None:
     asked = {"act": "draft", "who": "ada", "request": {}, "cents": 0}
-    decided(database, "weeks", lambda now: now.add("recruiting", asked, by="researcher", at_us=1))
-    answer = {"of": 1, "study": at_prolific}
+    number = decided(database, "weeks", lambda now: now.add("recruiting", asked, by="researcher", at_us=1))
+    answer = {"of": number, "study": at_prolific}
     decided(database, "weeks", lambda now: now.add("recruited", answer, by="system", at_us=2))
 
 
@@ -55,8 +55,10 @@ def test_a_message_of_prolific_has_the_link_and_a_lost_answer_is_not_asked_again
     settings = settings_for(tmp_path, prolific_token=TOKEN, prolific_url=fake.url)
     channel = reminder_channels(settings, database, lambda: 0)["prolific"]
     assert channel.send(message()) == Failure("not_recruited", certain=True)
-    fake.studies["at-prolific"] = {}
-    recruit(database, "at-prolific")
+    fake.submissions["s"] = {"participant_id": "5f3a0c", "study": "at-prolific"}
+    for study_there in ("at-prolific", "another"):
+        fake.studies[study_there] = {}
+        recruit(database, study_there)
     channel.open()
     assert channel.send(message()) is None
     (sent,) = fake.messages
@@ -65,11 +67,12 @@ def test_a_message_of_prolific_has_the_link_and_a_lost_answer_is_not_asked_again
     for fault, failure in (
         (Fault(lose=True), Failure("RecruiterUnavailable", certain=False, down=True)),
         (Fault(status=500), Failure("RecruiterUnavailable", certain=False, down=True)),
-        (Fault(status=400), Failure("RecruiterRejected", certain=True)),
         (Fault(status=401), Failure("RecruiterDenied", certain=True, again=True, down=True)),
     ):
         fake.faults.append(fault)
         assert channel.send(message()) == failure
+    fake.submissions.clear()
+    assert channel.send(message()) == Failure("RecruiterRejected", certain=True)
 
 
 async def test_a_post_is_signed_and_says_no_more_than_it_needs(database: Database, tmp_path: Path) -> None:

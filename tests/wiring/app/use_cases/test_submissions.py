@@ -201,7 +201,7 @@ def work(folder: str, url: str, id_: str) -> None:
     database, clock = open_database(f"sqlite:///{folder}/parley.db"), VirtualClock(int(Path("clock").read_text()))
     with Prolific(url, TOKEN, sleep=lambda _: None) as client:
         people, study = Participants(database, SECRET), load_study(f"{folder}/paid.yaml")
-        recruited = RecruitedStudy(database, people, client, clock, study, id_, Decimal(1_000))
+        recruited = RecruitedStudy(database, people, client, clock, study, (id_,), Decimal(1_000))
         for _ in range(6):
             poll(recruited)
             settle(recruited)
@@ -224,7 +224,9 @@ async def test_two_hundred_submissions_and_two_kills(here: Live, recruited: Recr
     codes = []
     for number in range(3):
         (tmp_path / "clock").write_text(str(here.clock.now_us()))
-        process = Forked(work, str(tmp_path), here.fake.url, here.id, folder=tmp_path, out=tmp_path / f"{number}.txt")
+        process = Forked(
+            work, str(tmp_path), here.fake.url, here.ids[0], folder=tmp_path, out=tmp_path / f"{number}.txt"
+        )
         codes.append(await asyncio.to_thread(process.wait))
         here.clock.advance(6_000)
     assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0], (tmp_path / "2.txt").read_text()
@@ -344,6 +346,23 @@ async def test_a_lost_answer_is_looked_up_before_anything_is_paid_again(here: Li
         await here.complete(await here.join())
         poll(recruited)
     assert Counter(sum(one["bonus_payments"]) for one in here.fake.submissions.values()) == {25: 2, 0: 1}
+
+
+async def test_a_study_that_was_recruited_twice_knows_the_people_of_both(here: Live, recruited: RecruitedStudy) -> None:
+    await here.complete(await here.join())
+    here.recruit()
+    await here.complete(await here.join())
+    both = replace(recruited, ids=tuple(here.ids))
+    poll(both)
+    ask(both, "message", both.payees(), "ada", "Thank you.")
+    for left in ("0.25", "0.25"):
+        assert str(plan_bonuses(both).total) == left, "Prolific pays those of one study at a time"
+        ask_bonuses(both, left, "ada")
+        carry_out(both)
+    assert not plan_bonuses(both).payments
+    assert [one["bonus_payments"] for one in here.fake.submissions.values()] == [[25], [25]]
+    assert [one["study"] for one in here.fake.messages] == here.ids
+    assert {act.result for act in both.acts()} == {"done"}
 
 
 async def test_nothing_is_rejected_but_by_a_persons_word_with_a_reason(here: Live, recruited: RecruitedStudy) -> None:
