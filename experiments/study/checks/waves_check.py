@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.schema import Wave
+from experiments.study.schema import StudyFile, Wave
+from experiments.study.sections.recruitment import days_of
 from experiments.study.sections.waves import Opening, later_us, opening_us, span_of, zone_of
 from experiments.study.study import Study
 
@@ -32,6 +33,7 @@ def waves_faults(study: Study) -> Iterator[ValidationIssue]:
             yield ValidationIssue(at, f"{wave.id!r} is the id of an earlier wave; give one of them another `id`")
         yield from _own_factors(study, number, f"{at}.factors")
     yield from _never_open(file.waves)
+    yield from _erased_before(file)
 
 
 def _first(wave: Wave, at: str) -> Iterator[ValidationIssue]:
@@ -80,3 +82,19 @@ def _never_open(waves: tuple[Wave, ...]) -> Iterator[ValidationIssue]:
         if over_us <= before:
             words = f"it is over before {waves[number - 1].wave!r} or a wave before that opens; nobody can take it"
             yield ValidationIssue(f"waves[{number}].opens.on", words)
+
+
+def _erased_before(file: StudyFile) -> Iterator[ValidationIssue]:
+    """Periods after which people are forgotten who may still come back: nobody knows them then."""
+    for key, period in (("keep_ids_for", file.keep_ids_for), ("keep_for", file.keep_for)):
+        idle_days = 0.0
+        for wave in (file.waves or ())[1:] if period else ():
+            spans = ((wave.opens or Opening()).after, wave.open_for, wave.grace)
+            idle_days += sum(days + seconds / 86_400 for days, seconds in map(span_of, filter(None, spans)))
+            if period and days_of(period) <= idle_days:
+                words = (
+                    f"is too short: {wave.wave!r} may begin {idle_days:g} days after the last visit; keep them longer"
+                )
+                yield ValidationIssue(key, words)
+                break
+            idle_days = 0 if wave.missed == "drop" else idle_days

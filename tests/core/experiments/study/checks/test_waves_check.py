@@ -44,6 +44,11 @@ FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"waves": [wave(id="a", factors={"mood": ["x"]}), wave(flow=[{"step": "info", "text": "{{mood}}"}, END])]},
         {"waves[1].flow[0].text"},
     ),
+    "forgotten before they are back": (
+        {"keep_ids_for": "9 days", "keep_for": "12 weeks",
+         "waves": [ONE, wave(opens={"after": "1 week"}), wave(id="x", opens={"after": "1 day"}, open_for="1 day")]},
+        {"keep_ids_for"},
+    ),
     "no heading": ({"waves": [wave(wave=" ", id="a")]}, {"waves[0].wave"}),
 }  # fmt: skip
 
