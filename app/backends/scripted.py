@@ -89,9 +89,13 @@ async def type_reply(text: str, request: Request, options: PacedOptions, sleep: 
     yield StreamEnd(
         finish_reason="stop" if len(words_sent) == len(words) else "length",
         model=request.model,
-        prompt_tokens=sum(len(PIECE.findall(message.text)) for message in request.messages),
+        prompt_tokens=_tokens(request),
         completion_tokens=len(words_sent),
     )
+
+
+def _tokens(request: Request) -> int:
+    return sum(len(PIECE.findall(message.text)) for message in request.messages)
 
 
 class ScriptedCall(BackendOptions):
@@ -126,7 +130,7 @@ class Scripted(Backend):
         if calls := _calls(request, options):
             for call in calls:
                 yield call
-            yield StreamEnd("tool_calls", request.model)
+            yield StreamEnd("tool_calls", request.model, prompt_tokens=_tokens(request), completion_tokens=len(calls))
             return
         async with aclosing(type_reply(reply(request, options), request, options, self.sleep)) as deltas:
             async for delta in deltas:

@@ -29,6 +29,7 @@ from experiments.study.screen import ChatView, Panel, Screen, TranscriptBlock
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered, given_by
+from experiments.views.tool_use import ToolUse, tool_uses
 
 FAILED = "failed"
 
@@ -38,7 +39,7 @@ class TranscriptLine:
     """A message of a conversation: `called` is its sender as shown to the participant, `model` the model that wrote it.
 
     `mark` is cut_off, stopped, expired or failed, or empty for a complete message. The text of a failed reply is its
-    reason.
+    reason. The text of the call of a tool (`use`) is what the model read of its result.
     """
 
     role: str
@@ -47,6 +48,7 @@ class TranscriptLine:
     at_us: int | None = None
     model: str = ""
     mark: str = ""
+    use: ToolUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ def conversations_of(location: Location, panel: Panel, given: Data) -> tuple[Con
 def _transcript(location: Location, block: TranscriptBlock, given: Data) -> ConversationView:
     """The conversation in turns, each starting with a message of "You"; in one piece if nothing is rated."""
     called = {"You": block.you, "Bot": block.bot or block.title}
-    lines = [TranscriptLine(said.role, called[said.role], said.text, mark=said.ended) for said in block.messages]
+    said = (message for message in block.messages if message.text or not message.interim)
+    lines = [TranscriptLine(one.role, called[one.role], one.text, mark=one.ended) for one in said]
     starts = [number for number, line in enumerate(lines) if line.role == "You"] if block.ratings else []
     cuts = [*(starts if starts[:1] == [0] else [0, *starts]), len(lines)]
     parts = [tuple(lines[a:b]) for a, b in pairwise(cuts) if a < b]
@@ -102,6 +105,7 @@ def _chat(location: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
     """The turns of a chat with replies and ratings; includes failed replies."""
     turns: list[tuple[list[TranscriptLine], list[AnswerView]]] = []
     replied: list[int] = []
+    uses = tool_uses(location.facts)
     for event in location.facts:
         match event.kind:
             case "said":
@@ -110,6 +114,9 @@ def _chat(location: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
                 turns += [([], [])] if not turns else []
                 replied += [len(turns) - 1] if event.kind == "replied" else []
                 turns[-1][0].append(_reply(event, chat.title))
+            case "called":
+                turns += [([], [])] if not turns else []
+                turns[-1][0].extend(_used([use for use in uses if use.called.seq == event.seq], chat.title))
             case "rated" if 0 <= event.data["turn"] < len(replied):
                 turns[replied[event.data["turn"]]][1].extend(answered(location, _reply_scales(location), event.data))
             case _:
@@ -129,16 +136,31 @@ def _reply(event: Event, called: str) -> TranscriptLine:
     return TranscriptLine("Bot", called, event.data["text"], event.at_us, model, ended(event))
 
 
+def _used(uses: Sequence[ToolUse], called: str) -> Iterator[TranscriptLine]:
+    """What a model wrote before it asked for tools, if it did, and each call."""
+    for number, use in enumerate(uses):
+        model, text = str(use.called.data["model"]), str(use.called.data.get("text", ""))
+        if text and (number == 0 or uses[number - 1].called != use.called):
+            yield TranscriptLine("Bot", called, text, use.called.at_us, model)
+        at_us = use.call.events[-1].at_us if use.call.events else None
+        yield TranscriptLine("Tool", use.call.tool, str(use.result.get("text", "")), at_us, model, use=use)
+
+
 def _rounds(chat: ChatView, events: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
     """The rounds of a conversation with several models; replies are labelled by their column."""
-    turns = []
+    turns, uses = [], tool_uses(events)
     opened = [opening_replies(events)] if chat.rounds and not chat.rounds[0].message else []
     for recorded, shown in zip((*opened, *rounds(events)), chat.rounds, strict=True):
         said = recorded.said if isinstance(recorded, ComparisonRound) else None
         message = [TranscriptLine("You", "You", said.data["text"], said.at_us)] if said else []
-        outcomes = [(recorded.outcomes.get(reply.slot), reply.called) for reply in shown.replies]
-        replies = (_reply(outcome, called) for outcome, called in outcomes if outcome is not None)
-        turns.append(TranscriptTurn((*message, *replies), voted=shown.voted))
+        asked = said.seq if said else 0
+        lines = list[TranscriptLine]()
+        for reply in shown.replies:
+            own = [use for use in uses if (use.slot, use.message) == (reply.slot, asked)]
+            lines += _used(own, reply.called)
+            outcome = recorded.outcomes.get(reply.slot)
+            lines += [_reply(outcome, reply.called)] if outcome is not None else []
+        turns.append(TranscriptTurn((*message, *lines), voted=shown.voted))
     return tuple(turns)
 
 

@@ -36,7 +36,7 @@ from storage.reports.sessions import find_sessions, not_found
 DATA, README = "person.json", "README.md"
 # Recruiters whose ids are one person's in every study. Ids of the others are given for each study.
 GLOBAL = ("prolific", "connect")
-TABLES = ("answers", "scores", "ratings", "messages", "memory", "timings", "events", "model_calls")
+TABLES = ("answers", "scores", "ratings", "messages", "memory", "timings", "events", "model_calls", "tool_calls")
 REMARKS = ("noted", "flagged", "annotated", "excluded", "included", ASKED, HELPED, GIVEN, *REMINDING)
 UNPROVEN, FIRST = "none", "first"
 _session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identities.c
@@ -220,6 +220,7 @@ PARTS: Mapping[str, str] = {
     "timings": "when each screen was shown, for how long, and what the page recorded meanwhile",
     "events": "what happened, step by step",
     "model_calls": "each request to a language model for you, with its text, time and cost",
+    "tool_calls": "each call of a tool that a model asked for, your decision on it, and what the tool gave",
     "payments": "bonus payments, with the file in which the researchers paid them",
     "remarks": "what researchers, checks and models noted about you, exclusions included, and requests for help",
     "not_sent": "what you typed and did not send",

@@ -36,7 +36,7 @@ def enrolment(seed: str, at_us: int = 0) -> Action:
 
 
 def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action | None:
-    """What the world owes the session: a draw, an assignment, the end, or a model's reply."""
+    """What the world owes the session: a draw, an assignment, the end, a model's reply, or the call of a tool."""
     jobs = pending_tasks(study, state)
     if not jobs:
         return None
@@ -44,6 +44,11 @@ def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action 
     if job.kind == "reply":
         slot = {"slot": job.slot} if job.slot else {}
         return Action("reply", job.path, {"text": words, "model": job.data["model"], **slot}, at_us, by="model")
+    if job.kind == "tool":
+        kind = "return" if job.data.get("begun") else "begin"
+        slot = {"slot": job.slot} if job.slot else {}
+        result = {"text": f"Result of {job.data['tool']}.", "chars": 15, "sha256": "0" * 64}
+        return Action(kind, job.path, {**slot, **({"result": result} if kind == "return" else {})}, at_us, by="model")
     return Action(job.kind, job.path, {"taken": {}} if "target" in job.data else {}, at_us, by="system")
 
 

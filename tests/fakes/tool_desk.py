@@ -21,6 +21,7 @@ from tests.fakes.tool_server import NAME
 from tests.wiring.reading import facts
 
 FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
+PRICE = {"prompt": 1.0, "completion": 1.0}
 CHAT = {"step": "chat", "model": "one"}
 
 
@@ -36,12 +37,12 @@ class Desk:
 
     def __init__(self, folder: Path, *calls: dict[str, Any], step: Mapping[str, Any] = CHAT, **tools: Any) -> None:
         options = {"calls": [list(calls)], "first_ms": 0, "pace_ms": 0}
-        models = {name: {"backend": "scripted", "options": options} for name in step.get("models", ("one",))}
+        model = {"backend": "scripted", "options": options, "price": PRICE}
         raw = {
             "study": "desk",
             "title": "Desk",
             "problems": {"items": {"items": [{"question": "Well?"}]}},
-            "models": models,
+            "models": dict.fromkeys(step.get("models", ("one",)), model),
             "tools": {"desk": {"package": NAME, "writes": ["pay"], **tools}},
             "flow": [
                 {"each": "item", "of": "items", "flow": [{"tools": "desk", **step}]},

@@ -43,6 +43,7 @@ class TidyData:
     fidelity = _table("A row for each verdict of a `fidelity` rule on a reply.")
     memory = _table("A row for each text that an assistant remembered of earlier waves.")
     rewards = _table("A row for each conversation about a task, and whether it did what the task wants.")
+    tool_calls = _table("A row for each call of a tool that a model asked for.")
     integrity = _table("A row for each session and indicator of how texts were written; it reads all sessions twice.")
 
     def table(self, name: str) -> pd.DataFrame:

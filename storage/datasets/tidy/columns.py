@@ -36,7 +36,7 @@ NAME = "tidy"
 # In the order in which they are written.
 TABLES = (
     *("sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls"),
-    *("integrity", "fidelity", "memory", "rewards"),
+    *("integrity", "fidelity", "memory", "tool_calls", "rewards"),
 )
 DEFINED = Path(__file__).with_name("columns.csv")
 ANY, NUMBER = TextColumn(blank=True), NumberColumn(blank=True)
@@ -76,6 +76,14 @@ MEASURES = MappingProxyType(
         "hidden_word": "whether a text has the word of the hidden instruction (0 or 1)",
         "honeypot": "screens on which something was written in the hidden box",
         "duplicate": "how alike a text is to another session's in the same box, from 0 to 1",
+    }
+)
+DECISIONS = MappingProxyType(
+    {
+        "not_asked": "the participant was not asked",
+        "allowed": "the participant allowed it",
+        "refused": "the participant refused it",
+        "undecided": "it was not made: the reply was stopped or failed before, or waits",
     }
 )
 TRUTH = MappingProxyType({"0": "no", "1": "yes"})
@@ -166,6 +174,7 @@ def _types() -> Mapping[str, ColumnType]:
         "source": ChoiceColumn(SOURCES, blank=True),
         "suggested": choice("verbatim", "edited", blank=True),
         "ended by": ChoiceColumn(ENDED_BY, blank=True),
+        "decision": ChoiceColumn(DECISIONS),
         "memory": choice("transcript", "summary", "facts"),
         "origin": choice("person", "pilot", "rehearsal", "bot"),
         "status": ChoiceColumn(GIVEN),

@@ -7,6 +7,7 @@ A table's function yields values by the names of its columns; those that it leav
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,8 @@ import orjson
 
 from experiments.events import Event
 from experiments.session import memory
-from experiments.session.conversation import ROLES, ended, is_by_model
+from experiments.session.conversation import ROLES, ended, is_by_model, turn_of
+from experiments.session.conversation_design import ConversationDesign
 from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.state import visited
 from experiments.session.timing import shown_us
@@ -33,6 +35,7 @@ from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import model_at, problem_turns
 from experiments.views.rewards import ACTION, COMMUNICATE, DB, reward_at
 from experiments.views.screen_measures import added_up, seconds_shown
+from experiments.views.tool_use import tool_uses
 from storage.datasets.integrity import SessionEvidence
 from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_id, session_id
 
@@ -276,7 +279,7 @@ def _stored(value: Any, kind: str) -> Any:
 
 def _messages(session: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
-        turn = 0
+        turn, calls = 0, Counter(use.reply.seq for use in tool_uses(place.facts) if use.reply)
         for event in place.facts:
             turn += event.kind == "said"
             if event.kind in ROLES:
@@ -286,7 +289,8 @@ def _messages(session: TidySession, places: _Places) -> Iterator[Values]:
                     "time": time(event.at_us),
                     "turn": turn or None,
                 }
-                yield known | (_user_message(event) if event.kind == "said" else _replied(event))
+                said = _user_message(event) if event.kind == "said" else _replied(event)
+                yield known | said | {"tool_calls": calls[event.seq] if said.get("model") else None}
 
 
 def _user_message(event: Event) -> Values:
@@ -339,6 +343,34 @@ def _rewards(session: TidySession, places: _Places) -> Iterator[Values]:
                 "reward": found.reward,
                 "ended": int(found.ended),
                 **parts,
+            }
+
+
+def _tool_calls(session: TidySession, places: _Places) -> Iterator[Values]:
+    for place in places.steps:
+        for use in tool_uses(place.facts):
+            data, result = use.called.data, use.result
+            yield {
+                **places.columns(place.path),
+                "seq": use.called.seq,
+                "time": time(use.called.at_us),
+                "turn": turn_of(place.facts, use.called) or None,
+                "reply": use.reply.seq if use.reply else None,
+                **{name: data.get(name) for name in ("slot", "model", "version")},
+                "before": text(data.get("text")),
+                "number": use.number,
+                "set": place.node.tool_set(place)[0] if isinstance(place.node, ConversationDesign) else None,
+                "tool": use.call.tool,
+                "arguments": text(use.call.arguments),
+                "decision": use.decision,
+                "reason": use.reason or None,
+                "begun": time(use.begun_us),
+                "returned": time(use.returned_us),
+                "seconds": use.seconds,
+                "failed": use.failed or None,
+                "result": text(result.get("text")),
+                "chars": result.get("chars"),
+                "sha256": result.get("sha256"),
             }
 
 
@@ -397,6 +429,7 @@ _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = Ma
         "model_calls": _calls,
         "fidelity": _fidelity,
         "memory": _memory,
+        "tool_calls": _tool_calls,
         "rewards": _rewards,
     }
 )

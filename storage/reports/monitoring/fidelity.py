@@ -1,4 +1,5 @@
-"""Adherence by rule, arm and day, and changes of the models in use: of version, latency, length of replies, adherence.
+"""Adherence by rule, arm and day, changes of the models in use (of version, latency, length of replies, adherence), and
+the calls of tools.
 
 It is of the newest sessions, and a session is read again only after something happened in it. Sessions are compared
 (change_point.py), not replies: those of one participant are alike. A running session counts after an hour without an
@@ -22,7 +23,9 @@ from sqlalchemy import Connection, bindparam, select
 from experiments.events import Data, Event
 from experiments.session.conversation import is_by_model
 from experiments.session.fidelity import CHECKED
+from experiments.session.tool_calls import CALLED, OF_CALLS
 from experiments.views.fidelity import AdherenceCount, verdicts
+from experiments.views.tool_use import tool_uses
 from storage import tables
 from storage.log.seats import NOT_WITHDRAWN, OURS, cell_key
 from storage.reports.monitoring.change_point import FEWEST, change_points
@@ -51,11 +54,21 @@ class ModelShift:
 
 @dataclass(frozen=True, slots=True)
 class FidelityMonitor:
-    """`adherence` is by rule and arm, then by day (UTC), of the last days with verdicts; `shifts` are newest first."""
+    """`adherence` is by rule and arm, then by day (UTC), of the last days with verdicts; `shifts` are newest first;
+    `tools` are by model and tool."""
 
     days: tuple[str, ...] = ()
     adherence: Mapping[tuple[str, str], Mapping[str, AdherenceCount]] = field(default_factory=dict)
     shifts: tuple[ModelShift, ...] = ()
+    tools: Mapping[tuple[str, str], ToolCounts] = field(default_factory=dict)
+
+
+class ToolCounts(NamedTuple):
+    """Numbers of calls of a tool: asked for, failed, and refused by participants."""
+
+    calls: int
+    failed: int
+    refused: int
 
 
 class _Reply(NamedTuple):
@@ -74,6 +87,8 @@ class _Session:
     arm: str
     replies: tuple[_Reply, ...]
     verdicts: tuple[tuple[str, str, str, str, bool], ...]
+    uses: tuple[tuple[str, str, bool, bool], ...]
+    """Calls of tools: model, tool, whether it failed, and whether it was refused."""
 
 
 # The newest sessions, by stream.
@@ -102,7 +117,17 @@ def fidelity_monitor(connection: Connection, known: Mapping[str, Any], cache: Se
     days = sorted({day for counts in by_day.values() for day in counts})[-MOST_DAYS:]
     settled = [one for stream, one in sessions.items() if seats[stream].outcome or now_us - one.last_us > SETTLED_US]
     shifts = (*_new_versions(sessions.values()), *_shifts(settled))
-    return FidelityMonitor(tuple(days), by_day, tuple(sorted(shifts, key=attrgetter("at_us"), reverse=True)))
+    newest_first = tuple(sorted(shifts, key=attrgetter("at_us"), reverse=True))
+    return FidelityMonitor(tuple(days), by_day, newest_first, _tools(cache.values()))
+
+
+def _tools(sessions: Iterable[_Session]) -> Mapping[tuple[str, str], ToolCounts]:
+    uses = sorted(use for one in sessions for use in one.uses)
+    found = {key: [*own] for key, own in groupby(uses, key=itemgetter(0, 1))}
+    return {
+        key: ToolCounts(len(own), sum(failed for *_, failed, _ in own), sum(refused for *_, refused in own))
+        for key, own in found.items()
+    }
 
 
 _NEWEST = (
@@ -111,9 +136,10 @@ _NEWEST = (
     .order_by(_seat.begun_us.desc())
     .limit(MOST_SESSIONS)
 )
+_KINDS = ("replied", "opened", CHECKED, CALLED, *OF_CALLS)
 _EVENTS = (
     select(_fact.stream, *tables.EVENT)
-    .where(_fact.stream.in_(bindparam("streams", expanding=True)), _fact.kind.in_(("replied", "opened", CHECKED)))
+    .where(_fact.stream.in_(bindparam("streams", expanding=True)), _fact.kind.in_(_KINDS))
     .order_by(_fact.stream, _fact.seq)
 )
 
@@ -127,7 +153,13 @@ def _read(last_us: int, cell: str, events: Sequence[Event]) -> _Session:
         for one in verdicts(events)
         if one.shown and one.kept is not None
     )
-    return _Session(last_us, cell_key(orjson.loads(cell)), replies, known)
+    return _Session(last_us, cell_key(orjson.loads(cell)), replies, known, tuple(_uses(events)))
+
+
+def _uses(events: Sequence[Event]) -> Iterator[tuple[str, str, bool, bool]]:
+    for path in dict.fromkeys(event.path for event in events if event.kind == CALLED):
+        for use in tool_uses([event for event in events if event.path == path]):
+            yield use.called.data["model"], use.call.tool, bool(use.failed), use.decision == "refused"
 
 
 def _reply(at_us: int, data: Data) -> _Reply:

@@ -1,0 +1,104 @@
+"""The calls of tools in a conversation, one after another, with what became of each: for analysts and researchers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from experiments.events import Event
+from experiments.session.tool_calls import (
+    ALLOWED,
+    CALLED,
+    CALLING,
+    DENIED,
+    INTERRUPTED,
+    RETURNED,
+    ToolCallState,
+    message_of,
+    tool_rounds,
+)
+
+Decision = Literal["not_asked", "allowed", "refused", "undecided"]
+# What ends a reply for which calls are made, or the wait for it.
+AFTER = ("replied", "opened", "failed", "retried", "said")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call that a model asked for with the event `called`: the number (`seq`) of the `message` that it belongs to (0
+    before any), the `number` of the call for the reply, from 1, and the event of this `reply`; None if there is
+    none."""
+
+    called: Event
+    call: ToolCallState
+    message: int
+    number: int
+    reply: Event | None
+
+    @property
+    def slot(self) -> str:
+        return str(self.called.data.get("slot", ""))
+
+    @property
+    def decision(self) -> Decision:
+        """`undecided`: the participant was asked, or would have been, when the reply was stopped or failed."""
+        if self.call.has(DENIED):
+            return "refused"
+        if self.call.has(ALLOWED):
+            return "allowed"
+        return "undecided" if self.call.has(INTERRUPTED) or not self.call.events else "not_asked"
+
+    @property
+    def reason(self) -> str:
+        """Why the participant refused it, as they wrote."""
+        return str(self._data(DENIED).get("why", ""))
+
+    @property
+    def begun_us(self) -> int | None:
+        return self._at_us(CALLING)
+
+    @property
+    def returned_us(self) -> int | None:
+        return self._at_us(RETURNED)
+
+    @property
+    def seconds(self) -> float | None:
+        """From its begin to its end; of a call that was made again after an interruption, the last time."""
+        ended_us, begun_us = self.returned_us, self.begun_us
+        return None if ended_us is None or begun_us is None else (ended_us - begun_us) / 1e6
+
+    @property
+    def result(self) -> Mapping[str, object]:
+        """What it gave: `text`, and of a call that was made `chars`, `sha256`, and why it `failed`."""
+        return self._data(RETURNED)
+
+    @property
+    def failed(self) -> str:
+        return str(self.result.get("failed", "")) or (INTERRUPTED if self.call.last == INTERRUPTED else "")
+
+    def _data(self, kind: str) -> Mapping[str, object]:
+        return next((event.data for event in reversed(self.call.events) if event.kind == kind), {})
+
+    def _at_us(self, kind: str) -> int | None:
+        return next((event.at_us for event in reversed(self.call.events) if event.kind == kind), None)
+
+
+def tool_uses(events: Sequence[Event]) -> tuple[ToolUse, ...]:
+    """The calls of a conversation, or of all its columns, in the order in which they were asked for."""
+    slots = dict.fromkeys(str(event.data.get("slot", "")) for event in events if event.kind == CALLED)
+    found = [use for slot in slots for use in _of_column(events, slot)]
+    return tuple(sorted(found, key=lambda use: use.called.seq))
+
+
+def _of_column(events: Sequence[Event], slot: str) -> Iterator[ToolUse]:
+    ends = [one for one in events if one.kind in AFTER and (one.kind == "said" or one.data.get("slot", "") == slot)]
+    numbers = Counter[int]()
+    for one in tool_rounds(events, slot):
+        after = next((end for end in ends if end.seq > one.called.seq), None)
+        reply = after if after is not None and after.kind in ("replied", "opened") else None
+        for call in one.calls:
+            pending = after.seq if after is not None else 0
+            numbers[pending] += 1
+            yield ToolUse(one.called, call, message_of(events, one), numbers[pending], reply)
