@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -164,6 +165,8 @@ class StartPage:
     ) -> Response | None:
         """The page for somebody without a session who cannot start one; None for anybody else."""
         study = open_study.study
+        if await self._is_erased(claim):
+            return withdrawn_page(study, language)
         if (why := refusal(claim, study.file.recruitment)) is not None:
             if request.method == "GET" and not claim.untold and not claim.unaccepted:
                 await self._count(request, study, claim, why)
@@ -173,6 +176,10 @@ class StartPage:
         if await self._is_closed(study, claim):
             return closed_page(study, language)
         return None if open_study.ready else sorry_page(study, language)
+
+    async def _is_erased(self, claim: IdentityClaim) -> bool:
+        """Whether a link leads back to a person of whom nothing is left."""
+        return bool(claim.returns) and await self._service.person(claim.returns) is None
 
     async def start(self, request: Request) -> Response:
         """Start a session or continue the existing one, and redirect to `/`, an address without ids. In a browser that
@@ -188,6 +195,8 @@ class StartPage:
         found = await self._returning.found(request, study, who, framed=framed, token=form["session"] if framed else "")
         found, part = await self._waves.arrive(found, who)
         session = found.live or (found.ended if form["last"] else None)
+        if session is None and part is None and await self._is_erased(who):
+            return withdrawn_page(study, language)
         if session is None and part is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
@@ -468,6 +477,11 @@ def unaccepted_page(study: Study, language: str) -> Response:
 def cookies_needed_page(study: Study, language: str) -> Response:
     """The page for a browser that keeps no cookies, in which no session could be found again."""
     return _around(study, "cookies_needed.html.j2", language, 403)
+
+
+def withdrawn_page(study: Study, language: str) -> Response:
+    """The page for the link of a person who withdrew, or whose data were deleted after their period."""
+    return _around(study, "withdrawn.html.j2", language, status=HTTPStatus.GONE)
 
 
 def already_taken_part_page(study: Study, language: str) -> Response:

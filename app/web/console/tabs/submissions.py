@@ -12,7 +12,6 @@ from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION
 from app.use_cases.prolific_study import prolific_client
 from app.use_cases.prolific_task import recruited_at_prolific
 from app.use_cases.submissions import (
-    AWAITING,
     TODOS,
     RecruitedStudy,
     ask,
@@ -29,8 +28,19 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.tab import TabLocation, dropdown, html_part, text
 from experiments.errors import NotPossible
 from experiments.study.study import Study
+from storage.payments.submissions import OVER, ActKind
 
-COUNT = "(text) => `<p class='quiet' role='status'>${[...text.trim()].length} of at least %d characters</p>`"
+# What an owner may ask for a single session, by the words on the page.
+DECISIONS: Mapping[str, ActKind] = {
+    "send a message": "message",
+    "ask for the return": "return",
+    "complete it by a code": "complete",
+    "reject": "reject",
+}
+COUNT = (
+    "(text, what) => what !== 'reject' ? '' : "
+    "`<p class='quiet' role='status'>${[...text.trim()].length} of at least %d characters</p>`"
+)
 MOST_ROWS = 500
 Updates = Mapping[Any, Any]
 
@@ -45,29 +55,36 @@ class SubmissionsSection:
         self._view = html_part(elem_id="submissions")
         with gr.Column(visible=False, elem_classes="sheet") as self._decide:
             self._approve = gr.Button("Approve", size="sm", elem_id="submissions-approve")
-            self._number = dropdown(label="Session to reject", elem_id="submissions-session")
+            self._number = dropdown(label="Session", elem_id="submissions-session")
+            self._what = dropdown(label="Ask Prolific to", choices=list(DECISIONS), elem_id="submissions-what")
             self._category = dropdown(
-                label="Prolific's category", choices=list(REJECTION_CATEGORIES), elem_id="submissions-category"
-            )
+                label="Prolific's category", choices=list(REJECTION_CATEGORIES), visible=False,
+                elem_id="submissions-category",
+            )  # fmt: skip
+            self._code = gr.Textbox(
+                label="Completion code whose actor at Prolific is the researcher", max_lines=1, visible=False,
+                elem_id="submissions-code",
+            )  # fmt: skip
             self._reason = gr.Textbox(
-                label="Reason, which the participant reads", lines=3, max_length=2_000, elem_id="submissions-reason"
+                label="Text, which the participant reads", lines=3, max_length=2_000, elem_id="submissions-reason"
             )
             self._count = html_part()
-            self._reject = gr.Button("Reject this submission", size="sm", variant="stop", elem_id="submissions-reject")
+            self._ask = gr.Button("Ask Prolific for this", size="sm", elem_id="submissions-ask")
         with gr.Column(visible=False, elem_classes="sheet") as self._bonuses:
             self._sum = gr.Textbox(label="Type the sum of the bonuses", max_lines=1, elem_id="submissions-sum")
             self._pay = gr.Button("Pay bonuses by Prolific", variant="primary", elem_id="submissions-pay")
         self.outputs = [self._compare, self._view, self._decide, self._approve, self._number, self._category]
-        self.outputs += [self._reason, self._count, self._bonuses, self._sum]
+        self.outputs += [self._what, self._code, self._reason, self._count, self._bonuses, self._sum]
         gr.on(
-            [self._reason.input], fn=None, inputs=[self._reason], outputs=[self._count],
+            [self._reason.input, self._what.input], fn=None, inputs=[self._reason, self._what], outputs=[self._count],
             js=COUNT % SHORTEST_REJECTION, api_visibility="private",
         )  # fmt: skip
+        self._context.bind(self._what.input, self._fields, [self._what], [self._category, self._code], owner=True)
         study = self._location.study
         for button, act, given in (
             (self._compare, _nothing, []),
             (self._approve, _approve, []),
-            (self._reject, _reject, [self._number, self._category, self._reason]),
+            (self._ask, _ask, [self._number, self._what, self._category, self._code, self._reason]),
             (self._pay, _pay, [self._sum]),
         ):
             self._context.bind(button.click, self._acting(act), [study, *given], self.outputs, owner=True)
@@ -82,6 +99,11 @@ class SubmissionsSection:
             self._bonuses: gr.update(visible=False),
             **self._empty(),
         }
+
+    def _fields(self, user: CurrentUser, what: Any) -> Updates:
+        """The fields of a decision that no other has."""
+        act = DECISIONS.get(text(what))
+        return {self._category: gr.update(visible=act == "reject"), self._code: gr.update(visible=act == "complete")}
 
     def _acting(self, act: Callable[..., str]) -> Callable[..., Updates]:
         def handle(user: CurrentUser, name: str, *values: Any) -> Updates:
@@ -101,24 +123,25 @@ class SubmissionsSection:
     def _shown(self, recruited: RecruitedStudy) -> Updates:
         rows = sorted(map(review, recruited.payees()), key=lambda one: TODOS.index(one.todo))
         planned, ready = plan_bonuses(recruited), to_approve(recruited)
-        awaiting = [str(one.payee.number) for one in rows if one.payee.status == AWAITING]
+        sessions = [str(one.payee.number) for one in rows if one.payee.status not in OVER]
         acts = list(recruited.acts())
         last = [act for act in acts if act.is_open or act is acts[-1]]
         return {
             self._view: self._context.html(
                 "submissions.html.j2", rows=rows, most=MOST_ROWS, planned=planned, acts=last
             ),
-            self._decide: gr.update(visible=bool(awaiting)),
+            self._decide: gr.update(visible=bool(sessions)),
             self._approve: gr.update(value=f"Approve {len(ready):,} by the rules", visible=bool(ready)),
             self._bonuses: gr.update(visible=bool(planned.payments)),
             **self._empty(),
-            self._number: gr.update(choices=awaiting, value=None),
+            self._number: gr.update(choices=sessions, value=None),
         }
 
     def _empty(self) -> Updates:
         nothing = gr.update(choices=[], value=None)
         return {
-            self._number: nothing, self._category: gr.update(value=None), self._reason: "", self._count: "",
+            self._number: nothing, self._what: gr.update(value=None), self._reason: "", self._count: "",
+            self._category: gr.update(value=None, visible=False), self._code: gr.update(value="", visible=False),
             self._sum: "",
         }  # fmt: skip
 
@@ -133,11 +156,12 @@ def _approve(recruited: RecruitedStudy, who: str) -> str:
     return f"approve {len(ready):,} submissions"
 
 
-def _reject(recruited: RecruitedStudy, who: str, number: Any, category: Any, reason: Any) -> str:
-    if not text(number).isdecimal():
-        raise NotPossible("Choose the session whose submission is to be rejected.")
-    ask(recruited, "reject", numbered(recruited, [int(number)]), who, text(reason), category=text(category))
-    return f"reject session {number}"
+def _ask(recruited: RecruitedStudy, who: str, number: Any, what: Any, category: Any, code: Any, said: Any) -> str:
+    if not text(number).isdecimal() or (act := DECISIONS.get(text(what))) is None:
+        raise NotPossible("Choose a session, and what Prolific is to be asked for.")
+    own = {"reject": {"category": text(category)}, "complete": {"code": text(code)}}.get(act, {})
+    ask(recruited, act, numbered(recruited, [int(number)]), who, text(said), **own)
+    return f"{what}: session {number}"
 
 
 def _pay(recruited: RecruitedStudy, who: str, agreed: Any) -> str:

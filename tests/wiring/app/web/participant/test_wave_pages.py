@@ -72,14 +72,19 @@ async def test_a_pilot_comes_to_the_next_part_from_the_last_page_and_starts_it_a
         assert "parley-weeks" not in bot.client.cookies
 
 
-async def test_the_link_of_somebody_who_withdrew_leads_to_nobody(tmp_path: Path) -> None:
-    keys = {"recruitment": {"channels": ["panel"], "id_proof": "required"}}
+@pytest.mark.parametrize(
+    "keys", [{}, {"recruitment": {"channels": ["panel"], "id_proof": "required"}}], ids=["any", "signed"]
+)
+async def test_the_link_of_somebody_who_withdrew_says_so_and_leads_to_nobody(
+    keys: dict[str, Any], tmp_path: Path
+) -> None:
     async with (
         between(tmp_path, signed("weeks", "panel", "anna-0001"), **keys) as (served, _, bot, link),
         HttpBot(served.url, "2") as other,
     ):
         await bot.do("withdraw", {})
-        assert (await other.send("GET", link)).status_code == 403
+        for method in ("GET", "POST"):
+            assert (await other.send(method, link)).status_code == 410
         assert (await other.send("GET", link.replace("?", "/calendar.ics?"))).status_code == 404
         assert people(served.database, "weeks", "person") == []
 

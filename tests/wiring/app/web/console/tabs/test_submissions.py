@@ -39,23 +39,26 @@ async def test_submissions_are_decided_and_paid_by_an_owners_word(at: At) -> Non
     assert 'data-due="0.50"' in value(shown["submissions"])
     assert not {id_ for id_ in (good, bad) if id_ in value(shown["submissions"])}
     changes = len(here.fake.changes)
-    said = {"submissions-session": "2", "submissions-category": "FAILED_CHECK"}
+    said = {"submissions-session": "2", "submissions-what": "reject", "submissions-category": "FAILED_CHECK"}
     for button, given in (
-        ("reject", {**said, "submissions-reason": "Bad."}),
-        ("reject", {**said, "submissions-reason": REASON, "submissions-category": "NONE"}),
-        ("reject", {**said, "submissions-reason": REASON, "submissions-session": "x"}),
+        ("ask", {**said, "submissions-reason": "Bad."}),
+        ("ask", {**said, "submissions-reason": REASON, "submissions-category": "NONE"}),
+        ("ask", {**said, "submissions-reason": REASON, "submissions-session": "x"}),
         ("pay", {"submissions-sum": "0.49"}),
         ("pay", {"submissions-sum": ""}),
     ):
         refused = await researcher.on(f"submissions-{button}", "click", **given)
         assert 'role="alert"' in value(refused["note"])
     room.as_("analyst", "Bob")
-    for button in ("show", "approve", "reject", "pay"):
+    for button in ("show", "approve", "ask", "pay"):
         refused = await researcher.on(f"submissions-{button}", "click", **{**said, "submissions-sum": "0.50"})
         assert 'role="alert"' in value(refused["note"])
     assert len(here.fake.changes) == changes, "what is refused changes nothing"
     room.as_("owner")
-    await researcher.on("submissions-reject", "click", **{**said, "submissions-reason": REASON})
+    message = {"submissions-session": "1", "submissions-what": "send a message", "submissions-reason": "Hello."}
+    await researcher.on("submissions-ask", "click", **message)
+    assert [one["body"] for one in here.fake.messages] == ["Hello."]
+    await researcher.on("submissions-ask", "click", **{**said, "submissions-reason": REASON})
     await researcher.on("submissions-approve", "click")
     paid = await researcher.on("submissions-pay", "click", **{"submissions-sum": "0.25"})
     assert 'data-due="0' in value(paid["submissions"])
@@ -64,6 +67,7 @@ async def test_submissions_are_decided_and_paid_by_an_owners_word(at: At) -> Non
     ]
     assert statuses == [("APPROVED", [25]), ("REJECTED", [])]
     assert [what.partition(" of ")[0] for _, what, _ in room.did if "Prolific" in what] == [
-        *("asked Prolific to reject session 2", "asked Prolific to approve 1 submissions"),
+        *("asked Prolific to send a message: session 1", "asked Prolific to reject: session 2"),
+        "asked Prolific to approve 1 submissions",
         "asked Prolific to pay bonuses",
     ]
