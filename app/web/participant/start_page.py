@@ -35,7 +35,7 @@ from app.web.open_studies import OpenStudies, OpenStudy
 from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, recruiter_labels, refusal
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
-from app.web.participant.signed_links import Tickets
+from app.web.participant.signed_links import RETURN_PARAMETER, Tickets
 from app.web.participant.wave_pages import NextPart, WavePages
 from app.web.rate_limit import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
@@ -126,7 +126,7 @@ class StartPage:
         ]
 
     async def show(self, request: Request) -> Response:
-        offer = await self._open_studies.get(request.path_params["study"])
+        offer = await self._offer(request)
         if offer is None:
             return not_found_page(request)
         study = offer.study
@@ -177,6 +177,16 @@ class StartPage:
             return closed_page(study, language)
         return None if open_study.ready else sorry_page(study, language)
 
+    async def _offer(self, request: Request) -> OpenStudy | None:
+        """The study of the address as it is offered, or as a person with a return link takes part in it: one who looks
+        at a draft comes to the next part as well."""
+        name, token = request.path_params["study"], request.query_params.get(RETURN_PARAMETER, "")
+        offer = await self._open_studies.get(name)
+        if offer is None and (returning := self._participants.returning_person(name, token)):
+            person = await self._service.person(returning)
+            offer = OpenStudy(self._service.studies.get(person.hash)) if person else None
+        return offer
+
     async def _is_erased(self, claim: IdentityClaim) -> bool:
         """Whether a link leads back to a person of whom nothing is left."""
         return bool(claim.returns) and await self._service.person(claim.returns) is None
@@ -184,7 +194,7 @@ class StartPage:
     async def start(self, request: Request) -> Response:
         """Start a session or continue the existing one, and redirect to `/`, an address without ids. In a browser that
         keeps no cookies none starts, except in a frame, whose page has a token: `/` could not find it."""
-        offer = await self._open_studies.get(request.path_params["study"])
+        offer = await self._offer(request)
         if offer is None:
             return not_found_page(request)
         study = offer.study
@@ -301,7 +311,7 @@ class StartPage:
 
     async def calendar(self, request: Request) -> Response:
         """The calendar file of a person's next part, by the token of the return link."""
-        offer = await self._open_studies.get(request.path_params["study"])
+        offer = await self._offer(request)
         claim = await self._links.claim(request.query_params, offer.study) if offer else IdentityClaim()
         part = None
         if offer is not None and claim.returns:
