@@ -1,0 +1,202 @@
+"""A document that people and a model write: its text and its authors are the fold of its changes. Pure.
+
+    edited  a change: the `version` that it made (from 1), where it begins (`start`, in characters), what it `removed`
+            and `added`. A model's has the `call` that asked for it. With `over` somebody else had changed the same
+            place meanwhile, and their words are among the removed ones; `undoes` is the version that it takes back.
+
+Nobody loses words: a model replaces only a passage that the newest text has exactly once, and a person's change of an
+older version is moved to where its place is now. Where both changed one place the person's words stay, and the others
+can be brought back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import reduce
+
+from experiments.events import Data, Event, Fact
+
+EDITED, UNDOES, OVER = "edited", "undoes", "over"
+# Changes of a person that are so close to each other, in characters, are one.
+GAP = 40
+# Passages with more words are not compared word by word.
+MOST_WORDS = 2_000
+_WORD = re.compile(r"\s*\S+|\s+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """What a change removes at a place of a text, and adds there."""
+
+    start: int
+    removed: str
+    added: str
+    over: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.removed)
+
+    @property
+    def growth(self) -> int:
+        return len(self.added) - len(self.removed)
+
+    @property
+    def inverse(self) -> Splice:
+        return Splice(self.start, self.added, self.removed)
+
+    def apply(self, text: str) -> str:
+        """The text after the change; raises ValueError if it does not have what is removed."""
+        if text[self.start : self.end] != self.removed:
+            raise ValueError(f"the text has no {self.removed[:40]!r} at {self.start}")
+        return text[: self.start] + self.added + text[self.end :]
+
+    def meets(self, other: Splice) -> bool:
+        """Whether two changes of one text are about the same place; what is inserted at the edge of another is not."""
+        return self.start < other.end and other.start < self.end
+
+    def after(self, other: Splice) -> Splice:
+        """The same change once another has been made that it does not meet."""
+        return self if self.end <= other.start else replace(self, start=self.start + other.growth)
+
+    def fact(self, version: int, **more: object) -> Fact:
+        data = {"version": version, "start": self.start, "removed": self.removed, "added": self.added}
+        return Fact(EDITED, {**data, **({OVER: True} if self.over else {}), **more})
+
+
+def splice_of(data: Data) -> Splice:
+    return Splice(data["start"], data["removed"], data["added"], bool(data.get(OVER)))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document after all of its `edits`."""
+
+    initial: str
+    edits: tuple[Event, ...]
+    text: str
+
+    @property
+    def version(self) -> int:
+        return len(self.edits)
+
+    def since(self, version: int) -> tuple[Splice, ...]:
+        """The changes that made the later versions."""
+        return tuple(splice_of(event.data) for event in self.edits[version:])
+
+    def text_at(self, version: int) -> str:
+        return _applied(self.text, (one.inverse for one in reversed(self.since(version))))
+
+    def merged(self, version: int, text: str) -> tuple[Fact, ...]:
+        """The changes of a person who saw a `version` and made `text` of it; the last one comes first, so that none
+        moves another."""
+        base = self.text_at(version)
+        changes = rebased(base, splices(base, text), self.since(version))
+        real = [one for one in reversed(changes) if one.removed != one.added]
+        return tuple(one.fact(number) for number, one in enumerate(real, start=self.version + 1))
+
+    def undoable(self) -> Event | None:
+        """The last change that a button takes back: the model's, one `over` the words of somebody else, or one that
+        took such a change back; None once its place has been changed again."""
+        last = next(
+            (one for one in reversed(self.edits) if one.by == "model" or {OVER, UNDOES} & one.data.keys()), None
+        )
+        return last if last is not None and self._inverse(last) is not None else None
+
+    def undone(self, event: Event) -> Fact:
+        """The change that takes an `undoable` one back."""
+        inverse, version = self._inverse(event), event.data["version"]
+        if inverse is None:
+            raise ValueError(f"the place of version {version} was changed since")
+        return inverse.fact(self.version + 1, **{UNDOES: version})
+
+    def _inverse(self, event: Event) -> Splice | None:
+        now = splice_of(event.data).inverse
+        for later in self.since(event.data["version"]):
+            if now.meets(later):
+                return None
+            now = now.after(later)
+        return now
+
+    def origins(self) -> list[int]:
+        """For each character the version that brought it, 0 for the initial text. Words that a change has before and
+        after it stay where they come from, and so do those that come back with what is undone."""
+        marks = [0] * len(self.initial)
+        taken: dict[int, list[int]] = {}
+        for event in self.edits:
+            one, version = splice_of(event.data), int(event.data["version"])
+            taken[version] = marks[one.start : one.end]
+            back = event.data.get(UNDOES)
+            marks[one.start : one.end] = _marks(one, taken[version], version) if back is None else taken[back]
+        return marks
+
+
+def document_of(initial: str, events: Iterable[Event]) -> Document:
+    edits = tuple(event for event in events if event.kind == EDITED)
+    return Document(initial, edits, _applied(initial, (splice_of(event.data) for event in edits)))
+
+
+def splices(old: str, new: str) -> list[Splice]:
+    """The changes that make one text of another, in the order of their places."""
+    found: list[Splice] = []
+    for one in _word_changes(old, new):
+        last = found[-1] if found else None
+        if last is not None and one.start - last.end < GAP:
+            between = old[last.end : one.start]
+            found[-1] = Splice(last.start, old[last.start : one.end], last.added + between + one.added)
+        else:
+            found.append(one)
+    return found
+
+
+def rebased(base: str, changes: Sequence[Splice], since: Sequence[Splice]) -> list[Splice]:
+    """Changes of a `base` text, each as it is after those that were made `since`. Where one of these meets them, their
+    place gets the text as it was in `base` with the changes, `over` what it has now."""
+    moved = list(changes)
+    for later in since:
+        met = [one for one in moved if one.meets(later)]
+        others = [one.after(later) for one in moved if not one.meets(later)]
+        after = later.apply(base)
+        if met:
+            start, end = min(met[0].start, later.start), max(met[-1].end, later.end)
+            own = _applied(base[start:end], (replace(one, start=one.start - start) for one in reversed(met)))
+            others.append(Splice(start, after[start : end + later.growth], own, over=True))
+        moved, base = sorted(others, key=lambda one: (one.start, one.end)), after
+    return moved
+
+
+def _applied(text: str, changes: Iterable[Splice]) -> str:
+    return reduce(lambda so_far, one: one.apply(so_far), changes, text)
+
+
+def _word_changes(old: str, new: str) -> Iterator[Splice]:
+    """The changes word by word, between what both texts begin and end with."""
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    before, after = (_WORD.findall(text[start : len(text) - end]) for text in (old, new))
+    if max(len(before), len(after)) > MOST_WORDS:
+        before, after = (["".join(words)] for words in (before, after))
+    at = [start]
+    for word in before:
+        at.append(at[-1] + len(word))
+    for kind, first, last, to_first, to_last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield Splice(at[first], "".join(before[first:last]), "".join(after[to_first:to_last]))
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    differs = (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
+    return next(differs, min(len(one), len(other)))
+
+
+def _marks(change: Splice, before: Sequence[int], version: int) -> list[int]:
+    marks: list[int] = []
+    at = 0
+    for one in _word_changes(change.removed, change.added):
+        marks += [*before[at : one.start], *[version] * len(one.added)]
+        at = one.end
+    return [*marks, *before[at:]]

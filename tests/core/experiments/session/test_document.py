@@ -1,0 +1,74 @@
+"""A document of several writers: nothing that anybody wrote is lost unseen, whatever meets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.events import Actor, Event, Fact
+from experiments.session.document import OVER, Document, document_of, splices
+from tests.fakes.examples import examples
+
+INITIAL = "The first words. " * 4
+acts = st.tuples(
+    st.sampled_from(["types", "types", "sends", "model", "undoes"]), st.booleans(), st.floats(0, 1), st.floats(0, 0.3)
+)
+
+
+class Writers:
+    """Two tabs of a person, and a model, at one document. All that is typed has a letter of its own."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.tabs = [(0, INITIAL, INITIAL)] * 2  # the version that each saw, its text, and what was made of it
+        self.unseen: dict[int, set[str]] = {}
+        self.letters = map(chr, range(0x4E00, 0x9FFF))
+
+    @property
+    def document(self) -> Document:
+        return document_of(INITIAL, self.events)
+
+    def write(self, facts: Sequence[Fact], by: Actor, saw: int) -> None:
+        """Record changes of somebody who saw a version: what they remove unseen must be marked."""
+        unseen = {letter for event in self.events[saw:] if event.by != by for letter in event.data["added"]}
+        for fact in facts:
+            self.events.append(Event(len(self.events) + 1, 0, by, "work", fact.kind, fact.data))
+            assert not unseen & set(fact.data["removed"]) - set(fact.data["added"]) or OVER in fact.data
+
+    def change(self, text: str, at: float, length: float) -> str:
+        start = round(at * len(text))
+        return text[:start] + next(self.letters) + text[start + round(length * len(text)) :]
+
+    def do(self, what: str, tab: int, at: float, length: float) -> None:
+        now, (saw, base, typed) = self.document, self.tabs[tab]
+        match what:
+            case "types":
+                self.tabs[tab] = saw, base, self.change(typed, at, length)
+            case "sends":
+                self.write(now.merged(saw, typed), "participant", saw)
+                self.tabs[tab] = (self.document.version, *[self.document.text] * 2)
+            case "model":
+                (one,) = splices(now.text, self.change(now.text, at, length))
+                self.write([one.fact(now.version + 1)], "model", now.version)
+            case _ if (last := now.undoable()) is not None:
+                self.write([now.undone(last)], "participant", now.version)
+
+
+@given(st.lists(acts, max_size=40))
+@examples(150)
+def test_a_document_is_the_fold_of_its_changes_and_loses_nothing_unseen(
+    done: list[tuple[str, bool, float, float]],
+) -> None:
+    writers = Writers()
+    for what, tab, at, length in [*done, ("sends", False, 0, 0), ("sends", True, 0, 0)]:
+        _, base, typed = writers.tabs[tab]
+        writers.do(what, tab, at, length)
+        assert what != "sends" or set(typed) - set(base) <= set(writers.document.text)
+    document = writers.document
+    assert [event.data["version"] for event in writers.events] == list(range(1, document.version + 1))
+    assert document.text_at(0) == INITIAL
+    assert len(document.origins()) == len(document.text)
+    for letter, version in zip(document.text, document.origins(), strict=True):
+        assert letter in (INITIAL if version == 0 else writers.events[version - 1].data["added"])
