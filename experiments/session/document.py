@@ -90,12 +90,12 @@ class Document:
     def text_at(self, version: int) -> str:
         return _applied(self.text, (one.inverse for one in reversed(self.since(version))))
 
-    def merged(self, version: int, text: str) -> tuple[Fact, ...]:
-        """The changes of a person who saw a `version` and made `text` of it; the last one comes first, so that none
-        moves another."""
+    def merged(self, version: int, text: str, *, over: bool = False) -> tuple[Fact, ...]:
+        """The changes of a person who saw a `version` and made `text` of it, knowingly or not `over` somebody else's
+        words; the last one comes first, so that none moves another."""
         base = self.text_at(version)
         changes = rebased(base, splices(base, text), self.since(version))
-        real = [one for one in reversed(changes) if one.removed != one.added]
+        real = [replace(one, over=one.over or over) for one in reversed(changes) if one.removed != one.added]
         return tuple(one.fact(number) for number, one in enumerate(real, start=self.version + 1))
 
     def undoable(self) -> Event | None:

@@ -136,7 +136,8 @@ def screen(study: Study, state: State) -> Screen:
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
     title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
-    panel = Panel(title, (*notice_of_expiry(place), *panel.blocks), panel.fields, panel.chat, button, decline)
+    blocks = (*notice_of_expiry(place), *panel.blocks)
+    panel = replace(panel, title=title, blocks=blocks, button=button, decline=decline)
     times = timing(place, place.node)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
@@ -288,11 +289,15 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
 
 
 def _in_time(location: Location, action: Action) -> bool:
-    """True if a `stop` from an older screen is accepted: if only models have added events to the step since then."""
-    if action.kind != "stop" or action.seen is None or action.seen > location.state.changed:
+    """True if an action from an older screen is accepted: one that is merged, or a `stop` if only models have added
+    events to the step since then, and what is merged."""
+    assert isinstance(location.node, Step)  # noqa: S101  (it offers the action)
+    merges = location.node.merges
+    if action.seen is None or action.seen > location.state.changed or action.kind not in ("stop", *merges):
         return False
     since = (event for event in location.facts if event.seq > action.seen)
-    return all(event.by == "model" or event.kind in NOTES for event in since)
+    merged = action.kind in merges
+    return merged or all(one.by == "model" or one.kind in NOTES or one.kind in merges.values() for one in since)
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:
@@ -338,9 +343,11 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     kind = "tool" if action.kind in TOOL_ACTIONS else "reply"
     wanted = (kind, action.path, action.data.get("slot", ""))
     owed = next((job for job in pending_tasks(study, state) if (job.kind, job.path, job.slot) == wanted), None)
-    if owed is not None and kind == "tool":
-        return result_facts(owed, action)
     place = current_location(study, state)
+    if owed is not None and kind == "tool":
+        if "own" not in owed.data or place is None or not isinstance(place.node, Step):
+            return result_facts(owed, action)
+        return place.node.carried_out(place, owed)
     if action.kind not in ("reply", "write", "fail", "call") or owed is None or place is None:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
     if owed.slot == SLOT:

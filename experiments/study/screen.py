@@ -231,8 +231,27 @@ class ChatView:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document that the participant edits: its newest text and version, and what they can do with it."""
+
+    name: ClassVar[str] = "document"
+    label: str
+    text: str
+    version: int
+    max_chars: int
+    min_words: int = 0
+    markdown: bool = False
+    paste: Paste = "allow"
+    undo: int | None = None
+    """The version that a button takes back; None if there is none."""
+    undoes: Literal["", "model", "over", "undone"] = ""
+    """What it is: a change by the model, one of the participant's over somebody else's, or one taken back."""
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
-    """The content of a step's screen: text blocks, a form, perhaps a chat, and the labels of its buttons."""
+    """The content of a step's screen: text blocks, a form, perhaps a chat and a document, and the labels of its
+    buttons."""
 
     title: str = ""
     blocks: tuple[Block, ...] = ()
@@ -241,6 +260,7 @@ class Panel:
     button: str = "Continue"
     decline: str = ""
     """The label of a second button for not giving consent; no such button if it is empty."""
+    document: DocumentView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,11 @@ class Step(StrictModel):
     admits: ClassVar[bool] = False
     # Whether it uses the study's `memory` of earlier waves.
     remembers: ClassVar[bool] = False
+    # Actions that are merged with what was recorded meanwhile, and so accepted from an older screen of the step, with
+    # the events that they cause.
+    merges: ClassVar[Mapping[str, str]] = {}
+    # Whether its models are offered tools of its own.
+    own_tools: ClassVar[bool] = False
     # Whether several models reply to the same message.
     side_by_side: ClassVar[bool] = False
 
@@ -152,6 +157,10 @@ class Step(StrictModel):
     def receives(self, location: Location, reply: Data) -> Data:
         """What is recorded of a reply that came."""
         return reply
+
+    def carried_out(self, location: Location, task: PendingTask) -> tuple[Fact, ...]:
+        """What a call of a tool causes that is the step's own."""
+        raise NotImplementedError
 
     def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
         """Which values of an event are ratings of replies, messages or conversations, by name. All other answers are

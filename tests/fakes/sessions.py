@@ -41,8 +41,10 @@ def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action 
     if not jobs:
         return None
     job = jobs[0]
+    slot = {"slot": job.slot} if job.slot else {}
+    if job.kind == "tool":
+        return Action("return", job.path, slot, at_us, by="model")
     if job.kind == "reply":
-        slot = {"slot": job.slot} if job.slot else {}
         return Action("reply", job.path, {"text": words, "model": job.data["model"], **slot}, at_us, by="model")
     if job.kind == "tool":
         kind = "return" if job.data.get("begun") else "begin"

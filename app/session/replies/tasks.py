@@ -227,6 +227,8 @@ class ReplyTasks:
         record = partial(self._record, stream, context=context)
         slot = {"slot": job.slot} if job.slot else {}
         begun, data = bool(job.data.get("begun")), job.data
+        if data.get("own"):
+            return await record(Action("return", job.path, slot, 0, by="model"))
         if begun and resumed and data["tool"] in (study.file.tools or {})[data["set"]].writes:
             return await record(Action("interrupt", job.path, slot, 0, by="model"))
         if not begun and await record(Action("begin", job.path, slot, 0, by="model")) is None:
@@ -253,7 +255,7 @@ class ReplyTasks:
                 reply.add(fixed.data["text"])
                 return fixed
             try:
-                specs = await self._tools.offered(pending.study, job.data["tools"]) if job.data.get("tools") else ()
+                specs = await self._tools.for_reply(pending.study, job.data)
             except SettingsError as error:
                 log.error("session %s: no reply without its tools: %s", stream, error)
                 slot = {"slot": job.slot} if job.slot else {}

@@ -23,7 +23,7 @@ from app.config.settings import Settings
 from app.errors import SettingsError
 from app.tools.connection import ToolConnection, ToolResult, frozen_hash
 from app.tools.packages import REPLAYED
-from experiments.events import PendingTask
+from experiments.events import Data, PendingTask
 from experiments.session.seeded_random import public_uuid
 from experiments.session.tool_calls import made_calls
 from experiments.study.location import State
@@ -59,6 +59,14 @@ class SessionTools:
             known = await asyncio.to_thread(offered_tools, self._database, study.name, *key)
             self._specs[key] = as_specs(await self._first(study, name) if known is None else known)
         return self._specs[key]
+
+    async def for_reply(self, study: Study, task: Data) -> tuple[ToolSpec, ...]:
+        """The tools that the model of a pending reply is offered: the step's own, and those of its set with other
+        names; raises SettingsError."""
+        own = as_specs(task.get("own_tools", ()))
+        names = {spec.name for spec in own}
+        others = await self.offered(study, task["tools"]) if task.get("tools") else ()
+        return (*own, *(spec for spec in others if spec.name not in names))
 
     async def read_all(self, study: Study) -> Mapping[str, bool]:
         """Read the tools of all sets from their servers; whether each is as it was when first read. Raises
@@ -139,7 +147,8 @@ def differing(kept: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> list[str]:
 def refuse_without_tools(study: Study) -> None:
     """Raise SettingsError if a model of a study with tools has a backend that knows none; judges need none."""
     judges = {one.model for one in (study.file.annotators or {}).values()}
-    for label, model in study.file.models.items() if study.file.tools else ():
+    needed = study.file.tools or any(step.own_tools and step.asks_models(()) for _, step in study.steps)
+    for label, model in study.file.models.items() if needed else ():
         if label not in judges and not BACKENDS.find(model.backend).cls.tools:
             raise SettingsError(f"models.{label}: models of the backend {model.backend!r} cannot use tools")
 
