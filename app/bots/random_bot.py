@@ -16,7 +16,7 @@ from app.bots.tendencies import STANDARD, Tendencies
 from experiments.instruments.dices_safety import ANSWERS
 from experiments.session.side_by_side import BAD, SLOTS, TIE
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
-from experiments.study.screen import ChatView, ProblemBlock, Screen, TextBlock, TranscriptBlock
+from experiments.study.screen import ChatView, DocumentView, ProblemBlock, Screen, TextBlock, TranscriptBlock
 
 OPENINGS = (
     "Can you help me with this: {problem}",
@@ -44,6 +44,15 @@ REMARKS = (
     "The explanations helped, but I checked them.",
     "Nothing to add, thank you.",
 )
+# What it writes in a document, a paragraph at a time.
+SENTENCES = (
+    "There is more to this than one would think at first.",
+    "Those who have tried it say that it works well enough.",
+    "Against it speaks what it costs, and that somebody has to pay.",
+    "On the whole I would still try it, for a year and in one place.",
+)
+# How often it takes a change of a document back.
+UNDOES = 0.15
 # How often a question that is not required is left unanswered.
 SKIPS = 0.1
 # How often it allows a call of a tool.
@@ -77,7 +86,9 @@ class RandomBot:
         panel = screen.panel
         reading = sum(len(text.split()) for text in _texts(screen)) / WORDS_A_SECOND
         thinking = THINKING_S * sum(isinstance(block, ProblemBlock) for block in panel.blocks)
-        typing = sum(len(value) / LETTERS_A_SECOND for value in values.values() if isinstance(value, str))
+        typed = sum(len(value) for value in values.values() if isinstance(value, str))
+        kept = len(panel.document.text) if panel.document and "version" in values else 0
+        typing = max(0, typed - kept) / LETTERS_A_SECOND
         return (reading + thinking + CHOOSING_S * (1 + len(values)) + typing) * self._random.lognormvariate(0, 0.3)
 
     def act(self, screen: Screen) -> tuple[str, dict[str, Any]]:
@@ -90,6 +101,8 @@ class RandomBot:
             return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:
             return "retry", {}
+        if (document := screen.panel.document) and (found := self._writes(document, actions)):
+            return found
         could_leave = "submit" in actions or "vote" in actions
         if "say" in actions and (not could_leave or (chat and self._talks(chat))):
             return "say", {"text": self._say(screen)}
@@ -99,6 +112,19 @@ class RandomBot:
 
     def _talks(self, chat: ChatView) -> bool:
         return not _has_spoken(chat) or self._random.random() < TALKS_ON
+
+    def _writes(self, document: DocumentView, actions: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
+        """What it does with a document: too short a text is continued, another sometimes."""
+        if "undo" in actions and document.change and self._random.random() < UNDOES:
+            return "undo", {"version": document.change.version}
+        short = len(document.text.split()) < max(1, document.min_words)
+        if not short and document.version and self._random.random() >= TALKS_ON:
+            return None
+        paragraph = " ".join(self._random.sample(SENTENCES, self._random.randint(1, len(SENTENCES))))
+        text = "\n\n".join(filter(None, (document.text.rstrip(), paragraph)))
+        if len(text) > document.max_chars:
+            text = text[: document.max_chars] if short else paragraph[: document.max_chars]
+        return "edit", {"version": document.version, "text": text}
 
     def _say(self, screen: Screen) -> str:
         chat = screen.panel.chat

@@ -26,7 +26,7 @@ from problems.problem import Problem
 # Keys whose texts the page shows without Markdown.
 PLAIN = frozenset(
     {"title", "button", "decline", "assistant_label", "assistant_labels", "user_label", "no_reply_text"}
-    | {"better", "tie", "bad", "texts"}
+    | {"better", "tie", "bad", "texts", "initial"}
 )
 # Keys whose texts it shows as blocks of Markdown, except in questions.
 BLOCKS = frozenset({"text", "pages", "warning", "stop_text", "opens", "scripted"})

@@ -22,7 +22,7 @@ from experiments.session.tool_calls import RETURNED
 from experiments.study.fields import Field, LongText
 from experiments.study.i18n import lazy
 from experiments.study.location import Location
-from experiments.study.screen import Block, DocumentView, Panel, ProblemBlock
+from experiments.study.screen import Block, ChangeView, DocumentView, Panel, ProblemBlock
 from experiments.study.sections.model_spec import PickByFactor, Texts
 from experiments.study.sections.tools import ToolSet
 from experiments.study.step import step
@@ -98,14 +98,7 @@ class WorkStep(ModelConversation):
             min_words=self.min_words,
             markdown=self.format == "markdown",
             paste=self.paste or location.study.file.paste,
-            undo=last.data["version"] if last else None,
-            undoes=""
-            if last is None
-            else "undone"
-            if UNDOES in last.data
-            else "model"
-            if last.by == "model"
-            else "over",
+            change=_undoable(last) if last else None,
         )
 
     def offers(self, location: Location) -> tuple[str, ...]:
@@ -122,7 +115,7 @@ class WorkStep(ModelConversation):
             case "undo":
                 document = self.document(location)
                 last = document.undoable()
-                if last is None or last.data["version"] != action.data.get("version"):
+                if last is None or str(last.data["version"]) != str(action.data.get("version")):
                     raise Refused("stale", "The text was changed meanwhile. Here is the newest.")
                 return (document.undone(last),)
             case "submit":
@@ -186,6 +179,7 @@ class WorkStep(ModelConversation):
         return {**super()._by_factor(), "model": self.model}
 
 
-def _kind(last: Event) -> Literal["model", "over", "undone"]:
-    """What kind of change a button takes back."""
-    return "undone" if UNDOES in last.data else "model" if last.by == "model" else "over"
+def _undoable(last: Event) -> ChangeView:
+    kind: Literal["model", "over", "undone"]
+    kind = "undone" if UNDOES in last.data else "model" if last.by == "model" else "over"
+    return ChangeView(last.data["version"], kind, last.data["removed"], last.data["added"])

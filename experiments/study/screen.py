@@ -231,8 +231,19 @@ class ChatView:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A change of a document that a button takes back: one by the model, one of the participant's over somebody else's
+    words, or one that took such a change back (`undone`)."""
+
+    version: int
+    kind: Literal["model", "over", "undone"]
+    removed: str
+    added: str
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document that the participant edits: its newest text and version, and what they can do with it."""
+    """A document that the participant edits: its newest text and version, and the change that can be taken back."""
 
     name: ClassVar[str] = "document"
     label: str
@@ -242,10 +253,7 @@ class DocumentView:
     min_words: int = 0
     markdown: bool = False
     paste: Paste = "allow"
-    undo: int | None = None
-    """The version that a button takes back; None if there is none."""
-    undoes: Literal["", "model", "over", "undone"] = ""
-    """What it is: a change by the model, one of the participant's over somebody else's, or one taken back."""
+    change: ChangeView | None = None
 
 
 @dataclass(frozen=True, slots=True)

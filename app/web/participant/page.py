@@ -26,7 +26,7 @@ from app.web.gradio_page import gradio_page, preloads, whole
 # them: page.js itself adds only what is new, so that text selected there stays selected.
 OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
 
-STYLES = ("page", "text", "compare", "slider", "sheet", "embed")
+STYLES = ("page", "text", "compare", "slider", "sheet", "document", "embed")
 # The script that runs when Gradio has created the bus: it gives page.js a function to trigger it.
 RING = """
 window.parleyBus = (n) => { props.value = String(n); trigger("change"); };

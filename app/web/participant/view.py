@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from hashlib import blake2s
 from pathlib import Path
@@ -30,7 +30,16 @@ from experiments.session.conversation import BROKEN_OFF
 from experiments.session.disclosures import has_honeypot, hidden_instruction
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
-from experiments.study.screen import ChatMessage, ChatView, HelpView, ProblemBlock, Screen, Timing, TranscriptBlock
+from experiments.study.screen import (
+    ChatMessage,
+    ChatView,
+    DocumentView,
+    HelpView,
+    ProblemBlock,
+    Screen,
+    Timing,
+    TranscriptBlock,
+)
 from experiments.study.sections.recruitment import Paste
 from problems.pictures import PictureMap
 from storage.registers.origins import Origin
@@ -257,6 +266,7 @@ class PageUpdate(NamedTuple):
     now_us: int
     """The server's time, to which the page's times are relative."""
     help: HelpView | None = None
+    document: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The response of `/api/look` and `/api/act`."""
@@ -275,6 +285,7 @@ class PageUpdate(NamedTuple):
             "ended": self.ended,
             "timing": _timing_json(self.timing, self.now_us),
             "help": self.help and asdict(self.help),
+            "document": self.document,
             "lang": self.look.language,
             "dir": say.direction,
             "words": page_words(say) if self.fresh else {},
@@ -296,6 +307,8 @@ class ScreenView:
         self._parts |= {"talk": _talk(screen, study), "chat": _chat(screen, study)}
         self._digests = {name: digest_of(screen, name, part.about) for name, part in self._parts.items()}
         self._marks = {name: digest[:MARK_CHARS] for name, digest in self._digests.items()}
+        if (document := screen.panel.document) is not None:
+            self._marks["document"] = digest_of(screen, "document", (document.version,))[:MARK_CHARS]
         self._marks["box"] = digest_of(screen, "box", _refused(screen.panel.chat))[:MARK_CHARS]
 
     def needs_draft(self, shown: str | None) -> bool:
@@ -343,11 +356,20 @@ class ScreenView:
             faults=faults or {},
             now_us=now_us,
             help=screen.help,
+            document=_document_json(panel.document, known=marks.get("document") in shown_marks),
         )
 
 
 def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpdate:
     return ScreenView(screen, study).paint(**more)
+
+
+def _document_json(document: DocumentView | None, *, known: bool) -> dict[str, Any] | None:
+    """What document.js needs; without the text if the page has it."""
+    if document is None:
+        return None
+    change = document.change and asdict(document.change)
+    return {"version": document.version, "change": change, "text": None if known else document.text}
 
 
 def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
@@ -396,7 +418,8 @@ def _left(screen: Screen, study: StudyContext) -> Fragment:
         }
 
     kinds = [block.kind for block in panel.blocks]
-    about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends)
+    design = panel.document and replace(panel.document, text="", version=0, change=None)
+    about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends, design)
     return Fragment("panel.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
 

@@ -5,6 +5,7 @@ import { RETRY_MS, newKey, pause, post, send, sleep, tryNow } from "./api.js";
 import { keepTime, left, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
+import { previewDocument, saveDocumentAtOnce, saved, showDocument } from "./document.js";
 import { tellHost } from "./embed.js";
 import { TOUCH, catchFocus, ignoreKeys } from "./focus.js";
 import { $, $$, addFaults, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
@@ -87,6 +88,7 @@ async function show(painting, asked = false) {
   if (moved || now.said > before.said) toEnd();
   note(now.note);
   await painted(now);
+  showDocument({ now, show, slow, failed, look }, moved);
   showSheet(now, moved);
   if (!moved && now.said > before.said && !document.activeElement.closest("#left-column form")) closeSheet();
   atEnd(() => {}); // what came below the conversation left it less room
@@ -200,6 +202,7 @@ async function look(asked = null) {
 async function act(kind, values, from) {
   if (busy) return;
   setBusy(true, from);
+  if (kind !== "stop" && !(await saved())) return setBusy(false, from);
   const { path, seen, whose, shown } = now;
   const same = JSON.stringify([kind, path, values]);
   if (unanswered?.same !== same) unanswered = { same, key: newKey() };
@@ -373,6 +376,7 @@ async function save() {
 
 // The page may be closed now, and nobody would hear whether this arrived. If it stays open, it is saved as always.
 function saveAtOnce() {
+  saveDocumentAtOnce();
   if (kept && now.path && !now.ended && !isKept(draft())) send("api/draft", draft(), true);
 }
 
@@ -385,6 +389,7 @@ function bePresent() {
 // next screen is loaded.
 async function timeIsUp(late) {
   ranOut = now.path;
+  saved();
   if (document.hidden) saveAtOnce();
   else bePresent();
   await sleep(late - LAST_MS);
@@ -486,12 +491,13 @@ document.addEventListener("click", (event) => {
   else if ("close" in button.dataset) button.closest("dialog").close();
   else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);
   else if (button.dataset.copy || button.matches(".copy")) copy(button, WORDS.copied);
+  else if ("previews" in button.dataset) previewDocument(button);
   else if ("newest" in button.dataset) { toEnd(); $("#chat [role=log]").focus({ preventScroll: true }); }
   else if ("again" in button.dataset) { const { again } = note; note(""); again?.(); }
 });
 
 document.addEventListener("input", (event) => {
-  if (!event.target.closest("form[data-act], #box")) return;
+  if (!event.target.closest("form[data-act], #box") || event.target.id === "document") return;
   if (event.target.matches("textarea, input[type=text]")) event.target.dir = event.target.value.trim() && "auto";
   saveSoon();
   refresh();

@@ -33,14 +33,15 @@ function set(open) {
 function beReached() {
   const sheet = $("#left-column");
   const scrolls = PHONE.matches && isOpen() && page.dataset.layout === "chat";
-  const how = { tabindex: "0", role: "region", "aria-label": WORDS.question };
+  const how = { tabindex: "0", role: "region", "aria-label": $("#left .document") ? WORDS.document : WORDS.question };
   for (const [name, value] of Object.entries(how)) scrolls ? sheet.setAttribute(name, value) : sheet.removeAttribute(name);
 }
 
 function open() {
   set(true);
   $("#left-column").scrollTop = 0;
-  $("#left h1")?.focus({ preventScroll: true });
+  $("#left .document")?.scrollIntoView();
+  ($("#document") ?? $("#left h1"))?.focus({ preventScroll: true });
 }
 
 export function closeSheet() {
@@ -52,7 +53,7 @@ export function closeSheet() {
 
 function openAtAnswer() {
   set(true);
-  const field = missing(form())[0] ?? $("[data-field]", form());
+  const field = missing(form())[0] ?? $("[data-field]:not(.document)", form());
   if (field) goTo(field);
   else $("[type=submit]", form())?.focus();
 }
@@ -82,11 +83,12 @@ export function showSheet({ layout, said, actions }, moved) {
     set(said === 0);
     $("#left-column").scrollTop = 0;
   }
-  setText(toggle.firstChild, WORDS.question);
-  const question = $("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1");
+  const work = $("#left .document");
+  setText(toggle.firstChild, work ? WORDS.document : WORDS.question);
+  const question = !work && ($("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1"));
   setText(toggle.lastChild, question ? firstWords(question) : "");
   onward.hidden = !said || !actions.includes("submit");
-  setText(onward, $("[data-field]", form()) ? WORDS.answer : WORDS.finish);
+  setText(onward, $("[data-field]:not(.document)", form()) ? WORDS.answer : WORDS.finish);
 }
 
 // Formulas that are more than a row of signs are left out: two over three would be 23.

@@ -43,6 +43,17 @@ export const WORDS = {
   researcher: "Researcher",
   send: "Send",
   close: "Close",
+  stored: "Saved",
+  unsaved: "Not saved yet",
+  count: "Words: {count}",
+  least: "Words: {count} of at least {least}",
+  modelChanged: "The assistant changed the text.",
+  bothChanged: "Somebody else changed the same place. Your words were kept.",
+  undone: "The change was taken back.",
+  undo: "Undo",
+  redo: "Redo",
+  bringBack: "Use the other words",
+  document: "Document",
 };
 
 // The words that only the style sheet puts on the page.

@@ -41,6 +41,15 @@ class AtWork(Driven):
             saw, text = version, TEXT
         return self.do("edit", version=saw, text=text.replace(old, new))
 
+    @property
+    def kind(self) -> str:
+        """The kind of the change that can be taken back."""
+        return self.document.change.kind if self.document.change else ""
+
+    def undo(self) -> AtWork:
+        assert self.document.change
+        return self.do("undo", version=str(self.document.change.version))
+
     def said(self) -> AtWork:
         return self.do("say", text="Please help.")
 
@@ -113,11 +122,11 @@ def test_where_both_changed_one_place_the_person_wins_and_the_others_words_can_b
     session = AtWork().said().calls(version=0, old="two three", new="zwei drei")
     session.edits("two", "2", version=0)
     assert session.document.text == TEXT.replace("two", "2")
-    assert (session.last.data["over"], session.document.undoes) == (True, "over")
-    session.do("undo", version=session.document.undo)
+    assert (session.last.data["over"], session.kind) == (True, "over")
+    session.undo()
     assert session.document.text == TEXT.replace("two three", "zwei drei")
-    assert session.document.undoes == "undone"
-    session.do("undo", version=session.document.undo)
+    assert session.kind == "undone"
+    session.undo()
     assert session.document.text == TEXT.replace("two", "2")
 
 
@@ -127,6 +136,6 @@ def test_the_models_last_change_can_be_taken_back_until_its_place_is_changed_aga
     assert session.document.text == TEXT.replace("One", "I")
     session.calls(version=3, old="four", new="vier").calls(version=3, old="five", new="fuenf")
     session.edits("fuenf", "funf")
-    assert session.document.undo is None
+    assert session.document.change is None
     with pytest.raises(Refused):
         session.do("undo", version=4)

@@ -1,0 +1,222 @@
+// The document of a step: what is typed is saved by itself, and what others change meanwhile comes to where it belongs. The
+// caret and what is not saved yet stay.
+
+import { newKey, post, send } from "./api.js";
+import { whenComposed } from "./composition.js";
+import { $ } from "./forms.js";
+import { escaped, setText } from "./patch.js";
+import { WORDS } from "./words.js";
+
+const SAVE_MS = 1500; // after the last key
+const MOST_UNSAVED_MS = 8000; // after the first key that is not saved
+const SHOWN_CHARS = 2000; // of a change
+
+const box = () => $("#document");
+let page = null; // of page.js: `now`, `show`, `slow`
+let base = null; // the version and the text that the server has, as far as this page knows
+let typed = ""; // what stands in the box
+let over = false; // words of somebody else were met by what is not saved yet
+let saving = null; // what is on its way
+let held = null; // what came from the server meanwhile
+let timer = null;
+let since = null; // when the first of what is not saved yet was typed
+let putting = false;
+
+const unsaved = () => base !== null && typed !== base.text;
+
+// ---- Two changes of one text
+
+// What makes one text of another: the part that is replaced, and by what. No character is cut in two.
+function change(from, to) {
+  const half = (text, at) => /[\uDC00-\uDFFF]/.test(text[at] ?? "") && at > 0;
+  let start = 0;
+  while (start < Math.min(from.length, to.length) && from[start] === to[start]) start++;
+  if (half(from, start) || half(to, start)) start--;
+  let same = 0;
+  while (same < Math.min(from.length, to.length) - start && from.at(-1 - same) === to.at(-1 - same)) same++;
+  if (half(from, from.length - same) || half(to, to.length - same)) same--;
+  return { start, end: from.length - same, text: to.slice(start, to.length - same) };
+}
+
+const applied = (text, { start, end, text: added }) => text.slice(0, start) + added + text.slice(end);
+
+// `mine` and `theirs` were both made of one text: theirs with my change. Where both changed one place mine stays, as on the
+// server, which is told.
+function merged(from, mine, theirs) {
+  const [own, other] = [change(from, mine), change(from, theirs)];
+  const growth = other.text.length - (other.end - other.start);
+  if (mine === from || mine === theirs) return theirs;
+  if (own.end <= other.start) return applied(theirs, own);
+  if (other.end <= own.start) return applied(theirs, { ...own, start: own.start + growth, end: own.end + growth });
+  over = true;
+  const [start, end] = [Math.min(own.start, other.start), Math.max(own.end, other.end)];
+  return applied(theirs, { start, end: end + growth, text: from.slice(start, own.start) + own.text + from.slice(own.end, end) });
+}
+
+// ---- The box
+
+// Changes only what differs, so that the caret, the scroll bar and, where the box has the focus, its undo stay.
+function put(text) {
+  const place = box();
+  typed = text;
+  const { start, end, text: added } = change(place.value, text);
+  if (place.value === text) return;
+  const { selectionStart, selectionEnd, selectionDirection, scrollTop } = place;
+  const moved = (at) => (at <= start ? at : Math.max(start, at - (end - start)) + (at >= end ? added.length : 0));
+  if (document.activeElement === place) {
+    putting = true;
+    place.setSelectionRange(start, end);
+    document.execCommand(added ? "insertText" : "delete", false, added);
+    putting = false;
+  }
+  if (place.value !== text) place.value = text;
+  place.setSelectionRange(moved(selectionStart), moved(selectionEnd), selectionDirection);
+  place.scrollTop = scrollTop;
+}
+
+// Called with each screen; `moved` to it from another one.
+export function showDocument(its, moved) {
+  page = its;
+  const { document: newest } = its.now;
+  document.documentElement.toggleAttribute("data-document", Boolean(newest));
+  if (!newest) return void (base = null);
+  if (moved || base === null) {
+    clearTimeout(timer);
+    [base, over, held, since] = [{ version: newest.version, text: newest.text }, false, null, null];
+    put(base.text);
+  } else if (box().value !== typed) {
+    put(typed); // the box was drawn anew
+  }
+  take(newest);
+  describe(newest);
+}
+
+function take(newest) {
+  if (newest.version <= base.version || newest.text === null) return;
+  if (saving) return void (held = newest); // it may have what is on its way
+  whenComposed(() => {
+    if (newest.version <= base.version) return;
+    const text = merged(base.text, typed, newest.text);
+    base = { version: newest.version, text: newest.text };
+    put(text);
+    count();
+    if (unsaved()) saveSoon();
+  });
+}
+
+// ---- Saving
+
+export function saveSoon(ms = SAVE_MS) {
+  clearTimeout(timer);
+  since ??= performance.now();
+  timer = setTimeout(save, Math.min(ms, Math.max(0, since + MOST_UNSAVED_MS - performance.now())));
+  tell();
+}
+
+const body = (key) => {
+  const { path, seen, whose, shown } = page.now;
+  return { kind: "edit", path, seen, whose, shown, key, values: { version: base.version, text: typed, over } };
+};
+
+// Whether all that is typed is on the server's disk.
+export async function saved() {
+  while (unsaved() || saving) if (!(await save())) return false;
+  return true;
+}
+
+function save() {
+  if (saving) return saving.done;
+  clearTimeout(timer);
+  if (!unsaved()) return true;
+  const asked = body(newKey());
+  saving = { asked, done: sent(asked) };
+  tell();
+  return saving.done;
+}
+
+async function sent(asked) {
+  let painting = null;
+  try {
+    painting = await post("api/act", asked, page.slow);
+    const { document: newest } = painting;
+    if (!painting.refused && newest && painting.path === asked.path) {
+      [base, over, since] = [{ version: newest.version, text: asked.values.text }, false, null];
+      if (newest.text !== null) acknowledged(newest);
+    }
+  } catch (error) {
+    page.failed(error);
+  }
+  saving = null;
+  if (painting) await page.show(painting);
+  if (held && base) take(held);
+  held = null;
+  if (!painting?.refused && unsaved()) saveSoon();
+  tell();
+  return Boolean(painting && !painting.refused);
+}
+
+// The server has what was sent, and perhaps what others wrote.
+function acknowledged({ version, text }) {
+  const mine = merged(base.text, typed, text);
+  base = { version, text };
+  whenComposed(() => put(mine));
+}
+
+// The page may be closed now. What is on its way is sent once more with its key, and counts once.
+export function saveDocumentAtOnce() {
+  if (unsaved()) send("api/act", saving?.asked.values.text === typed ? saving.asked : body(newKey()), true);
+}
+
+// ---- What is said about it
+
+function tell() {
+  const line = $("[data-document-state]");
+  if (line && base) setText(line, unsaved() ? (saving ? WORDS.busy : WORDS.unsaved) : base.version ? WORDS.stored : "");
+}
+
+function count() {
+  const line = $("[data-words]");
+  if (!line) return;
+  const words = typed.split(/\s+/).filter(Boolean).length;
+  const least = Number(line.dataset.words);
+  setText(line, (words < least ? WORDS.least : WORDS.count).replace("{count}", words).replace("{least}", least));
+  tell();
+}
+
+const CHANGED = { model: ["modelChanged", "undo"], over: ["bothChanged", "bringBack"], undone: ["undone", "redo"] };
+
+function describe({ change: last }) {
+  const place = $("[data-undo]");
+  const { version = "", kind, removed = "", added = "" } = last ?? {};
+  if (place.dataset.undo !== `${version}`) {
+    place.dataset.undo = version;
+    const [said, button] = CHANGED[kind] ?? [];
+    const { start, end, text } = change(removed, added);
+    const part = (tag, text) => (text ? `<${tag}>${escaped(text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text)}</${tag}>` : "");
+    const what = `<details><summary>${escaped(WORDS[said] ?? "")}</summary><p dir="auto">${part("del", removed.slice(start, end).trim())} ${part("ins", text.trim())}</p></details>`;
+    place.innerHTML = said ? `${what}<button type="button" data-act="undo" name="version" value="${version}">${escaped(WORDS[button])}</button>` : "";
+  }
+  count();
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target !== box() || putting) return;
+  typed = event.target.value;
+  if (unsaved()) saveSoon();
+  count();
+});
+document.addEventListener("focusout", (event) => event.target === box() && unsaved() && saveSoon(0));
+// Another tab may have changed it.
+addEventListener("focus", () => base && !saving && page.look());
+
+export async function previewDocument(button) {
+  const place = $("[data-preview]");
+  const shows = place.hidden;
+  if (shows) {
+    const told = await post("api/preview", { text: typed }).catch(() => null);
+    if (told) place.innerHTML = told.html;
+  }
+  place.hidden = !shows;
+  box().hidden = shows;
+  button.setAttribute("aria-pressed", String(shows));
+}
