@@ -1,0 +1,121 @@
+"""A document beside a conversation: written by the keyboard, changed by the model, taken back, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.axe import Audit
+from tests.browser.told import newest_facts
+from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
+from tests.fakes import studies
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+NewContext = Callable[..., BrowserContext]
+OLD, NEW = "A first line.", "A first line, by the model."
+CALL = {"tool": "replace", "arguments": {"old": OLD, "new": NEW}}
+PHONE, WIDE = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+SAVED = "document.querySelector('[data-document-state]').textContent === 'Saved'"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Process]:
+    raw = {
+        "study": "work",
+        "title": "Work",
+        "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0, "calls": [[CALL]]}}},
+        "flow": [
+            {"step": "work", "model": "one", "initial": f"{OLD}\n", "min_words": 5, "format": "markdown"},
+            {"step": "finish"},
+        ],
+    }
+    process = Process(tmp_path, (studies.write(tmp_path, raw),))
+    process.start()
+    yield process
+    process.stop()
+
+
+def at_work(server: Process, new_context: NewContext, size: dict[str, int]) -> tuple[Visitor, Locator]:
+    page = new_context(own=True, viewport=size).new_page()
+    visitor = Visitor(page, server.url)
+    visitor.arrive("work")
+    return visitor, page.locator("#document")
+
+
+def say(page: Page) -> None:
+    page.locator("#box textarea").focus()
+    page.keyboard.type("Please.")
+    page.keyboard.press("Enter")
+
+
+def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
+    server: Process, new_context: NewContext, audit: Audit
+) -> None:
+    visitor, document = at_work(server, new_context, PHONE)
+    page, undo, bar = (
+        visitor.page,
+        visitor.page.locator(".undo button"),
+        visitor.page.locator("#sheet-bar button").first,
+    )
+    expect(document).to_have_value(f"{OLD}\n")
+    document.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Mine")
+    say(page)
+    expect(page.locator(".tool")).to_contain_text("Change the document")
+    expect(document).to_have_value(f"{NEW}\nMine")
+    bar.focus()
+    if bar.get_attribute("aria-expanded") == "false":
+        page.keyboard.press("Enter")
+    expect(undo).to_be_visible()
+    audit(page)
+    undo.focus()
+    page.keyboard.press("Enter")
+    expect(document).to_have_value(f"{OLD}\nMine")
+    page.locator("#left [type=submit]").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#document-fault")).to_be_visible()
+    document.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" and more.")
+    page.locator("#left [type=submit]").focus()
+    page.keyboard.press("Enter")
+    page.locator("#document").wait_for(state="detached")
+    submitted = next(event for event in newest_facts(server) if event.kind == "submitted")
+    assert submitted.data == {"document": f"{OLD}\nMine and more."}
+    assert visitor.complaints == []
+
+
+@pytest.mark.nightly
+def test_unsaved_words_and_the_caret_stay_while_the_model_writes_and_the_network_is_lost(
+    server: Process, new_context: NewContext
+) -> None:
+    visitor, document = at_work(server, new_context, WIDE)
+    page = visitor.page
+    other = page.context.new_page()
+    other.goto(page.url)
+    Visitor(other, server.url).ready()
+    page.route("**/api/act", lambda route: route.abort())
+    document.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Typed meanwhile")
+    until(page, "document.querySelector('#note').innerText.trim() !== ''")
+    say(other)
+    expect(other.locator("#document")).to_have_value(f"{NEW}\n")
+    page.keyboard.type(", offline")
+    page.keyboard.press("ArrowLeft")
+    expect(document).to_have_value(f"{OLD}\nTyped meanwhile, offline")
+    page.unroute("**/api/act")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    until(page, SAVED)
+    expect(document).to_have_value(f"{NEW}\nTyped meanwhile, offline")
+    page.keyboard.type("X")
+    until(page, SAVED)
+    expect(document).to_have_value(f"{NEW}\nTyped meanwhile, offlinXe")
+    other.evaluate("dispatchEvent(new Event('focus'))")
+    expect(other.locator("#document")).to_have_value(f"{NEW}\nTyped meanwhile, offlinXe")
