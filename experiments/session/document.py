@@ -20,8 +20,6 @@ from functools import reduce
 from experiments.events import Data, Event, Fact
 
 EDITED, UNDOES, OVER = "edited", "undoes", "over"
-# Changes of a person that are so close to each other, in characters, are one.
-GAP = 40
 # Passages with more words are not compared word by word.
 MOST_WORDS = 2_000
 _WORD = re.compile(r"\s*\S+|\s+$")
@@ -90,20 +88,17 @@ class Document:
     def text_at(self, version: int) -> str:
         return _applied(self.text, (one.inverse for one in reversed(self.since(version))))
 
-    def merged(self, version: int, text: str, *, over: bool = False) -> tuple[Fact, ...]:
-        """The changes of a person who saw a `version` and made `text` of it, knowingly or not `over` somebody else's
-        words; the last one comes first, so that none moves another."""
+    def merged(self, version: int, text: str, *, over: bool = False) -> Splice:
+        """The change of a person who saw a `version` and made `text` of it, perhaps `over` somebody else's words."""
         base = self.text_at(version)
-        changes = rebased(base, splices(base, text), self.since(version))
-        real = [replace(one, over=one.over or over) for one in reversed(changes) if one.removed != one.added]
-        return tuple(one.fact(number) for number, one in enumerate(real, start=self.version + 1))
+        found = rebased(base, splice(base, text), self.since(version))
+        return replace(found, over=found.over or over)
 
     def undoable(self) -> Event | None:
         """The last change that a button takes back: the model's, one `over` the words of somebody else, or one that
         took such a change back; None once its place has been changed again."""
-        last = next(
-            (one for one in reversed(self.edits) if one.by == "model" or {OVER, UNDOES} & one.data.keys()), None
-        )
+        marked = (one for one in reversed(self.edits) if one.by == "model" or {OVER, UNDOES} & one.data.keys())
+        last = next(marked, None)
         return last if last is not None and self._inverse(last) is not None else None
 
     def undone(self, event: Event) -> Fact:
@@ -139,52 +134,33 @@ def document_of(initial: str, events: Iterable[Event]) -> Document:
     return Document(initial, edits, _applied(initial, (splice_of(event.data) for event in edits)))
 
 
-def splices(old: str, new: str) -> list[Splice]:
-    """The changes that make one text of another, in the order of their places."""
-    found: list[Splice] = []
-    for one in _word_changes(old, new):
-        last = found[-1] if found else None
-        if last is not None and one.start - last.end < GAP:
-            between = old[last.end : one.start]
-            found[-1] = Splice(last.start, old[last.start : one.end], last.added + between + one.added)
-        else:
-            found.append(one)
-    return found
+def splice(old: str, new: str) -> Splice:
+    """The change that makes one text of another: all between what both begin and end with."""
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    return Splice(start, old[start : len(old) - end], new[start : len(new) - end])
 
 
-def rebased(base: str, changes: Sequence[Splice], since: Sequence[Splice]) -> list[Splice]:
-    """Changes of a `base` text, each as it is after those that were made `since`. Where one of these meets them, their
-    place gets the text as it was in `base` with the changes, `over` what it has now."""
-    moved = list(changes)
+def rebased(base: str, change: Splice, since: Sequence[Splice]) -> Splice:
+    """A change of a `base` text, as it is after those that were made `since`. Where one of these meets it, their place
+    gets the text as it was in `base` with the change, `over` what it has now."""
     for later in since:
-        met = [one for one in moved if one.meets(later)]
-        others = [one.after(later) for one in moved if not one.meets(later)]
         after = later.apply(base)
-        if met:
-            start, end = min(met[0].start, later.start), max(met[-1].end, later.end)
-            own = _applied(base[start:end], (replace(one, start=one.start - start) for one in reversed(met)))
-            others.append(Splice(start, after[start : end + later.growth], own, over=True))
-        moved, base = sorted(others, key=lambda one: (one.start, one.end)), after
-    return moved
+        if (change.start, change.removed) == (later.start, later.removed) and change.added.startswith(later.added):
+            # what was sent twice, as a page may do that is closed
+            change = Splice(later.start + len(later.added), "", change.added[len(later.added) :], change.over)
+        elif change.meets(later):
+            start, end = min(change.start, later.start), max(change.end, later.end)
+            own = base[start : change.start] + change.added + base[change.end : end]
+            change = Splice(start, after[start : end + later.growth], own, over=True)
+        else:
+            change = change.after(later)
+        base = after
+    return change
 
 
 def _applied(text: str, changes: Iterable[Splice]) -> str:
     return reduce(lambda so_far, one: one.apply(so_far), changes, text)
-
-
-def _word_changes(old: str, new: str) -> Iterator[Splice]:
-    """The changes word by word, between what both texts begin and end with."""
-    start = _alike(old, new)
-    end = _alike(old[start:][::-1], new[start:][::-1])
-    before, after = (_WORD.findall(text[start : len(text) - end]) for text in (old, new))
-    if max(len(before), len(after)) > MOST_WORDS:
-        before, after = (["".join(words)] for words in (before, after))
-    at = [start]
-    for word in before:
-        at.append(at[-1] + len(word))
-    for kind, first, last, to_first, to_last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind != "equal":
-            yield Splice(at[first], "".join(before[first:last]), "".join(after[to_first:to_last]))
 
 
 def _alike(one: str, other: str) -> int:
@@ -194,9 +170,24 @@ def _alike(one: str, other: str) -> int:
 
 
 def _marks(change: Splice, before: Sequence[int], version: int) -> list[int]:
+    """The origins of what a change added, compared word by word with what it removed."""
     marks: list[int] = []
     at = 0
-    for one in _word_changes(change.removed, change.added):
-        marks += [*before[at : one.start], *[version] * len(one.added)]
-        at = one.end
+    for start, end, chars in _word_changes(change):
+        marks += [*before[at:start], *[version] * chars]
+        at = end
     return [*marks, *before[at:]]
+
+
+def _word_changes(change: Splice) -> Iterator[tuple[int, int, int]]:
+    """The parts of what a change removed that it replaced, from where to where, and by how many characters."""
+    whole = splice(change.removed, change.added)
+    old, new = _WORD.findall(whole.removed), _WORD.findall(whole.added)
+    if max(len(old), len(new)) > MOST_WORDS:
+        old, new = [whole.removed], [whole.added]
+    at = [whole.start]
+    for word in old:
+        at.append(at[-1] + len(word))
+    for kind, first, last, to_first, to_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield at[first], at[last], len("".join(new[to_first:to_last]))

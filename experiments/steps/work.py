@@ -133,13 +133,12 @@ class WorkStep(ModelConversation):
         document, version, text = self.document(location), given.get("version"), given.get("text")
         if not isinstance(version, int) or not 0 <= version <= document.version or not isinstance(text, str):
             raise Refused("invalid", "There is no such version of the text.")
-        changes = document.merged(version, clean(text), over=bool(given.get(OVER)))
+        change = document.merged(version, clean(text), over=bool(given.get(OVER)))
         before = len(document.text)
-        chars = before + sum(len(one.data["added"]) - len(one.data["removed"]) for one in changes)
-        if chars > max(before, self.max_document_chars):
+        if (chars := before + change.growth) > max(before, self.max_document_chars):
             fault = lazy(TOO_LONG, most=self.max_document_chars, count=chars)
             raise Refused("invalid", fault, {DOCUMENT: fault})
-        return changes
+        return (change.fact(document.version + 1),) if change.removed != change.added else ()
 
     def tool_set(self, location: Location) -> tuple[str, ToolSet | None]:
         name, tools = super().tool_set(location)

@@ -23,7 +23,7 @@ NOT_READ = frozenset(
     {"type", "chat", "code", "id", "model", "models", "name", "loop", "scale", "scales", "edition", "step", "stop_code"}
     | {"kind", "paste", "policy", "correct_answers", "on_expiry", "action", "truth", "url", "vote", "vote_when", "when"}
     | {"advice", "by", "continue_with", "instrument", "item", "mark", "order", "pattern", "rate_each", "tolerance"}
-    | {"system_additions", "last"}
+    | {"system_additions", "last", "format", "tools"}
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 

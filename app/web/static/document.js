@@ -140,26 +140,20 @@ async function sent(asked) {
     painting = await post("api/act", asked, page.slow);
     const { document: newest } = painting;
     if (!painting.refused && newest && painting.path === asked.path) {
-      [base, over, since] = [{ version: newest.version, text: asked.values.text }, false, null];
-      if (newest.text !== null) acknowledged(newest);
+      base = { version: asked.values.version, text: asked.values.text }; // in what comes now
+      [over, since] = [false, null];
+      if (!held || held.version < newest.version) held = newest;
     }
   } catch (error) {
     page.failed(error);
   }
   saving = null;
-  if (painting) await page.show(painting);
   if (held && base) take(held);
   held = null;
+  if (painting) await page.show(painting);
   if (!painting?.refused && unsaved()) saveSoon();
   tell();
   return Boolean(painting && !painting.refused);
-}
-
-// The server has what was sent, and perhaps what others wrote.
-function acknowledged({ version, text }) {
-  const mine = merged(base.text, typed, text);
-  base = { version, text };
-  whenComposed(() => put(mine));
 }
 
 // The page may be closed now. What is on its way is sent once more with its key, and counts once.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import Actor, Event, Fact
-from experiments.session.document import OVER, Document, document_of, splices
+from experiments.session.document import OVER, Document, Splice, document_of, splice
 from tests.fakes.examples import examples
 
 INITIAL = "The first words. " * 4
@@ -30,12 +28,12 @@ class Writers:
     def document(self) -> Document:
         return document_of(INITIAL, self.events)
 
-    def write(self, facts: Sequence[Fact], by: Actor, saw: int) -> None:
-        """Record changes of somebody who saw a version: what they remove unseen must be marked."""
-        unseen = {letter for event in self.events[saw:] if event.by != by for letter in event.data["added"]}
-        for fact in facts:
-            self.events.append(Event(len(self.events) + 1, 0, by, "work", fact.kind, fact.data))
-            assert not unseen & set(fact.data["removed"]) - set(fact.data["added"]) or OVER in fact.data
+    def write(self, fact: Fact, by: Actor, saw: int) -> None:
+        """Record a change of somebody who saw a version: what it removes unseen must be marked."""
+        added = {letter for event in self.events[saw:] for letter in event.data["added"]}
+        unseen = added - set(self.document.text_at(saw))
+        self.events.append(Event(len(self.events) + 1, 0, by, "work", fact.kind, fact.data))
+        assert not unseen & set(fact.data["removed"]) - set(fact.data["added"]) or OVER in fact.data
 
     def change(self, text: str, at: float, length: float) -> str:
         start = round(at * len(text))
@@ -47,13 +45,15 @@ class Writers:
             case "types":
                 self.tabs[tab] = saw, base, self.change(typed, at, length)
             case "sends":
-                self.write(now.merged(saw, typed), "participant", saw)
+                change = now.merged(saw, typed)
+                if change.removed != change.added:
+                    self.write(change.fact(now.version + 1), "participant", saw)
                 self.tabs[tab] = (self.document.version, *[self.document.text] * 2)
             case "model":
-                (one,) = splices(now.text, self.change(now.text, at, length))
-                self.write([one.fact(now.version + 1)], "model", now.version)
+                change = splice(now.text, self.change(now.text, at, length))
+                self.write(change.fact(now.version + 1), "model", now.version)
             case _ if (last := now.undoable()) is not None:
-                self.write([now.undone(last)], "participant", now.version)
+                self.write(now.undone(last), "participant", now.version)
 
 
 @given(st.lists(acts, max_size=40))
@@ -72,3 +72,19 @@ def test_a_document_is_the_fold_of_its_changes_and_loses_nothing_unseen(
     assert len(document.origins()) == len(document.text)
     for letter, version in zip(document.text, document.origins(), strict=True):
         assert letter in (INITIAL if version == 0 else writers.events[version - 1].data["added"])
+
+
+def test_what_a_closing_page_sends_twice_counts_once() -> None:
+    writers = Writers()
+    writers.write(document_of(INITIAL, ()).merged(0, f"{INITIAL}Mine").fact(1), "participant", 0)
+    again = writers.document.merged(0, f"{INITIAL}Mine, all of it")
+    assert (again.apply(writers.document.text), again.over) == (f"{INITIAL}Mine, all of it", False)
+
+
+def test_words_that_a_change_has_before_and_after_stay_whose_they_are() -> None:
+    writers = Writers()
+    new = INITIAL.replace("first words", "first new words", 1)
+    writers.write(Splice(0, INITIAL, new).fact(1), "model", 0)
+    assert [one == 1 for one in writers.document.origins()].count(True) == len(" new")
+    writers.write(writers.document.undone(writers.events[-1]), "participant", 1)
+    assert set(writers.document.origins()) == {0}
