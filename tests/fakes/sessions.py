@@ -41,13 +41,11 @@ def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action 
     if not jobs:
         return None
     job = jobs[0]
-    slot = {"slot": job.slot} if job.slot else {}
-    if job.kind == "tool":
-        return Action("return", job.path, slot, at_us, by="model")
     if job.kind == "reply":
+        slot = {"slot": job.slot} if job.slot else {}
         return Action("reply", job.path, {"text": words, "model": job.data["model"], **slot}, at_us, by="model")
     if job.kind == "tool":
-        kind = "return" if job.data.get("begun") else "begin"
+        kind = "return" if {"begun", "own"} & job.data.keys() else "begin"
         slot = {"slot": job.slot} if job.slot else {}
         result = {"text": f"Result of {job.data['tool']}.", "chars": 15, "sha256": "0" * 64}
         return Action(kind, job.path, {**slot, **({"result": result} if kind == "return" else {})}, at_us, by="model")
