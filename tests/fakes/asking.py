@@ -21,9 +21,9 @@ from tests.fakes.model_faults import reply_to
 class Patience:
     """Limits of a reply; a sound one never reaches the defaults."""
 
-    first_token_timeout_s: float = 30
-    token_gap_timeout_s: float = 30
-    reply_timeout_s: float = 60
+    first_token_timeout_s: float = 100
+    token_gap_timeout_s: float = 100
+    reply_timeout_s: float = 100
     max_reply_chars: int = 20_000
 
 
@@ -89,7 +89,7 @@ def settings_at(url: str, key: str = KEY) -> Settings:
         anthropic_base_url=url,
         anthropic_api_key=secret,
         model_servers={"fake": Server(url=url, key=secret)},
-        connect_timeout_s=30,
+        connect_timeout_s=60,
         _env_file=None,
     )
 

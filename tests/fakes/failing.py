@@ -11,12 +11,12 @@ from tests.fakes.asking import WAYS, settings_at
 from tests.fakes.served import settings_for
 from tests.fakes.studies import chat, write
 
-# Settings with which a fault is over soon, and one model's faults are not another's.
-SHORT: Mapping[str, Any] = {
-    "connect_timeout_s": 10,
-    "first_token_timeout_s": 4,  # only servers that hang may reach these, on a busy machine too
-    "token_gap_timeout_s": 4,
-    "reply_timeout_s": 8,
+# Settings of which no limit of time is reached, however busy the machine is, and one model's faults are not another's.
+PATIENT: Mapping[str, Any] = {
+    "connect_timeout_s": 60,
+    "first_token_timeout_s": 120,
+    "token_gap_timeout_s": 120,
+    "reply_timeout_s": 120,
     "max_reply_chars": 20_000,
     "model_attempts": 1,
     "breaker_failures": 1_000,
@@ -52,4 +52,4 @@ def settings(folder: Path, url: str, later: int = 9, **more: Any) -> Settings:
     names = ("openai_base_url", "openai_api_key", "anthropic_base_url", "anthropic_api_key", "model_servers")
     given = {name: getattr(at, name) for name in names}
     given["model_servers"] = {**at.model_servers, "later": Server(url=f"http://127.0.0.1:{later}/v1")}
-    return settings_for(folder, **given, **{**SHORT, **more})
+    return settings_for(folder, **given, **{**PATIENT, **more})

@@ -69,4 +69,4 @@ def model_list(host: str = "127.0.0.1", certificate: Path | None = None) -> Iter
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(30)
+        thread.join(60)

@@ -99,7 +99,7 @@ class Delivery:
     body: bytes
 
     def send(self) -> int:
-        with httpx2.Client(trust_env=False, timeout=30) as client:
+        with httpx2.Client(trust_env=False, timeout=60) as client:
             return client.post(self.url, content=self.body, headers=dict(self.headers)).status_code
 
 
@@ -610,4 +610,4 @@ def prolific_api(**given: Any) -> Iterator[FakeProlific]:
         fake.over.set()
         server.shutdown()
         server.server_close()
-        thread.join(30)
+        thread.join(60)

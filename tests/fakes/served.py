@@ -162,7 +162,7 @@ class Process:
 
     def _wait(self) -> None:
         give_up = time.monotonic() + START_S
-        with httpx2.Client(base_url=self.url, timeout=30) as client:
+        with httpx2.Client(base_url=self.url, timeout=60) as client:
             while time.monotonic() < give_up and self.alive:
                 with suppress(httpx2.TransportError):
                     if client.get("/healthz").status_code == 200:

@@ -96,7 +96,7 @@ def page_of(installed: Path, folder: Path, database: str, words: Sequence[str], 
         return _wait_for(f"http://127.0.0.1:{port}/{path}", server)
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)
 
 
 def _wait_for(url: str, server: subprocess.Popen) -> str:

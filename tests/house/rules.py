@@ -24,7 +24,7 @@ Nodes = Iterator[tuple[str, ast.AST]]
 
 ROOMS = ("app/", "experiments/", "storage/", "problems/")
 MOST_LINES = 80
-LEAST_TIMEOUT_S = 30
+LEAST_TIMEOUT_S = 60
 # Where any exception is caught, once each: a backend's, a reply's, the log's writer's.
 EDGES = ("app/backends/guard.py", "app/session/service.py", "app/tools/connection.py", "storage/log/event_log.py")
 # Who asks the log to append.
@@ -156,7 +156,7 @@ def _is_insert_of_events(node: ast.AST) -> bool:
 
 
 def hasty_tests(sources: Sources) -> list[str]:
-    """No client of the tests waits less than half a minute, as a busy machine needs. httpx2's own limit is 5 s; what is
+    """No client of the tests waits less than a minute, as a busy machine needs. httpx2's own limit is 5 s; what is
     asked of an application in the same process needs none. Below a second it is how long a test looks on."""
     found = []
     for path, node in _nodes({path: text for path, text in sources.items() if "/bench/" not in path}, "tests/"):

@@ -177,4 +177,4 @@ def serve(fake: Fake) -> Iterator[Fake]:
     finally:
         server.shutdown()  # first, as a socket that is waited on goes on taking connections after it was closed
         server.server_close()
-        thread.join(30)
+        thread.join(60)

@@ -275,7 +275,7 @@ def before(url: str) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{proxy.server_port}"
         proxy.shutdown()
-        thread.join(30)
+        thread.join(60)
 
 
 def test_a_proxy_that_does_not_pass_the_host_is_found(examine: Examine, running: Served) -> None:

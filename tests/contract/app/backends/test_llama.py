@@ -30,7 +30,7 @@ from tests.fakes.asking import PATIENT, collect, said
 from tests.fakes.repositories.hub import HubFake, Repository
 from tests.fakes.repositories.server import serve
 
-SETTINGS = Settings(llama_context=1024, llama_slots=2, llama_threads=1, connect_timeout_s=30, _env_file=None)
+SETTINGS = Settings(llama_context=1024, llama_slots=2, llama_threads=1, connect_timeout_s=60, _env_file=None)
 HELLO = Request("smollm2", (PromptMessage("user", "Say hello."),), temperature=0, max_tokens=12)
 LONG = replace(HELLO, messages=(PromptMessage("user", "Tell a very long story."),), max_tokens=900)
 SURE = {

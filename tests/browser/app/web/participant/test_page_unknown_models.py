@@ -44,7 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     files = [failing.talk(folder, f"case-{name}", {"only": unknown(name)}) for name in names]
     files.append(failing.columns(folder, "case-columns", {"known": known, "unknown": unknown("typing")}))
     with serve_models() as models:
-        settings = failing.settings(folder, models.base_url, reply_timeout_s=60)
+        settings = failing.settings(folder, models.base_url)
         with serving_aside(settings, *files) as served:
             yield Place(served)
 
