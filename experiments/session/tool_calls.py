@@ -61,6 +61,11 @@ class ToolCallState:
         """The kind of its last event."""
         return self.events[-1].kind if self.events else ""
 
+    @property
+    def made(self) -> bool:
+        """Whether it reached its tool."""
+        return self.end is not None and self.end.kind == RETURNED and self.end.data.get("failed", "error") == "error"
+
     def waits(self, tools: ToolSet) -> bool:
         """Whether the participant must allow it before it is made."""
         if self.end or self.last == ALLOWED or self.last == CALLING:
@@ -253,7 +258,7 @@ def result_facts(task: PendingTask, action: Action) -> tuple[Fact, ...]:
 def made_calls(events: Sequence[Event], slot: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The calls that reached their tool, with their arguments, in order."""
     for one in (call for found in tool_rounds(events, slot) for call in found.calls):
-        if one.end and one.end.kind == RETURNED and one.end.data.get("failed", "error") == "error":
+        if one.made:
             yield one.tool, json.loads(one.arguments or "{}")
 
 

@@ -57,7 +57,7 @@ def log_values(study: str, version: int, samples: Iterable[HumanSample], made_us
         "version": 2,
         "status": "success",
         "eval": {
-            "created": _moment(made_us),
+            "created": moment(made_us),
             "task": study,
             "task_version": version,
             "dataset": dataset,
@@ -89,8 +89,8 @@ def _sample(sample: HumanSample) -> dict[str, Any]:
         "messages": [_message(event) for event in sample.messages],
         "scores": {name: _score(sample, view) for name, (_, view) in sample.answers.items()},
         "metadata": {"dataset": problem.dataset, **problem.tags, **sample.facts},
-        "started_at": _moment(min(event.at_us for event in events)),
-        "completed_at": _moment(max(event.at_us for event in events)),
+        "started_at": moment(min(event.at_us for event in events)),
+        "completed_at": moment(max(event.at_us for event in events)),
     }
 
 
@@ -110,5 +110,5 @@ def _message(event: Event) -> dict[str, Any]:
     return {"role": speaker, "content": event.data["text"], "metadata": metadata, **model}
 
 
-def _moment(at_us: int) -> str:
+def moment(at_us: int) -> str:
     return (EPOCH + timedelta(microseconds=at_us)).isoformat()

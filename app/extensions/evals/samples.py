@@ -6,7 +6,7 @@ The sessions are those of an export. A problem that a participant neither answer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,11 +44,16 @@ class HumanSample:
 def human_samples(database: Database, request: ExportRequest) -> list[HumanSample]:
     """The samples of the sessions that an export asks for, in the order of arrival; raises StorageError."""
     met = Counter[str]()
-    with database.connect() as connection:
-        files = [file for file in plan_export(connection, request).files if isinstance(file, SessionRows)]
-        found = [_of_session(record, files[0].layout, met) for record in files[0].records(connection)]
+    found = [_of_session(record, layout, met) for record, layout in exported_sessions(database, request)]
     samples = (sample for session in found for sample in session.values())
     return [sample for sample in samples if sample.messages or sample.answers]
+
+
+def exported_sessions(database: Database, request: ExportRequest) -> Iterator[tuple[TidySession, Layout]]:
+    """The sessions that an export asks for, in the order of arrival; raises StorageError."""
+    with database.connect() as connection:
+        files = [file for file in plan_export(connection, request).files if isinstance(file, SessionRows)]
+        yield from ((record, files[0].layout) for record in files[0].records(connection))
 
 
 def _of_session(record: TidySession, layout: Layout, met: Counter[str]) -> dict[str, HumanSample]:
