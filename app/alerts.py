@@ -1,8 +1,9 @@
 """Alerts: a participants' server checks what needs a person, and tells a webhook.
 
 A condition opens one alert, however often it is observed, and a message is sent. The alert closes when the condition
-has not been observed for QUIET_S, so that one that comes and goes does not send a message each time. Of several
-servers over one database one opens and closes each alert, as the database decides.
+has not been observed for QUIET_S, so that one that comes and goes does not send a message each time; what a person
+has settled (SETTLED) is over at the next check. Of several servers over one database one opens and closes each alert,
+as the database decides.
 
 Texts are made of names that researchers chose, numbers, codes of errors, and the versions that model servers name. They
 have no text that a participant or a model wrote, no recruiter's ID and no address or key of a model server.
@@ -54,6 +55,7 @@ BUDGET_SHARE = 0.9
 # how long a change of a model is reported; nothing is over when its alert closes
 SHIFT, SHIFT_S = "shift", 86_400
 HELP = "help"
+SETTLED = {HELP}  # over when a person has answered, and not by chance
 DISK_FREE_BYTES, DISK_FREE_SHARE = 5e9, 0.1
 CHECK_S, QUIET_S = 60.0, 300
 # these lie in a message, in the participant's wish, or in what a reply says
@@ -204,7 +206,7 @@ def updated(known_alerts: Sequence[Alert], observed: Sequence[Condition], now_us
         alert = by_key.get(key) or Alert(key, data, opened_us=now_us, last_us=now_us, notified_us=now_us)
         yield replace(alert, data=data, last_us=now_us)
     for key, alert in by_key.items():
-        if key not in holding and now_us - alert.last_us >= QUIET_S * 1e6:
+        if key not in holding and (key.kind in SETTLED or now_us - alert.last_us >= QUIET_S * 1e6):
             yield replace(alert, closed_us=now_us, notified_us=now_us)
 
 

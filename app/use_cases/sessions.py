@@ -9,10 +9,12 @@ from typing import Any
 from app.clock import Clock
 from app.session.service import Sessions
 from experiments.errors import NotPossible
+from experiments.session.help_desk import unanswered
 from experiments.session.remarks import Kind
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.log.erasure import unlink_identities
+from storage.log.event_log import load
 from storage.payments.retention import unpaid_streams
 from storage.registers.participants import Participants
 from storage.registers.persons import person_of
@@ -33,13 +35,16 @@ DONE: Mapping[Kind, str] = {
 async def add_remark(
     sessions: Sessions, database: Database, stream: str, kind: Kind, text: str, who: str, on: str = ""
 ) -> tuple[str, ...]:
-    """An exclusion is of a person, so of all waves, and an answer also reaches who has gone on to a later one; returns
-    the sessions. `on` says in the audit log on what ground. Raises NotPossible, or Refused if the session is
-    withdrawn."""
-    await sessions.remark(stream, kind, text, who)
+    """An exclusion is of a person, so of all waves, and an answer to a request also reaches who has gone on to a later
+    one; returns the sessions. `on` says in the audit log on what ground. Raises NotPossible, or Refused if the session
+    is withdrawn."""
     person = person_of(database, stream) if kind in ("excluded", "included", "helped") else None
     streams = list(person.streams.values()) if person else []
-    others = [other for other in (streams[-1:] if kind == "helped" else streams) if other != stream]
+    if kind == "helped":
+        newest = streams[-1:]
+        streams = newest if any(unanswered(load(database, one)) for one in {stream, *newest}) else []
+    await sessions.remark(stream, kind, text, who)
+    others = [other for other in streams if other != stream]
     for other in others:
         with suppress(NotPossible):  # it was before
             await sessions.remark(other, kind, text, who)

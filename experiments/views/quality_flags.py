@@ -24,7 +24,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from experiments.events import GIVEN, HELPED, Event
+from experiments.events import ASKED, GIVEN, HELPED, Event
 from experiments.session.conversation import is_by_model
 from experiments.session.help_desk import is_ended_by_researcher, unanswered
 from experiments.session.state import visited
@@ -210,7 +210,9 @@ def _unattended(state: State) -> Flag | None:
 
 def _desk(state: State) -> Iterator[Flag]:
     found = {WAITS_FOR_HELP: unanswered(state.facts.get("", ()))}
-    found |= {kind: tuple(event for event in state.events if event.kind == kind) for kind in (HELPED, GIVEN)}
+    found |= {kind: tuple(event for event in state.events if event.kind == kind) for kind in (ASKED, HELPED, GIVEN)}
+    if not found.pop(ASKED):  # an answer to what was asked in another wave, or a word from the researcher
+        del found[HELPED]
     found |= {"ended_by_researcher": tuple(filter(is_ended_by_researcher, state.events))}
     yield from (Flag(what, f"How many times: {len(events)}.") for what, events in found.items() if events)
 

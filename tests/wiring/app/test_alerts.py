@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app import alerts
-from app.alerts import LOST_WINDOW_S, QUIET_S, SHIFT_S, AlertWatch, failing_calls, lost_ids, post, updated
+from app.alerts import HELP, LOST_WINDOW_S, QUIET_S, SHIFT_S, AlertWatch, failing_calls, lost_ids, post, updated
 from app.clock import VirtualClock
 from app.errors import BackendUnavailable, NotDelivered
 from app.session.service import SessionService
@@ -157,6 +157,12 @@ async def test_a_budget_and_a_quota_are_alerted_and_seen_by_the_first(watched: W
     assert mark_seen(watched.database, [alert.id], "bob", 6) == ()
     set_status(watched.database, "talk", "closed", {"why": "done"}, by="researcher", at_us=watched.clock.now_us())
     assert await watched.check(after_s=QUIET_S) == [("budget", True), ("quota", True)]
+
+
+def test_an_alert_that_a_person_settled_is_over_at_the_next_check() -> None:
+    keys = [AlertKey(kind, "talk", "person", "1") for kind in (HELP, "quota")]
+    known = [alerts.Alert(key, {}, opened_us=1, last_us=START_US, notified_us=1, id=1) for key in keys]
+    assert [alert.key for alert in updated(known, [], START_US + 60 * 10**6)] == keys[:1]
 
 
 async def test_links_that_lose_their_ids_are_alerted_until_they_are_mended(watched: Watched) -> None:

@@ -55,6 +55,7 @@ def test_who_waits_for_an_answer_is_flagged_and_cannot_ask_without_end(session: 
     with pytest.raises(Refused) as refused:
         session.ask()
     assert refused.value.reason == "too_fast"
+    assert not flags(session.study, AtDesk(session.study).say("helped", "Unasked.").state)
     session.say("helped", "Soon.").ask()
     assert [flag.what for flag in flags(session.study, session.say("helped", "Now.").state)] == ["helped"]
 

@@ -18,6 +18,7 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.use_cases.sessions import add_remark
 from experiments.errors import Refused
+from experiments.events import HELPED, Action
 from storage import tables
 from storage.db.engine import Database, open_database
 from storage.errors import Conflict
@@ -40,7 +41,7 @@ FIRST, OPEN = us("2027-03-21 20:00"), us("2027-03-28 09:00")
 
 class Weeks:
     def __init__(self, url: str, **keys: Any) -> None:
-        self.study, self.clock = study(**keys), VirtualClock(FIRST)
+        self.study, self.clock = study(help="We answer soon.", **keys), VirtualClock(FIRST)
         self.database: Database = open_database(url)
         self.service = SessionService(self.database, Settings(_env_file=None), self.clock)
         self.service.prepare(self.study)
@@ -100,16 +101,23 @@ async def test_a_wave_opens_at_its_time_and_starts_once(weeks: Weeks) -> None:
 
 
 @one_database
-async def test_an_answer_to_a_request_for_help_reaches_who_has_gone_on(weeks: Weeks) -> None:
-    person = await weeks.first()
+@pytest.mark.parametrize("asked", [True, False])
+async def test_an_answer_reaches_who_has_gone_on_if_they_asked(weeks: Weeks, asked: bool) -> None:
+    begun = await weeks.service.enrol(weeks.study, origin="person", zone="Europe/Berlin")
+    if asked:
+        action = Action("ask_for_help", begun.screen.path, {"help": "Where?"}, FIRST, seen=0, key=None)
+        begun = await weeks.service.act(begun.stream, action)
+    person = weeks.person(await weeks.end(begun))
     weeks.clock.set(OPEN)
     second = await weeks.service.begin_wave(person)
-    told = await add_remark(weeks.service, weeks.database, person.first, "helped", "It is open.", "ada")
-    assert told == (person.first, second.stream)
-    for stream in told:
+    done = await add_remark(weeks.service, weeks.database, person.first, "helped", "It is open.", "ada")
+    assert done == ((person.first, second.stream) if asked else (person.first,))
+    for stream in done:
         assert [event.data["text"] for event in load(weeks.database, stream) if event.kind == "helped"] == [
             "It is open."
         ]
+    found = [row["flags"] for row in weeks.rows(tables.seats)]
+    assert [HELPED in one for one in found] == [asked, False], "who asked nothing in a session has no flag there"
 
 
 @one_database
@@ -139,7 +147,7 @@ async def test_whoever_was_admitted_is_not_refused_though_the_study_is_full_or_p
 
 
 async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_person(tmp_path: Path) -> None:
-    weeks = Weeks(f"sqlite:///{tmp_path}/parley.db", keep_for="7 days")
+    weeks = Weeks(f"sqlite:///{tmp_path}/parley.db", keep_for="10 days")
     person = await weeks.first()
     weeks.clock.set(OPEN)
     await weeks.end(await weeks.service.begin_wave(person))
@@ -149,8 +157,8 @@ async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_pers
         return [one.number for one in plan.data]
 
     await weeks.service.close()
-    assert due(FIRST + 8 * 24 * 3_600_000_000) == []
-    assert due(OPEN + 8 * 24 * 3_600_000_000) == [1, 2]
+    assert due(FIRST + 11 * 24 * 3_600_000_000) == []
+    assert due(OPEN + 11 * 24 * 3_600_000_000) == [1, 2]
 
 
 @one_database
