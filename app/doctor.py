@@ -35,6 +35,7 @@ from app.session.reminders.mail import MailChannel
 from app.session.replies.tools import as_specs, asked, differing
 from app.studies.drafts import Drafts
 from app.use_cases.prolific_study import prolific_client, workspaces_of
+from app.use_cases.remind import unsendable_reminders
 from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.checks.lint import possible_codes
 from experiments.study.study import Study
@@ -348,13 +349,9 @@ def check_reminders(deployment: Deployment) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "ok", f"The mail server {settings.mail_host} accepts connections{settings.mail_user and ' and the login'}."
         )
-    has = {"mail": settings.mail_host, "webhook": settings.reminder_webhook_url, "prolific": True}
     for study in deployment.studies:
-        for channel in study.file.reminders.channels if study.file.reminders else ():
-            if not has[channel]:
-                missing = env_name("mail_host" if channel == "mail" else "reminder_webhook_url")
-                what = f"The study {study.name} reminds by {channel}, and {missing} is not set: none is sent by it."
-                yield Diagnosis("problem", what, f"Set {missing}.")
+        for what, to_do in unsendable_reminders(study, settings):
+            yield Diagnosis("problem", what, to_do)
 
 
 CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {

@@ -33,6 +33,7 @@ from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
+from app.use_cases.remind import unsendable_reminders
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
@@ -79,7 +80,7 @@ def check(
         "hash": found.hash,
         "median_minutes": minutes,
         "errors": [],
-        "advice": [*advice(found, minutes), *_streaming(found), *study_advice(found)],
+        "advice": [*advice(found, minutes), *_advice_here(found), *study_advice(found)],
         "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
         "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
         **(estimate_costs(found, trial, participants) if trial and cost else {}),
@@ -112,14 +113,15 @@ def _load_checked(reference: str) -> Study:
     return study
 
 
-def _streaming(study: Study) -> Iterator[str]:
-    """What participants will not read while it is written, as far as that is known before anybody does."""
+def _advice_here(study: Study) -> Iterator[str]:
+    """What participants will not read while it is written, and reminders that cannot be sent, with the settings here."""
     models = study.file.models
     yield from streaming_advice(models)
     asked = {label: model for label, model in models.items() if asks_servers(model.backend)}
-    settings, database = with_saved(settings_in_use()) if asked else (None, None)
+    settings, database = with_saved(settings_in_use()) if asked or study.file.reminders else (None, None)
     if settings is not None:
         yield from untested_advice(asked, settings)
+        yield from map(" ".join, unsendable_reminders(study, settings))
     if database is not None:
         database.dispose()
 

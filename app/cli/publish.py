@@ -24,6 +24,7 @@ from app.cli.show import require_known
 from app.clock import SystemClock
 from app.studies.drafts import create_draft
 from app.studies.loader import load_study, read_yaml, shipped
+from app.use_cases.remind import unsendable_reminders
 from app.use_cases.studies import publish_study
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
@@ -68,6 +69,8 @@ def publish_(file: StudyFile) -> None:
             f"A different file was published as version {study.file.version} before: increase `version:` with each "
             "change to tell versions apart."
         )
+    for what, to_do in unsendable_reminders(study, settings):
+        warn(f"{what} {to_do}")
     echo(NEXT[done.state].format(name=study.name))
 
 

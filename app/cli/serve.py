@@ -23,12 +23,14 @@ from app.cli.common import (
     with_saved,
 )
 from app.cli.http_server import listen, require_free_port, when_up
-from app.cli.printing import echo
+from app.cli.printing import echo, warn
 from app.cli.workers import require_settings_of_workers, supervise
+from app.config.saved_servers import with_saved_servers
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.studies.loader import find, load_study, shipped
+from app.use_cases.remind import unsendable_reminders
 from app.web.participant.recruiter_links import recruitment_links
 from app.web.participant.signed_links import TrialLinks
 from app.web.server import build_app
@@ -110,7 +112,7 @@ def serve_studies(
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
         echo(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
-        _print_links(studies, database, settings)
+        print_links(studies, database, with_saved_servers(settings, database))
         echo(f"  data: {redact_password(settings.database_url)}")
         if invite:
             invite_first(settings, database)
@@ -124,7 +126,7 @@ def serve_studies(
             supervise(settings, [file for file, _ in named_studies], workers)
 
 
-def _print_links(studies: Sequence[Study], database: Database, settings: Settings) -> None:
+def print_links(studies: Sequence[Study], database: Database, settings: Settings) -> None:
     published = {name: held for name, held in status_of_all(database).items() if held.offered}
     known = {study.name: study for study in studies}
     known |= {name: Studies(database).newest(name) for name in published if name not in known}
@@ -132,6 +134,8 @@ def _print_links(studies: Sequence[Study], database: Database, settings: Setting
     for name, study in known.items():
         state = f" ({published[name].state})" if name in published else ""
         echo(f"  {study.file.title}{state}")
+        for what, to_do in unsendable_reminders(study, settings):
+            warn(f"{what} {to_do}")
         links = recruitment_links(study, settings.address)
         for label, link in [*links, *trials.links(name, settings.address)]:
             echo(f"    {label}: {link}")

@@ -20,7 +20,9 @@ from app.session.reminders.message import ReminderMessage
 from app.use_cases.prolific_study import prolific_client
 from experiments.session.recruiting import recruited_studies
 from experiments.study.sections.reminders import Channel
+from experiments.study.study import Study
 from storage.db.engine import Database
+from storage.payments.prolific import PROLIFIC
 from storage.registers.recruiting import recruiter_acts
 
 
@@ -73,4 +75,20 @@ def reminder_channels(
         if secret is None:
             raise SettingsError(f"{env_name('reminder_webhook_secret')} is missing: it signs what is posted")
         found["webhook"] = WebhookChannel(hook.get_secret_value(), secret.get_secret_value(), now_us)
+    return found
+
+
+def unsendable_reminders(study: Study, settings: Settings) -> list[tuple[str, str]]:
+    """What of a study's reminders cannot be sent with these settings, and what to do about it."""
+    token = settings.prolific_token or settings.find_server(PROLIFIC)
+    needed = {
+        "mail": (settings.mail_host, f"Set {env_name('mail_host')} and {env_name('mail_from')}"),
+        "webhook": (settings.reminder_webhook_url, f"Set {env_name('reminder_webhook_url')}"),
+        "prolific": (token, f"Set {env_name('prolific_token')}, or enter it in the console, under Model servers"),
+    }
+    found = []
+    for channel in study.file.reminders.channels if study.file.reminders else ():
+        setting, to_do = needed[channel]
+        if not setting:
+            found.append((f"Reminders of {study.name} cannot be sent by {channel} from here.", f"{to_do}."))
     return found

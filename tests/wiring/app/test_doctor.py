@@ -19,6 +19,7 @@ from sqlalchemy import inspect
 from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
+from tests.fakes import reminders, studies
 from tests.fakes.commanding import Done, parley
 from tests.fakes.let_go import let_go
 from tests.fakes.mail_server import mail_server
@@ -291,3 +292,11 @@ def test_the_mail_server_is_asked_for_a_connection_and_sent_nothing(examine: Exa
         server.answers["HELLO"] = "554 no"
         assert examine(**known).about("reminders", "problem", "127.0.0.1", "smtp_554")
     assert (server.connections, server.taken) == (2, [])
+
+
+def test_channels_of_reminders_that_have_no_settings_are_found(examine: Examine, tmp_path: Path) -> None:
+    file = studies.write(tmp_path, reminders.FILE)
+    assert parley("publish", str(file), folder=tmp_path).returncode == 0
+    found = examine()
+    for setting in ("PARLEY_MAIL_HOST", "PARLEY_REMINDER_WEBHOOK_URL", "PARLEY_PROLIFIC_TOKEN"):
+        assert found.about("reminders", "problem", setting)

@@ -16,6 +16,7 @@ from app.backends.registry import configuration_errors
 from app.errors import SettingsError
 from app.session.replies.model_check import untested_advice
 from app.studies.drafts import CheckResult
+from app.use_cases.remind import unsendable_reminders
 from app.use_cases.studies import others_of_number, publish_study
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -173,6 +174,7 @@ class EditorSection:
             seen=seen,
             lines=changes(diff),
             twins=others_of_number(seen.versions, study),
+            unsendable=unsendable_reminders(study, self._context.settings),
             untested=untested_advice(study.file.models, self._context.settings),
             unready=asyncio.run(configuration_errors(study.file.models.values(), self._context.settings)),
         )

@@ -147,7 +147,7 @@ async def test_whoever_was_admitted_is_not_refused_though_the_study_is_full_or_p
 
 
 async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_person(tmp_path: Path) -> None:
-    weeks = Weeks(f"sqlite:///{tmp_path}/parley.db", keep_for="10 days")
+    weeks = Weeks(f"sqlite:///{tmp_path}/parley.db", keep_for="18 days")
     person = await weeks.first()
     weeks.clock.set(OPEN)
     await weeks.end(await weeks.service.begin_wave(person))
@@ -157,8 +157,8 @@ async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_pers
         return [one.number for one in plan.data]
 
     await weeks.service.close()
-    assert due(FIRST + 11 * 24 * 3_600_000_000) == []
-    assert due(OPEN + 11 * 24 * 3_600_000_000) == [1, 2]
+    assert due(FIRST + 19 * 24 * 3_600_000_000) == []
+    assert due(OPEN + 19 * 24 * 3_600_000_000) == [1, 2]
 
 
 @one_database
