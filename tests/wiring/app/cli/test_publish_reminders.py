@@ -25,7 +25,9 @@ def test_reminders_that_cannot_be_sent_are_said_by_check_publish_and_serve(
     file = studies.write(tmp_path, reminders.FILE | {"reminders": {"channels": ["mail"], "send": [{}]}})
     checked = json.loads(parley("check", str(file), "--bots", "0", "--json", folder=tmp_path, **settings).stdout)
     published = parley("publish", str(file), folder=tmp_path, **settings)
-    with_settings = settings_for(tmp_path, **{key.removeprefix("PARLEY_").lower(): one for key, one in settings.items()})
+    with_settings = settings_for(
+        tmp_path, **{key.removeprefix("PARLEY_").lower(): one for key, one in settings.items()}
+    )
     database = open_database(with_settings.database_url)
     print_links([load_study(str(file))], database, with_settings)
     let_go(database)
