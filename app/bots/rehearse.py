@@ -170,7 +170,8 @@ class _RehearsedParticipant:
         bot = RandomBot(f"{self.visit.name}:{screen.seen}", self.visit.name)
         clicks = refusals = 0
         while not screen.ended and clicks != leaves_after:
-            if not screen.actions or (screen.panel.chat is not None and screen.panel.chat.waiting):
+            chat = screen.panel.chat
+            if not screen.actions or (chat is not None and chat.waiting and not chat.approvals):
                 screen = await participant.listen()
                 continue
             if self.visit.reloads(clicks):

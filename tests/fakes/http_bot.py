@@ -133,8 +133,8 @@ class HttpBot:
         screen = self.screen
         if screen.ended:
             return False
-        if screen.panel.chat and screen.panel.chat.waiting:
-            await asyncio.gather(*(self.listen(slot=slot, view="page") for slot in screen.panel.chat.slots))
+        if (chat := screen.panel.chat) and chat.waiting and not chat.approvals:
+            await asyncio.gather(*(self.listen(slot=slot, view="page") for slot in chat.slots))
             await self.look()
             return True
         kind, values = self._bot.act(screen)

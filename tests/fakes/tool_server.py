@@ -17,6 +17,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import Tool
 from pydantic import BaseModel
 
+from app.tools.connection import SESSION_KEY
 from app.tools.packages import TOOL_SERVERS
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,8 @@ NAME, SERVER = "test-desk", "tests.fakes.tool_server"
 PAID: list[str] = []
 # Where a server of its own writes what was paid, a line each.
 PAID_FILE = "PARLEY_TEST_PAID"
+# While there is such a file, nothing is booked to the end.
+HOLD_FILE = "PARLEY_TEST_HOLD"
 
 
 class Reply(BaseModel):
@@ -48,11 +51,18 @@ def desk(session: str, paid: Callable[[str], None] = PAID.append) -> MCPServer:
         return f"Order {order} is on its way. <b>{session}</b>"
 
     @server.tool()
-    async def pay(order: str, wait_s: float = 0) -> str:
+    def pay(order: str) -> str:
         """Pay for an order."""
         paid(order)
-        await asyncio.sleep(wait_s)
         return f"Order {order} is paid."
+
+    @server.tool()
+    async def book(context: Context) -> str:
+        """Book what the session wants, for as long as a test holds it."""
+        paid(str((context.request_context.meta or {})[SESSION_KEY]))
+        while HOLD_FILE in os.environ and Path(os.environ[HOLD_FILE]).exists():
+            await asyncio.sleep(0.02)
+        return "It is booked."
 
     @server.tool()
     async def slow() -> str:
@@ -110,10 +120,11 @@ def _to_file(order: str) -> None:
 
 
 @contextmanager
-def over_http() -> Iterator[str]:
+def over_http(**env: str) -> Iterator[str]:
     """The server in a process of its own; gives its address."""
     command = [sys.executable, "-m", SERVER, "http"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    around = {**os.environ, **env}
+    with subprocess.Popen(command, cwd=ROOT, env=around, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"

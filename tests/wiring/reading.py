@@ -19,7 +19,10 @@ from tests.fakes.databases import export
 from tests.fakes.http_bot import HttpBot
 
 # An action's kind, and the facts that it may make.
-ACTS = {"submit": ("submitted", "turned"), "say": ("said",), "rate": ("rated",), "retry": ("retried",)}
+ACTS = {
+    **{"submit": ("submitted", "turned"), "say": ("said",), "rate": ("rated",), "retry": ("retried",)},
+    **{"allow": ("allowed",), "deny": ("denied",)},
+}
 
 
 def query(database: Database, sql: str, **values: Any) -> list[tuple[Any, ...]]:
