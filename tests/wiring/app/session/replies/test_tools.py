@@ -198,7 +198,7 @@ async def test_published_tools_stay_and_a_changed_server_is_an_error(desks: Make
     TOOL_SERVERS.entries[NAME] = lambda session: MCPServer("another")
     with pytest.raises(SettingsError):
         await publish()
-    assert [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")][:2] == ["ask", "break_promise"]
+    assert "find" in [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")]
 
 
 async def test_a_server_that_changes_while_a_study_runs_is_noted_once_and_until_it_is_the_same_again(
