@@ -115,14 +115,15 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
     The action's data has what is not in the events: `seen_us`, the time of the last sign of activity, `typed`, the
     unsent answers on the current screen, and `attended`, whether that screen gave a sign that somebody was there. A
-    reply in progress is stopped first, so that the part of it that was shown is recorded.
+    reply in progress is stopped first, so that the part of it that was shown is recorded; so is one whose model asks
+    for permission, whose call is not made then.
     """
     due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
     place = current_location(study, state)
     if due is None or action.path != (place.path if place else ""):
         raise Refused("not_offered", "nothing is due there yet")
-    if place is not None and has_reply_in_progress(place):
-        if "stop" in place.node.offers(place):  # type: ignore[union-attr]
+    if place is not None and (has_reply_in_progress(place) or "allow" in _offers(place)):
+        if "stop" in _offers(place):
             return (Fact("stopped"),)
         if action.at_us < _stopped_us(place) + ENDING_US:
             raise Refused("not_offered", "a reply is still being recorded there")
@@ -146,6 +147,10 @@ def has_reply_in_progress(location: Location) -> bool:
     return isinstance(location.node, Step) and any(
         job.kind in ("reply", "tool") for job in location.node.pending_tasks(location)
     )
+
+
+def _offers(location: Location) -> tuple[str, ...]:
+    return location.node.offers(location) if isinstance(location.node, Step) else ()
 
 
 def _stopped_us(location: Location) -> int:

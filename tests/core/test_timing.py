@@ -188,13 +188,14 @@ class TimedTalk(Session):
 
     def __init__(self, step: str = "chat", then: str = "continue", **times: float) -> None:
         item = {"step": step, "id": "talk", "time_limit": {"after_s": 60, "on_expiry": then}}
-        item |= {"model": "one"} if step == "chat" else {}
+        item |= {"tools": "desk", **({"model": "one"} if step == "chat" else {})}
         raw = {
             "study": "s",
             "title": "S",
             "session_limits": times,
             "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
             "models": {name: {"backend": "scripted", "system": ""} for name in ("one", "two")},
+            "tools": {"desk": {"package": "desk", "approve": "always"}},
             "flow": [{"each": "item", "of": "pool", "take": 2, "flow": [item]}, {"step": "finish"}],
         }
         problems = [Problem(id=f"p{n}", text=f"{n}?", plain="", dataset="d") for n in range(2)]
@@ -237,6 +238,24 @@ def test_a_reply_on_the_screen_when_time_runs_out_is_recorded_before_it_does(
     assert facts[-1].kind == ("expired" if (then, times) == ("continue", {}) else "finished")
     with pytest.raises(Refused):
         session.send(Action("reply", talk, {"model": "one", "text": "late"}, us(late_s + 2), by="model"))
+
+
+@pytest.mark.parametrize("step", ["chat", "compare"])
+@pytest.mark.parametrize("then", ["continue", "end"])
+def test_a_call_that_nobody_allowed_in_time_is_not_made(step: str, then: str) -> None:
+    session, late_s = TimedTalk(step, then), 60 + GRACE_S + 1
+    session.act(1, "say", **SAID)
+    talk = session.path
+    session.end_replies(2, "call", text="", calls=[{"id": "c", "tool": "find", "arguments": "{}"}])
+    assert (pending_tasks(session.study, session.state), session.actions[:2]) == ((), ("allow", "deny"))
+    before = len(session.state.facts[talk])
+    session.expire(late_s)
+    assert session.actions == ()
+    session.end_replies(late_s, "fail", reason="stopped")
+    session.expire(late_s)
+    replies = 1 if step == "chat" else 2
+    end = "expired" if then == "continue" else "finished"
+    assert [event.kind for event in session.state.facts[talk][before:]] == ["stopped", *["failed"] * replies, end]
 
 
 def test_a_reply_without_a_word_when_time_ran_out_was_stopped_by_the_clock_and_by_nobody_else() -> None:

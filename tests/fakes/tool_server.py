@@ -59,7 +59,7 @@ def desk(session: str, paid: Callable[[str], None] = PAID.append) -> MCPServer:
     @server.tool()
     async def book(context: Context) -> str:
         """Book what the session wants, for as long as a test holds it."""
-        paid(str((context.request_context.meta or {})[SESSION_KEY]))
+        paid(str((context.request_context.meta or {}).get(SESSION_KEY)))
         while HOLD_FILE in os.environ and Path(os.environ[HOLD_FILE]).exists():
             await asyncio.sleep(0.02)
         return "It is booked."
