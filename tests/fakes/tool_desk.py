@@ -35,14 +35,21 @@ async def until(true: Callable[[], bool]) -> None:
 class Desk:
     """A session in a conversation whose scripted models ask for these calls, and the processes that serve it."""
 
-    def __init__(self, folder: Path, *calls: dict[str, Any], step: Mapping[str, Any] = CHAT, **tools: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *calls: dict[str, Any],
+        step: Mapping[str, Any] = CHAT,
+        model: Mapping[str, Any] | None = None,
+        **tools: Any,
+    ) -> None:
         options = {"calls": [list(calls)], "first_ms": 0, "pace_ms": 0}
-        model = {"backend": "scripted", "options": options, "price": PRICE}
+        scripted = {"backend": "scripted", "options": options, "price": PRICE}
         raw = {
             "study": "desk",
             "title": "Desk",
             "problems": {"items": {"items": [{"question": "Well?"}]}},
-            "models": dict.fromkeys(step.get("models", ("one",)), model),
+            "models": dict.fromkeys(step.get("models", ("one",)), model or scripted),
             "tools": {"desk": {"package": NAME, "writes": ["pay"], **tools}},
             "flow": [
                 {"each": "item", "of": "items", "flow": [{"tools": "desk", **step}]},
@@ -65,11 +72,11 @@ class Desk:
     def service(self) -> SessionService:
         return self.services[-1]
 
-    async def say(self) -> Desk:
+    async def say(self, text: str = "Where is it?") -> Desk:
         """Begin a session with a message."""
         self.number += 1
         self.live = await self.service.enrol(self.study, origin="person", seed=str(self.number))
-        await self.act("say", text="Where is it?")
+        await self.act("say", text=text)
         return await self.settle()
 
     async def act(self, kind: str, **values: Any) -> None:
@@ -82,7 +89,7 @@ class Desk:
         return self
 
     async def decide(self, kind: str, **values: Any) -> Desk:
-        called = next(event for event in self.events if event.kind == "called")
+        *_, called = (event for event in self.events if event.kind == "called")
         ends = {event.data["call"] for event in self.events if event.kind in ("returned", "denied")}
         call = next(call["id"] for call in called.data["calls"] if call["id"] not in ends)
         await self.act(kind, call=call, **values)

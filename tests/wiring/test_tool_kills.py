@@ -109,6 +109,7 @@ def check(database: Database, bot: HttpBot, booked: Counter[str], times: int, *,
     check_facts(database, bot)
     events = facts(database, bot.stream)
     kinds = Counter(event.kind for event in events)
-    assert booked[public_uuid(fold(events).seed, "tools")] == times <= kinds["allowed"]
+    turn = next(event.path for event in events if event.kind == "called").partition("/chat")[0]
+    assert booked[public_uuid(fold(events).seed, f"tools/{turn}")] == times <= kinds["allowed"]
     assert (kinds["interrupted"], kinds["called"]) == (asked, 1)
     assert kinds["calling"] == kinds["returned"] + kinds["interrupted"]
