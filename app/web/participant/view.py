@@ -442,7 +442,7 @@ def _side(screen: Screen) -> Fragment:
             "actions": actions,
         }
 
-    design = (chat.over, chat.suggestions, chat.approval)
+    design = (chat.over, chat.suggestions, chat.approval, chat.attachments)
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))

@@ -39,7 +39,7 @@ export async function post(path, body, slow = null) {
       speak(told); // where nobody is known, in the browser's language
       throw Object.assign(failure(WORDS.link, status), { left: status === 409 ? told : null });
     }
-    if (status === 413) throw failure(WORDS.long, status);
+    if (status === 413) throw failure(body.file ? WORDS.heavy : WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
     const words = (await noteOf(response)) ?? WORDS.offline;
     if (!slow) throw failure(words, status, true);
@@ -84,10 +84,13 @@ export async function* events(response) {
 // The server's error message; nothing if there is no connection, or if a proxy answers in place of the server.
 const noteOf = async (response) => (await response?.json().catch(() => null))?.note;
 
-// The response, or null if there is no connection. `keepalive` lets it outlive the page.
-export async function send(path, body, keepalive = false) {
-  const headers = { ...identity, "content-type": "application/json", "accept-language": spoken() };
-  return fetch(path, { method: "POST", headers, body: JSON.stringify(body), keepalive }).catch(() => null);
+// The response, or null if there is no connection. `keepalive` lets it outlive the page. A `file` is the whole body, and
+// all else is in the query.
+export async function send(path, { file, ...values }, keepalive = false) {
+  const headers = { ...identity, "content-type": file ? "application/octet-stream" : "application/json", "accept-language": spoken() };
+  const given = Object.entries(values).filter(([, value]) => value !== null);
+  const [query, body] = file ? [`?${new URLSearchParams(given)}`, file] : ["", JSON.stringify(values)];
+  return fetch(path + query, { method: "POST", headers, body, keepalive }).catch(() => null);
 }
 
 

@@ -5,7 +5,7 @@ import { $$ } from "./forms.js";
 
 const SPILL_MS = 1000;
 // What a key would press or choose; nothing for somebody who is typing, nor while a reply is awaited.
-const CONTROLS = ["#side form input:not([type=hidden])", "#side button", "#left [type=submit]"];
+const CONTROLS = ["#side form input:not([type=hidden])", "#side button:not(.attach *)", "#left [type=submit]"];
 const PLACES = [
   "#side .failed, #talk .round:last-child article:has([data-act=retry])",
   "#chat [role=log], #talk .round:last-child article",

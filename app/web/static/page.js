@@ -2,6 +2,7 @@
 // The only state here is the last response (`now`) and what is not sent yet; the server's log is authoritative.
 
 import { RETRY_MS, newKey, pause, post, send, sleep, tryNow } from "./api.js";
+import { attached, takePictures } from "./attach.js";
 import { keepTime, left, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
@@ -198,18 +199,22 @@ async function look(asked = null) {
   }
 }
 
-// What is sent again as it was has the same key: the server may have it, though its answer did not come.
-async function act(kind, values, from) {
-  if (busy) return;
+// What is sent again as it was has the same key: the server may have it, though its answer did not come. Returns whether
+// it was accepted.
+async function act(kind, values, from, file = null) {
+  if (busy) return false;
   setBusy(true, from);
   if (kind !== "stop" && !(await saved())) return setBusy(false, from);
   const { path, seen, whose, shown } = now;
   const same = JSON.stringify([kind, path, values]);
   if (unanswered?.same !== same) unanswered = { same, key: newKey() };
   const { key } = unanswered;
+  const asked = { path, seen, whose, shown, key, ...(file ? { file } : { kind, values, follow: true }) };
+  let done = false;
   try {
-    const painting = await post("api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
+    const painting = await post(file ? "api/picture" : "api/act", asked, slow);
     unanswered = null;
+    done = !painting.refused;
     if (!painting.refused) { accepted(values); tried = null; }
     if (painting.refused && kind === "stop") painting.note = ""; // the reply has ended by itself
     await show(painting, !painting.refused);
@@ -217,15 +222,23 @@ async function act(kind, values, from) {
     if (["retry", "stop"].includes(kind)) { // the button is gone
       leave(from, kind === "stop" && box().checkVisibility() && !TOUCH.matches ? box() : placeOf(values.slot));
     }
+    if (["attach", "detach"].includes(kind) && done) {
+      note(WORDS[`${kind}ed`], null, { fades: true, unseen: true }); // it is seen
+      leave(from, $("#side [data-attach]") ?? box());
+    }
     if (kind === "vote" && now.layout === "compare") leave(from, now.actions.includes("say") ? box() : $("#side [type=submit]"));
   } catch (error) {
-    failed(error, () => (from.isConnected ? from.click() : act(kind, values, from))); // what is on the screen by then
+    failed(error, () => (from.isConnected && !file ? from.click() : act(kind, values, from, file))); // what is on the screen by then
   }
   setBusy(false, from);
   const open = kind === "say" && now.actions.includes("say");
   leave(document.body, open ? box() : from); // while busy it had none
   catchFocus(now);
+  return done;
 }
+
+const identityOf = ({ name, size, lastModified }) => ({ name, size, lastModified });
+takePictures((file, from) => act("attach", identityOf(file), from, file), note);
 
 // Moves the focus from a button, or from nowhere if that is gone; not if somebody has gone elsewhere meanwhile and types there.
 function leave(button, place) {
@@ -422,7 +435,7 @@ async function check(kind, values) {
 const CONFIRM_MS = 1000;
 let unsent = { text: "", told: 0 };
 function leavesMessage() {
-  const text = now.layout !== "page" && now.actions.includes("say") ? box().value.trim() : "";
+  const text = now.layout !== "page" && now.actions.includes("say") ? box().value.trim() || "*".repeat(attached()) : "";
   if (!text || $("#side .failed, #talk .round:last-child .no-reply")) return false;
   if (text === unsent.text) return performance.now() - unsent.told < CONFIRM_MS;
   unsent = { text, told: performance.now() };
@@ -437,7 +450,7 @@ function say() {
   if (!now.actions.includes("say")) return note(blocked(), null, { fades: true });
   if (composing()) box().blur(); // a button that is touched leaves the focus there: so the input method gives its text
   const text = box().value.trim();
-  if (!text) return note(WORDS.blank, null, { fades: true }), box().focus();
+  if (!text && !attached()) return note(WORDS.blank, null, { fades: true }), box().focus();
   act("say", { text, ...(suggested && { suggestion: suggested }) }, $("#send"));
   suggested = null;
 }

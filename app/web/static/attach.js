@@ -1,0 +1,43 @@
+// Pictures for the next message: chosen with a button, dropped on the page, or pasted into the message box. The server
+// has each at once, and says which are attached.
+
+import { $, $$ } from "./forms.js";
+import { WORDS } from "./words.js";
+
+const button = () => $("#side [data-attach]");
+const isPicture = ({ type }) => type.startsWith("image/");
+const holdsFiles = ({ dataTransfer }) => Boolean($("#side .attach")) && dataTransfer?.types.includes("Files");
+
+export const attached = () => $$("#side .attach li").length;
+
+// `send` uploads a file from a button and returns whether it was accepted; `note` says a sentence on the page.
+export function takePictures(send, note) {
+  async function take(files) {
+    for (const file of files) {
+      const from = button();
+      if (!from || from.disabled) return note(from ? WORDS.waits : WORDS.full, null, { fades: true });
+      if (file.size > from.dataset.most) return note(WORDS.heavy, null, { fades: true });
+      note(WORDS.attaching);
+      if (!(await send(file, from))) return;
+    }
+  }
+
+  const chooser = Object.assign(document.createElement("input"), { type: "file", multiple: true, hidden: true });
+  chooser.accept = "image/png,image/jpeg,image/gif,image/webp";
+  chooser.addEventListener("change", () => { take([...chooser.files]); chooser.value = ""; });
+  document.body.append(chooser); // some browsers open none that is not on the page
+  document.addEventListener("click", ({ target }) => target.closest("[data-attach]") && chooser.click());
+  document.addEventListener("paste", (event) => {
+    const files = [...event.clipboardData.files].filter(isPicture);
+    const text = event.clipboardData.types.includes("text/plain"); // of a word processor, beside a picture of it
+    if (event.defaultPrevented || !files.length || text || !$("#side .attach") || !event.target.closest("#box")) return;
+    event.preventDefault();
+    take(files);
+  });
+  document.addEventListener("dragover", (event) => holdsFiles(event) && event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    if (event.defaultPrevented || !holdsFiles(event)) return;
+    event.preventDefault(); // else the browser would leave the page to show it
+    take(event.dataTransfer.files);
+  });
+}

@@ -1,0 +1,96 @@
+"""Pictures for a message: pasted, chosen, removed and sent, by the keyboard and on a phone."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.axe import Audit
+from tests.browser.visitor import Visitor
+from tests.fakes import studies
+from tests.fakes.pictures import drawn, photo
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+PASTE = """([box, kind, content]) => {
+  const clipboardData = new DataTransfer();
+  const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt());
+  clipboardData.items.add(new File([bytes], "screen.png", { type: "image/png" }));
+  const given = kind === "paste" ? { clipboardData } : { dataTransfer: clipboardData };
+  const made = kind === "paste" ? ClipboardEvent : DragEvent;
+  box.dispatchEvent(new made(kind, { ...given, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Process]:
+    chat = {"step": "chat", "model": "one", "attach": ["image"], "attach_limits": {"per_message": 2, "max_mb": 0.5}}
+    raw = {
+        "study": "seen",
+        "title": "What do you see?",
+        "problems": {"items": {"items": [{"question": "Ask about a picture of yours."}]}},
+        "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}}},
+        "flow": [{"each": "item", "of": "items", "flow": [chat]}, {"step": "finish"}],
+    }
+    process = Process(tmp_path, (studies.write(tmp_path, raw),))
+    process.start()
+    yield process
+    process.stop()
+
+
+def put(page: Page, kind: str, content: bytes) -> None:
+    box = page.locator("#box textarea")
+    box.evaluate(
+        f"(box, [kind, content]) => ({PASTE})([box, kind, content])", [kind, base64.b64encode(content).decode()]
+    )
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1366, 650)])
+def test_pictures_are_pasted_chosen_removed_and_sent(
+    talk: Process, new_context: Callable[..., BrowserContext], audit: Audit, size: tuple[int, int]
+) -> None:
+    page = new_context(own=True, viewport={"width": size[0], "height": size[1]}).new_page()
+    chosen = {"name": "x.jpg", "mimeType": "image/jpeg", "buffer": photo(400, 300)}
+    page.on("filechooser", lambda chooser: chooser.set_files(chosen))
+    visitor = Visitor(page, talk.url)
+    visitor.arrive("seen")
+    box, attach, given = page.locator("#box textarea"), page.locator("[data-attach]"), page.locator(".attach li")
+    expect(attach).to_be_enabled()
+    audit(page)
+    box.fill("What is it?")
+    put(page, "paste", drawn(300, 200))
+    expect(given).to_have_count(1)
+    put(page, "drop", drawn(200, 300))
+    expect(given).to_have_count(2)
+    expect(attach).to_have_count(0)
+    expect(box).to_have_value("What is it?")
+    assert given.locator("img").evaluate_all("all => all.every((one) => one.complete)")
+    audit(page)
+
+    given.first.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(given).to_have_count(1)
+    expect(attach).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(given).to_have_count(2)
+    page.reload()
+    expect(given).to_have_count(2)
+    expect(box).to_have_value("What is it?")
+
+    box.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#chat .message.you img")).to_have_count(2)
+    expect(page.locator("#chat .message.bot").last).to_contain_text("I see 2 pictures (200 x 300, 400 x 300 pixels).")
+    expect(given).to_have_count(0)
+    audit(page)
+    put(page, "paste", b"no picture")
+    expect(page.locator("#note p")).to_contain_text("no picture that can be shown")
+    put(page, "paste", bytes(600_000))
+    expect(page.locator("#note p")).to_contain_text("too large")
+    expect(given).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert [one for one in visitor.complaints if "422" not in one] == []
