@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from experiments.events import GIVEN, NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
+from experiments.session.attachments import shown_pictures
 from experiments.session.conversation import ended
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED
@@ -25,7 +26,7 @@ from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.fields import Field
 from experiments.study.location import Location, State, language_of
-from experiments.study.screen import ChatView, Panel, Screen, TranscriptBlock
+from experiments.study.screen import ChatView, Panel, Screen, ShownPicture, TranscriptBlock
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered, given_by
@@ -49,6 +50,7 @@ class TranscriptLine:
     model: str = ""
     mark: str = ""
     use: ToolUse | None = None
+    pictures: tuple[ShownPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,9 @@ def _transcript(location: Location, block: TranscriptBlock, given: Data) -> Conv
     """The conversation in turns, each starting with a message of "You"; in one piece if nothing is rated."""
     called = {"You": block.you, "Bot": block.bot or block.title}
     said = (message for message in block.messages if message.text or not message.interim)
-    lines = [TranscriptLine(one.role, called[one.role], one.text, mark=one.ended) for one in said]
+    lines = [
+        TranscriptLine(one.role, called[one.role], one.text, mark=one.ended, pictures=one.pictures) for one in said
+    ]
     starts = [number for number, line in enumerate(lines) if line.role == "You"] if block.ratings else []
     cuts = [*(starts if starts[:1] == [0] else [0, *starts]), len(lines)]
     parts = [tuple(lines[a:b]) for a, b in pairwise(cuts) if a < b]
@@ -109,7 +113,8 @@ def _chat(location: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
     for event in location.facts:
         match event.kind:
             case "said":
-                turns.append(([TranscriptLine("You", "You", event.data["text"], event.at_us)], []))
+                pictures = shown_pictures(event.data)
+                turns.append(([TranscriptLine("You", "You", event.data["text"], event.at_us, pictures=pictures)], []))
             case "opened" | "replied" | "failed":
                 turns += [([], [])] if not turns else []
                 replied += [len(turns) - 1] if event.kind == "replied" else []

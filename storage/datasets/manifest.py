@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
+from problems.pictures import Picture
 from storage.ai_alone.model_use import ModelTask
 from storage.schemas.base import Column, ReleasedTable, Schema
 
@@ -113,6 +114,9 @@ class ExportManifest:
     """The models that made the data: those that annotated conversations, and those that answered alone."""
     dataset: DatasetInfo | None = None
     pictures: bool = False
+    """Whether the studies' texts have pictures."""
+    attached: tuple[Picture, ...] = ()
+    """The pictures that participants sent."""
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
     screening: str = ""

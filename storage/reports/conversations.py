@@ -142,7 +142,9 @@ def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
 
 
 def _message(event: Event) -> DialogueMessage:
-    return DialogueMessage("user" if event.kind == "said" else "bot", event.data["text"])
+    pictures = (f"[Picture, {one['width']} x {one['height']} pixels]" for one in event.data.get("pictures", ()))
+    text = "\n\n".join(filter(None, (*pictures, event.data["text"])))
+    return DialogueMessage("user" if event.kind == "said" else "bot", text)
 
 
 def _problem_of(location: Location) -> ConversationProblem:

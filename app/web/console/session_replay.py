@@ -32,12 +32,13 @@ from experiments.study.screen import CodeBlock, NextPartBlock, Screen
 from experiments.study.study import Study
 from experiments.views.answers import as_sent, given_by
 from experiments.views.transcript import PAGES, state_at, timeline
+from storage.registers.session_pictures import session_picture
 from storage.registers.studies import StoredPicture
 from storage.reports.sessions import SessionRecord
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
-# The address of a picture as `app.rendering.markdown` writes it.
-PICTURE = re.compile(r'(?<=<img src=")picture/([0-9a-f]{64})(?=")')
+# The address of a picture as `app.rendering.markdown` writes it, or the page that of one that was attached.
+PICTURE = re.compile(r'(?<=<img src=")(?:picture|attached)/([0-9a-f]{64})(?=")')
 PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
 # Removed, because a sandboxed frame refuses it and reports an error.
@@ -97,7 +98,11 @@ def _document(context: ConsoleContext, stream: str, study: Study, events: Sequen
     reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _submitted_values(shown, events[number:])
-    return inert_page(context, shown, look, draft, events[number - 1].at_us, context.studies.picture)
+
+    def picture(sha256: str) -> StoredPicture | None:
+        return context.studies.picture(sha256) or session_picture(context.database, sha256, stream)
+
+    return inert_page(context, shown, look, draft, events[number - 1].at_us, picture)
 
 
 def inert_page(

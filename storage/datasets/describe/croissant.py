@@ -198,7 +198,7 @@ def _picture(path: str, picture: Picture, size: int) -> Json:
         "@type": "cr:FileObject",
         "@id": path,
         "name": path,
-        "description": f"A picture that participants saw, {picture.width} by {picture.height} pixels; see {TABLE}.",
+        "description": f"A picture that was shown (see {TABLE}) or sent, {picture.width} by {picture.height} pixels.",
         "contentUrl": path,
         "contentSize": f"{size} B",
         "encodingFormat": picture.type,

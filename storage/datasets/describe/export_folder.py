@@ -19,7 +19,7 @@ from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.metadata_files import CFF, ZENODO, citation_files, tidy_documents
-from storage.datasets.describe.pictures import paths as picture_paths
+from storage.datasets.describe.pictures import files as picture_files
 from storage.datasets.describe.pictures import table as pictures_table
 from storage.datasets.describe.publication import STUDY, file_name
 from storage.datasets.manifest import ExportManifest
@@ -124,7 +124,7 @@ def describe(manifest: ExportManifest) -> tuple[Path, ...]:
     contents = _contents(manifest)
     hashes = {file.path: file.sha256 for file in manifest.files}
     hashes |= {copy.path: copy.sha256 for file in manifest.files for copy in file.copies}
-    hashes |= picture_paths(manifest.studies) if manifest.pictures else {}
+    hashes |= {path: picture.sha256 for path, picture, _ in picture_files(manifest)}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
     editable = write_editable(manifest.folder, _editable(manifest))
     _remove_older(manifest.folder, hashes)

@@ -1,4 +1,5 @@
 """The pictures that participants saw: each is a file named by its SHA-256, and `pictures.csv` says what each shows.
+Beside them are those that participants sent, which the tidy table `messages` names.
 
 The alternative texts are those of all texts in the frozen study: of its problems, its flow and its translations.
 """
@@ -15,11 +16,11 @@ from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
 from storage.column_types import IntegerColumn, TextColumn, choice
 from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.datasets.picture_files import ENDINGS, FOLDER, picture_path
 from storage.datasets.writers import csv_text, escaped
 from storage.schemas.base import Column, ReleasedTable
 
-FOLDER, TABLE = "pictures", "pictures.csv"
-ENDINGS: Mapping[str, str] = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+TABLE = "pictures.csv"
 STUDY = "the study file"
 CONTENT = "the file's content"
 SIDE = IntegerColumn(low=1, high=MOST_PIXELS)
@@ -49,7 +50,7 @@ RELEASED = ReleasedTable("pictures", TABLE, COLUMNS, ())
 def paths(studies: Sequence[Study]) -> Mapping[str, str]:
     """The files of all pictures of these studies: paths in the export, each with its SHA-256."""
     found = (picture for study in studies for picture in study.pictures.by_key.values())
-    return {_path(picture): picture.sha256 for picture in found}
+    return {path_of(picture): picture.sha256 for picture in found}
 
 
 def table_names(studies: Sequence[Study]) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def table(manifest: ExportManifest) -> Mapping[str, bytes]:
     for version, key, alt, picture in _rows(manifest.studies):
         name, alt = (escaped(cell) if manifest.safe else cell for cell in (unquote(key), alt))
         size = (picture.width, picture.height)
-        rows.append((version, name, alt, _path(picture), picture.type, *size, picture.sha256))
+        rows.append((version, name, alt, path_of(picture), picture.type, *size, picture.sha256))
     content = csv_text([column.name for column in COLUMNS], rows)
     return {TABLE: content.encode("utf-8-sig" if manifest.safe else "utf-8")}
 
@@ -80,11 +81,11 @@ def exported_table(manifest: ExportManifest) -> tuple[ExportedFile, ...]:
 
 
 def files(manifest: ExportManifest) -> Iterator[tuple[str, Picture, int]]:
-    """The path of each picture's file, the picture and the file's size in bytes, in the order of the paths."""
-    if manifest.pictures:
-        found = {_path(one): one for study in manifest.studies for one in study.pictures.by_key.values()}
-        for path, picture in sorted(found.items()):
-            yield path, picture, (manifest.folder / path).stat().st_size
+    """The path of each picture's file, the picture and the file's size in bytes, in the order of the paths: those that
+    participants saw, and those that they sent."""
+    shown = [one for study in manifest.studies for one in study.pictures.by_key.values()] if manifest.pictures else []
+    for path, picture in sorted({path_of(one): one for one in (*shown, *manifest.attached)}.items()):
+        yield path, picture, (manifest.folder / path).stat().st_size
 
 
 def _rows(studies: Sequence[Study]) -> Iterator[tuple[int, str, str, Picture]]:
@@ -101,5 +102,6 @@ def _shown(study: Study) -> Iterator[tuple[str, str]]:
     return (pair for pair in pairs if pair[0] in study.pictures.by_key)
 
 
-def _path(picture: Picture) -> str:
-    return f"{FOLDER}/{picture.sha256}.{ENDINGS[picture.type]}"
+def path_of(picture: Picture) -> str:
+    """The path of its file in an export."""
+    return picture_path(picture.sha256, picture.type)

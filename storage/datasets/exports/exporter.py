@@ -23,6 +23,7 @@ from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
+from storage.datasets.exports.session_pictures import by_stream, sent_pictures
 from storage.datasets.exports.session_rows import SessionRows, sharing
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
 from storage.datasets.writers import (
@@ -45,7 +46,8 @@ from storage.errors import StorageError
 from storage.log.seats import NOT_WITHDRAWN, PEOPLE
 from storage.registers.origins import Origin, count_simulated
 from storage.registers.publication_metadata import dataset_info_in
-from storage.registers.studies import Studies
+from storage.registers.session_pictures import session_picture
+from storage.registers.studies import StoredPicture, Studies
 from storage.schemas.base import Column
 
 Written = tuple[ExportedFile, Sequence[PersonalDataMatch]]
@@ -75,8 +77,12 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
             map(register.get, asked_alone_of(database, request.study))
         )
         pictures = picture_paths(studies)
-        with writing_folder(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
-            _write_pictures(register, pictures, paths)
+        sent = {} if request.screen == "mask" else sent_pictures(connection, plan.files)  # they may show anybody
+        all_names = dict.fromkeys((*names, *pictures, *sent))
+        with writing_folder(folder, [*all_names], (*tidy_names(plan.schema), *table_names(studies))) as paths:
+            _write_pictures(pictures, register.picture, paths)
+            for stream, own in by_stream(sent).items():
+                _write_pictures(own, partial(session_picture, database, stream=stream), paths)
             made = [
                 written
                 for some in _read_together(connection, plan)
@@ -106,6 +112,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         uses=_uses(database, plan),
         dataset=dataset,
         pictures=bool(pictures),
+        attached=tuple(one.picture for one in sent.values()),
         period=period,
         screening=request.screen,
         personal=tuple(one for _, found in made for one in found),
@@ -127,12 +134,14 @@ def _uses(database: Database, plan: ExportPlan) -> tuple[ModelTask, ...]:
     return tuple(use for use in uses if (use.kind, use.task) in tasks or (use.kind == "alone" and alone))
 
 
-def _write_pictures(studies: Studies, pictures: Mapping[str, str], paths: Mapping[str, Path]) -> None:
+def _write_pictures(
+    pictures: Mapping[str, str], find: Callable[[str], StoredPicture | None], paths: Mapping[str, Path]
+) -> None:
     """Write the pictures to their temporary paths, one by one: together they may be large."""
     for path, sha256 in pictures.items():
-        found = studies.picture(sha256)
+        found = find(sha256)
         if found is None:
-            raise StorageError(f"The database lacks the picture {sha256} of this study. Restore it from a backup")
+            raise StorageError(f"The database lacks the picture {sha256}. Export again, or restore it from a backup")
         with create(paths[path]) as file:
             file.write(found.content)
 

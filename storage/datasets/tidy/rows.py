@@ -37,6 +37,7 @@ from experiments.views.rewards import ACTION, COMMUNICATE, DB, reward_at
 from experiments.views.screen_measures import added_up, seconds_shown
 from experiments.views.tool_use import tool_uses
 from storage.datasets.integrity import SessionEvidence
+from storage.datasets.picture_files import picture_path
 from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_id, session_id
 
 Values = dict[str, Any]
@@ -295,7 +296,9 @@ def _messages(session: TidySession, places: _Places) -> Iterator[Values]:
 
 def _user_message(event: Event) -> Values:
     suggested = event.data.get("suggested")
-    return {"role": "user", "text": event.data["text"], "ending": "complete", "suggested": suggested}
+    pictures = " ".join(picture_path(one["sha256"], one["type"]) for one in event.data.get("pictures", ()))
+    said = {"role": "user", "text": event.data["text"], "pictures": pictures or None}
+    return said | {"ending": "complete", "suggested": suggested}
 
 
 def _replied(event: Event) -> Values:

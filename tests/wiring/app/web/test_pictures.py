@@ -111,3 +111,34 @@ async def test_the_console_shows_the_pictures_that_the_participant_saw(tmp_path:
         frame = html.unescape(value(moved["session-page"]))
         assert base64.b64encode(drawn(120, 60, "WEBP")).decode() in frame
         assert not ADDRESS.search(frame)
+
+
+async def test_the_console_shows_what_participants_sent(tmp_path: Path, database: Database) -> None:
+    raw = {
+        "study": "seen",
+        "title": "Seen",
+        "problems": {"items": {"items": [{"question": "What is it?"}]}},
+        "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}}},
+        "flow": [
+            {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "attach": ["image"]}]},
+            {"step": "finish"},
+        ],
+    }
+    async with serving(settings_for(tmp_path), studies.write(tmp_path, raw)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("seen")
+        query = {"path": bot.screen.path, "seen": str(bot.screen.seen), "key": "a" * 32}
+        assert (await bot.send("POST", "/api/picture", params=query, content=drawn(90, 60))).status_code == 200
+        await bot.look()
+        await bot.do("say", {"text": ""})
+        await bot.listen()
+    async with console(tmp_path, database) as (_, researcher):
+        opened = await researcher.open(study="seen", tab="sessions", session="1")
+        (address,) = re.findall(r'src="(attached/[0-9a-f]{64})"', value(opened["session-story"]))
+        response = await researcher.send("GET", f"/{address}")
+        assert (response.status_code, response.headers["content-type"]) == (200, "image/png")
+        moved = await researcher.on(
+            "session-moment", "input", **{"study": "seen", "session": "1", "session-moment": 100}
+        )
+        frame = html.unescape(value(moved["session-page"]))
+        assert base64.b64encode(response.content).decode() in frame
+        assert "attached/" not in frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from httpx2 import Response
 
 from app.web.participant.picture_reader import NO_PICTURE
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
@@ -132,3 +135,32 @@ async def test_a_model_at_a_server_is_sent_what_was_attached(tmp_path: Path) -> 
             assert "base64" not in "".join(
                 str(row) for row in query(served.database, "SELECT request, sent, raw FROM attempt")
             )
+
+
+async def test_an_export_has_the_sent_pictures_beside_its_messages(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("seen")
+        await upload(bot, photo(120, 90))
+        await bot.do("say", {"text": "What is it?"})
+        await bot.listen()
+        await bot.look()
+        (sent,) = stored(served.database).items()
+        await upload(bot, drawn(), "b" * 32)
+        path = f"pictures/{sent[0]}.jpg"
+        for screen, written in (("", [path]), ("mask", [])):
+            folder = tmp_path / f"out{screen}"
+            manifest = export(served.database, ExportRequest("seen", "tidy", screen=screen), folder)
+            found = {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob("pictures/*")}
+            assert found == dict.fromkeys(written, sent[1]), "what was not sent is not there"
+            (table,) = (one for one in manifest.files if one.table.name == "messages")
+            rows = csv.DictReader((folder / table.path).read_text(encoding="utf-8").splitlines())
+            assert [row["pictures"] for row in rows] == [path, ""]
+            assert (path in (folder / "SHA256SUMS").read_text(), len(manifest.attached)) == (
+                bool(written),
+                len(written),
+            )
+            assert (path in (folder / "metadata.json").read_text()) == bool(written)
+        await bot.do("withdraw", {})
+        folder = tmp_path / "out"
+        export(served.database, ExportRequest("seen", "tidy"), folder)
+        assert list(folder.glob("pictures/*")) == [], "the next export removes what was withdrawn"
