@@ -60,6 +60,7 @@ ASKING = (
 TASK_DONE = (
     "I have looked this up, and did what I may do and what you allowed.{} Is there anything else I can do for you?"
 )
+TASK_OVER = "I am only a script, and have nothing to add. If you have what you want, please end the conversation."
 # How much a script repeats of what its tools gave.
 REPEATED = 500
 # From this message of the participant on a tutor tells the answer, too.
@@ -175,7 +176,7 @@ def _said_to(request: Request, options: ScriptedOptions) -> str:
     if request.problem is not None and task_of(request.problem):
         info = ", ".join(evaluation_of(request.problem).get("communicate_info") or ())
         noted = f" Please note: {info}." if info else ""
-        return TASK_DONE.format(noted) if results else chance.choice(REMARKS)
+        return TASK_DONE.format(noted) if results else TASK_OVER
     if results:
         return "\n\n".join(message.text for message in reversed(results))[:REPEATED] or REMARKS[0]
     if request.schema is not None:

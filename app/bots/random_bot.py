@@ -14,6 +14,7 @@ from typing import Any
 
 from app.bots.tendencies import STANDARD, Tendencies
 from experiments.instruments.dices_safety import ANSWERS
+from experiments.session.document import word_count
 from experiments.session.side_by_side import BAD, SLOTS, TIE
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
 from experiments.study.screen import ChatView, DocumentView, ProblemBlock, Screen, TextBlock, TranscriptBlock
@@ -117,7 +118,7 @@ class RandomBot:
         """What it does with a document: too short a text is continued, another sometimes."""
         if "undo" in actions and document.change and self._random.random() < UNDOES:
             return "undo", {"version": document.change.version}
-        short = len(document.text.split()) < max(1, document.min_words)
+        short = word_count(document.text) < max(1, document.min_words)
         if not short and document.version and self._random.random() >= TALKS_ON:
             return None
         paragraph = " ".join(self._random.sample(SENTENCES, self._random.randint(1, len(SENTENCES))))

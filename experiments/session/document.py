@@ -159,6 +159,11 @@ def rebased(base: str, change: Splice, since: Sequence[Splice]) -> Splice:
     return change
 
 
+def word_count(text: str) -> int:
+    """How many words a text has; signs that stand alone, as those of Markdown, are none."""
+    return sum(any(map(str.isalnum, word)) for word in text.split())
+
+
 def _applied(text: str, changes: Iterable[Splice]) -> str:
     return reduce(lambda so_far, one: one.apply(so_far), changes, text)
 

@@ -15,7 +15,7 @@ from pydantic import Field as About
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.session.conversation import chosen_text
-from experiments.session.document import EDITED, OVER, UNDOES, Document, document_of
+from experiments.session.document import EDITED, OVER, UNDOES, Document, document_of, word_count
 from experiments.session.document_tools import LABELS, NAMES, TOOLS, carry_out
 from experiments.session.model_conversation import ModelConversation
 from experiments.session.tool_calls import RETURNED
@@ -120,7 +120,7 @@ class WorkStep(ModelConversation):
                 return (document.undone(last),)
             case "submit":
                 text = self.document(location).text
-                if (words := len(text.split())) < self.min_words:
+                if (words := word_count(text)) < self.min_words:
                     fault = lazy(TOO_SHORT, least=self.min_words, count=words)
                     raise Refused("invalid", fault, {DOCUMENT: fault})
                 return (Fact("submitted", {DOCUMENT: text}),)

@@ -171,7 +171,7 @@ function tell() {
 function count() {
   const line = $("[data-words]");
   if (!line) return;
-  const words = typed.split(/\s+/).filter(Boolean).length;
+  const words = typed.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
   const least = Number(line.dataset.words);
   setText(line, (words < least ? WORDS.least : WORDS.count).replace("{count}", words).replace("{least}", least));
   tell();

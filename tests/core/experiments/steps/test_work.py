@@ -63,8 +63,10 @@ def test_alone_a_document_is_written_without_a_conversation_and_is_the_answer() 
     with pytest.raises(Refused) as long:
         session.edits("six", "six" * 20)
     assert short.value.fields.keys() == long.value.fields.keys() == {"document"}
+    with pytest.raises(Refused):
+        session.edits("six", "six #").do("submit")
     session.edits("six", "six seven").do("submit")
-    assert session.last_of("submitted").data == {"document": TEXT.replace("six", "six seven")}
+    assert session.last_of("submitted").data == {"document": TEXT.replace("six", "six seven #")}
 
 
 def test_a_model_reads_and_changes_the_document_and_is_offered_its_tools() -> None:
