@@ -80,6 +80,9 @@ class WorkStep(ModelConversation):
         most = self.max_document_chars
         return LongText.model_construct(name=DOCUMENT, text=self.label, max_chars=most, paste=self.paste)
 
+    def fields(self, location: Location) -> tuple[Field, ...]:
+        return (self._field().filled(location.fill_markdown),)
+
     def panel(self, location: Location) -> Panel:
         problem = location.shown_problem
         blocks: list[Block] = [*location.text_blocks(self.text)]

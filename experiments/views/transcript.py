@@ -12,12 +12,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from experiments.events import GIVEN, NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
 from experiments.session.attachments import shown_pictures
 from experiments.session.conversation import ended
+from experiments.session.document import EDITED, Document, splice
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED
 from experiments.session.help_desk import is_ended_by_researcher
@@ -26,7 +27,7 @@ from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.fields import Field
 from experiments.study.location import Location, State, language_of
-from experiments.study.screen import ChatView, Panel, Screen, ShownPicture, TranscriptBlock
+from experiments.study.screen import ChatView, DocumentView, Panel, Screen, ShownPicture, TranscriptBlock
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered, given_by
@@ -85,7 +86,21 @@ def conversations_of(location: Location, panel: Panel, given: Data) -> tuple[Con
     if panel.chat is not None:
         held = _rounds(panel.chat, location.facts) if panel.chat.columns else _chat(location, panel.chat)
         found.append(ConversationView(panel.chat.title, held, waiting=panel.chat.waiting))
+    if panel.document is not None:
+        found.append(ConversationView(panel.document.label, tuple(_changes(panel.document, location.facts))))
     return tuple(found)
+
+
+def _changes(view: DocumentView, events: Sequence[Event]) -> Iterator[TranscriptTurn]:
+    """How a document was changed: a turn for what one author did before the other."""
+    edits = tuple(event for event in events if event.kind == EDITED)
+    document = Document("", edits, view.text)
+    for by, group in groupby(edits, key=lambda event: event.by):
+        *_, last = own = list(group)
+        change = splice(document.text_at(own[0].data["version"] - 1), document.text_at(last.data["version"]))
+        text = "\n\n".join(f"{sign} {part}" for sign, part in (("−", change.removed), ("+", change.added)) if part)
+        role, called = ("Bot", "Model") if by == "model" else ("You", "You")
+        yield TranscriptTurn((TranscriptLine(role, called, text, last.at_us),))
 
 
 def _transcript(location: Location, block: TranscriptBlock, given: Data) -> ConversationView:
@@ -190,6 +205,7 @@ WORDS: Mapping[str, str] = {
     "calling": "call of a tool begun",
     "returned": "call of a tool returned",
     "interrupted": "call of a tool interrupted",
+    "edited": "document changed",
     "written": "reply written, not all shown yet",
     "replied": "reply received",
     "failed": "reply failed",

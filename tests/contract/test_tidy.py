@@ -38,7 +38,7 @@ from tests.fakes.sessions import NAMES, study
 ROOT = Path(__file__).parents[2]
 TABLES = (
     "sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls",
-    "integrity", "fidelity", "memory", "tool_calls", "rewards",
+    "integrity", "fidelity", "memory", "tool_calls", "rewards", "documents", "document_edits",
 )  # fmt: skip
 STUDIES = tuple(study(name).name for name in NAMES)
 # Values in events that answer no question.

@@ -44,6 +44,8 @@ class TidyData:
     memory = _table("A row for each text that an assistant remembered of earlier waves.")
     rewards = _table("A row for each conversation about a task, and whether it did what the task wants.")
     tool_calls = _table("A row for each call of a tool that a model asked for.")
+    documents = _table("A row for each document of a step `work`: the final text, and who wrote how much of it.")
+    document_edits = _table("A row for each change of a document.")
     integrity = _table("A row for each session and indicator of how texts were written; it reads all sessions twice.")
 
     def table(self, name: str) -> pd.DataFrame:

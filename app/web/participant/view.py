@@ -420,7 +420,8 @@ def _left(screen: Screen, study: StudyContext) -> Fragment:
     kinds = [block.kind for block in panel.blocks]
     design = panel.document and replace(panel.document, text="", version=0, change=None)
     about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends, design)
-    return Fragment("panel.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
+    also = None if panel.document else (study, bool(screen.outcome))  # its text is one person's
+    return Fragment("panel.html.j2", about, values, also, bool(panel.fields))
 
 
 def _side(screen: Screen) -> Fragment:

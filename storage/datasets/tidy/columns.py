@@ -36,7 +36,7 @@ NAME = "tidy"
 # In the order in which they are written.
 TABLES = (
     *("sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls"),
-    *("integrity", "fidelity", "memory", "tool_calls", "rewards"),
+    *("integrity", "fidelity", "memory", "tool_calls", "rewards", "documents", "document_edits"),
 )
 DEFINED = Path(__file__).with_name("columns.csv")
 ANY, NUMBER = TextColumn(blank=True), NumberColumn(blank=True)

@@ -21,9 +21,12 @@ from experiments.events import Event
 from experiments.session import memory
 from experiments.session.conversation import ROLES, ended, is_by_model, turn_of
 from experiments.session.conversation_design import ConversationDesign
+from experiments.session.document import OVER, UNDOES, Document
 from experiments.session.fidelity import CHECKED, JUDGE_SLOT
+from experiments.session.model_conversation import ModelConversation
 from experiments.session.state import visited
 from experiments.session.timing import shown_us
+from experiments.steps.work import WorkStep
 from experiments.study.fields import ANSWER
 from experiments.study.location import Location, State
 from experiments.study.option_order import recorded
@@ -115,6 +118,8 @@ class _Places:
 def _model(location: Location) -> Values:
     """The model at a place; outside of loops none where no conversation is, though a factor may have drawn one."""
     step, scope = location.node, location.scope
+    if isinstance(step, ModelConversation):
+        return {"model": step.replies(location) or None}
     takes_part = isinstance(step, Step) and (scope.turns or any(step.asks_models(())))
     return {"model": model_at(step, scope) if takes_part and isinstance(step, Step) else None}
 
@@ -362,7 +367,7 @@ def _tool_calls(session: TidySession, places: _Places) -> Iterator[Values]:
                 **{name: data.get(name) for name in ("slot", "model", "version")},
                 "before": text(data.get("text")),
                 "number": use.number,
-                "set": place.node.tool_set(place)[0] if isinstance(place.node, ConversationDesign) else None,
+                "set": place.node.tool_set(place)[0] or None if isinstance(place.node, ConversationDesign) else None,
                 "tool": use.call.tool,
                 "arguments": text(use.call.arguments),
                 "decision": use.decision,
@@ -375,6 +380,44 @@ def _tool_calls(session: TidySession, places: _Places) -> Iterator[Values]:
                 "chars": result.get("chars"),
                 "sha256": result.get("sha256"),
             }
+
+
+def _documents(session: TidySession, places: _Places) -> Iterator[Values]:
+    for place, document, origins in _written(places):
+        authors = ["initial", *(event.by for event in document.edits)]
+        chars, edits = Counter(authors[version] for version in origins), Counter(authors)
+        yield {
+            **places.columns(place.path),
+            **_model(place),
+            "text": text(document.text),
+            "words": len(document.text.split()),
+            "chars_initial": chars["initial"],
+            "chars_user": chars["participant"],
+            "chars_model": chars["model"],
+            "edits_user": edits["participant"],
+            "edits_model": edits["model"],
+            "edits_model_kept": sum(authors[version] == "model" for version in {*origins}),
+            "seconds": seconds_shown(place),
+        }
+
+
+def _document_edits(session: TidySession, places: _Places) -> Iterator[Values]:
+    for place, document, origins in _written(places):
+        kept = Counter(origins)
+        for event in document.edits:
+            data = event.data
+            known = {**places.columns(place.path), "seq": event.seq, "time": time(event.at_us), "by": event.by}
+            texts = {name: text(data[name]) for name in ("removed", "added")}
+            own = {"version": data["version"], "start": data["start"], "kept": kept[data["version"]]}
+            yield {**known, **own, **texts, "over": int(OVER in data), "undoes": data.get(UNDOES)}
+
+
+def _written(places: _Places) -> Iterator[tuple[Location, Document, list[int]]]:
+    """Each document with its place, and where its characters come from."""
+    for place in places.steps:
+        if isinstance(place.node, WorkStep):
+            document = place.node.document(place)
+            yield place, document, document.origins()
 
 
 def _events(session: TidySession, places: _Places) -> Iterator[Values]:
@@ -434,5 +477,7 @@ _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = Ma
         "memory": _memory,
         "tool_calls": _tool_calls,
         "rewards": _rewards,
+        "documents": _documents,
+        "document_edits": _document_edits,
     }
 )

@@ -11,6 +11,9 @@ from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.engine import pending_tasks
 from experiments.study.screen import DocumentView
+from experiments.views.transcript import transcript_of
+from storage.datasets.tidy.columns import Layout
+from storage.datasets.tidy.rows import TidySession, rows
 from tests.fakes.driven import Driven, small
 
 TEXT = "One two three.\n\nFour five six."
@@ -141,3 +144,29 @@ def test_the_models_last_change_can_be_taken_back_until_its_place_is_changed_aga
     assert session.document.change is None
     with pytest.raises(Refused):
         session.do("undo", version=4)
+
+
+def test_the_tables_say_who_wrote_how_much_of_what_is_left() -> None:
+    session = AtWork().said().calls(version=0, old="two", new="zwei")
+    session.do("undo", version=1).edits("six.", "six. Mine")
+    stored = TidySession(session.study, session.state, {})
+    (document,) = rows("documents", stored, Layout((session.study,)))
+    assert document["text"] == "One two three.\n\nFour five six. Mine"
+    shares = {"chars_initial": len(TEXT), "chars_user": len(" Mine"), "chars_model": 0}
+    counts = {"edits_user": 2, "edits_model": 1, "edits_model_kept": 0, "words": 7, "model": "ada"}
+    assert document == document | shares | counts
+    changes = list(rows("document_edits", stored, Layout((session.study,))))
+    assert [(one["by"], one["kept"], one["undoes"]) for one in changes] == [
+        ("model", 0, None), ("participant", 0, 1), ("participant", 5, None)]  # fmt: skip
+    (call, *_) = [row for row in rows("tool_calls", stored, Layout((session.study,)))]
+    assert (call["tool"], call["failed"]) == ("replace", None)
+
+
+def test_the_transcript_has_a_turn_for_what_one_author_did_before_the_other() -> None:
+    session = AtWork().said().calls(version=0, old="two", new="zwei").edits("zwei", "2").edits("six", "6")
+    *_, visit = transcript_of(session.study, session.state.events).visits
+    *_, document = visit.pages[-1].talks
+    assert [(line.called, line.text) for turn in document.turns for line in turn.lines] == [
+        ("Model", "− two\n\n+ zwei"),
+        ("You", "− zwei three.\n\nFour five six\n\n+ 2 three.\n\nFour five 6"),
+    ]
