@@ -21,14 +21,25 @@ from pydantic import (
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
-from experiments.session.conversation import chosen, chosen_text, read_message, sent_messages
+from experiments.session.conversation import chosen, chosen_text, messages, read_message, sent_messages
 from experiments.session.memory import memory_of
+from experiments.session.state import visited
 from experiments.session.timing import SECOND_US, shown_us
-from experiments.session.tool_calls import approval, calls_made, decided, in_call, open_round, tool_task
+from experiments.session.tool_calls import (
+    OF_CALLS,
+    approval,
+    calls_made,
+    decided,
+    in_call,
+    message_of,
+    open_round,
+    tool_rounds,
+    tool_task,
+)
 from experiments.study.base_model import Pattern, StrictModel
 from experiments.study.location import Location
 from experiments.study.reply_checks import matched
-from experiments.study.screen import Approval
+from experiments.study.screen import Approval, ChatMessage
 from experiments.study.sections.model_spec import ONE_OR_EACH, Levels, PickByFactor, Texts, pick_faults
 from experiments.study.sections.tools import ToolSet
 from experiments.study.step import Step
@@ -330,3 +341,17 @@ def _written(events: Sequence[Event], slot: str) -> Data | None:
     own = (event for event in reversed(events) if event.kind == "said" or event.data.get("slot", "") == slot)
     last = next((event for event in own if event.kind in ("said", "retried", "written")), None)
     return {**last.data, "at_us": last.at_us} if last and last.kind == "written" else None
+
+
+def reviewed(location: Location, events: Sequence[Event]) -> tuple[ChatMessage, ...]:
+    """An earlier conversation, of which these events are shown, with the use of tools as the participant saw it."""
+    path = events[0].path if events else ""
+    place = next((one for one in visited(location.study, location.state) if one.path == path), None)
+    design = place.node if place else None
+    tools = design.tool_set(place)[1] if place and isinstance(design, ConversationDesign) else None
+    if place is None or tools is None:
+        return messages(events)
+    said = {event.seq for event in events}
+    rounds = {one.called.seq for one in tool_rounds(place.facts) if message_of(place.facts, one) in said}
+    shown = (event for event in place.facts if event.seq in said | rounds or event.kind in OF_CALLS)
+    return messages(tuple(shown), tools)

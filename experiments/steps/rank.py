@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from experiments.events import Action, Event, Fact
-from experiments.session.conversation import messages
+from experiments.session.conversation_design import reviewed
 from experiments.study.fields import Field, SingleChoice
 from experiments.study.location import Location
 from experiments.study.screen import Block, Panel, TranscriptBlock
@@ -75,7 +75,8 @@ class RankStep(Step):
     def panel(self, location: Location) -> Panel:
         blocks: list[Block] = [*location.text_blocks(self.text)]
         for number in range(self._turns(location)):
-            blocks.append(TranscriptBlock(self._name(location, number), messages(self._chat(location, number))))
+            talk = reviewed(location, self._chat(location, number))
+            blocks.append(TranscriptBlock(self._name(location, number), talk))
         return Panel(self.title, tuple(blocks), self.fields(location), button=self.button)
 
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from experiments.events import Event
-from experiments.session.conversation import messages, rated_reply, turns
+from experiments.session.conversation import rated_reply, turns
+from experiments.session.conversation_design import reviewed
 from experiments.study.fields import Field, Scale
 from experiments.study.location import Location
 from experiments.study.screen import Panel, TranscriptBlock
@@ -48,9 +49,8 @@ class RateTurnsStep(Step):
 
     def panel(self, location: Location) -> Panel:
         problem = location.scope.problem.text if location.scope.problem else ""
-        talk = TranscriptBlock(
-            location.fill(self.assistant_label), messages(self._facts(location)), problem, self._ratings(location)
-        )
+        said = reviewed(location, self._facts(location))
+        talk = TranscriptBlock(location.fill(self.assistant_label), said, problem, self._ratings(location))
         return Panel(self.title, (*location.text_blocks(self.text), talk), self.fields(location), button=self.button)
 
     def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:

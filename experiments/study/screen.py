@@ -5,6 +5,7 @@ A screen contains nothing that must stay hidden: no model names, no correct answ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -41,6 +42,7 @@ class ProblemBlock:
 # How an incomplete reply ended: `cut_off` at a limit of its length or time, `broken_off` by a failure, `stopped` by the
 # participant, `expired` by a time limit of the study; empty if complete. A message of "You" is `unanswered` if it was
 # given back.
+TICKS = re.compile("`+")
 Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
@@ -56,6 +58,14 @@ class ToolStep:
     state: StepState
     arguments: tuple[tuple[str, str], ...] = ()
     result: str = ""
+
+    @property
+    def as_text(self) -> str:
+        """What is shown, as a block of code in Markdown, in which nothing of it has a meaning."""
+        shown = [f"{name}: {value}" for name, value in self.arguments] + ([self.result] if self.result else [])
+        lines = "\n".join([f"{self.tool} ({self.state})", *shown])
+        fence = "`" * max(3, 1 + max(map(len, TICKS.findall(lines)), default=0))
+        return f"{fence}\n{lines}\n{fence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,12 @@ class ChatMessage:
     """The tools that the assistant used before its reply."""
     interim: bool = False
     """True for what it wrote before it used tools, which is no reply yet."""
+
+    @property
+    def as_text(self) -> str:
+        """Its text, and the tools used, where only text can be."""
+        return "\n\n".join(filter(None, (self.text, *(step.as_text for step in self.steps))))
+
     pictures: tuple[ShownPicture, ...] = ()
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiments.events import Event
+from experiments.session.conversation_design import ConversationDesign
 from experiments.session.tool_calls import (
     ALLOWED,
     CALLED,
@@ -16,9 +17,11 @@ from experiments.session.tool_calls import (
     INTERRUPTED,
     RETURNED,
     ToolCallState,
+    ToolRound,
     message_of,
     tool_rounds,
 )
+from experiments.study.location import Location
 
 Decision = Literal["not_asked", "allowed", "refused", "undecided"]
 # What ends a reply for which calls are made, or the wait for it.
@@ -27,15 +30,19 @@ AFTER = ("replied", "opened", "failed", "retried", "said")
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call that a model asked for with the event `called`: the number (`seq`) of the `message` that it belongs to (0
+    """A call that a model asked for: the number (`seq`) of the `message` that it belongs to (0
     before any), the `number` of the call for the reply, from 1, and the event of this `reply`; None if there is
     none."""
 
-    called: Event
+    round: ToolRound
     call: ToolCallState
     message: int
     number: int
     reply: Event | None
+
+    @property
+    def called(self) -> Event:
+        return self.round.called
 
     @property
     def slot(self) -> str:
@@ -92,6 +99,16 @@ def tool_uses(events: Sequence[Event]) -> tuple[ToolUse, ...]:
     return tuple(sorted(found, key=lambda use: use.called.seq))
 
 
+def seen_before(location: Location) -> Mapping[int, str]:
+    """What the participant saw of the use of tools before each reply, as text, by the number (`seq`) of the reply."""
+    design, found = location.node, dict[int, dict[int, str]]()
+    tools = design.tool_set(location)[1] if isinstance(design, ConversationDesign) else None
+    for use in tool_uses(location.facts) if tools else ():
+        if tools and use.reply:
+            found.setdefault(use.reply.seq, {})[use.called.seq] = use.round.message(tools).as_text
+    return {seq: "\n\n".join(filter(None, texts.values())) for seq, texts in found.items()}
+
+
 def _of_column(events: Sequence[Event], slot: str) -> Iterator[ToolUse]:
     ends = [one for one in events if one.kind in AFTER and (one.kind == "said" or one.data.get("slot", "") == slot)]
     numbers = Counter[int]()
@@ -101,4 +118,4 @@ def _of_column(events: Sequence[Event], slot: str) -> Iterator[ToolUse]:
         for call in one.calls:
             pending = after.seq if after is not None else 0
             numbers[pending] += 1
-            yield ToolUse(one.called, call, message_of(events, one), numbers[pending], reply)
+            yield ToolUse(one, call, message_of(events, one), numbers[pending], reply)

@@ -22,6 +22,7 @@ from experiments.session.side_by_side import histories, models_by_slot, rounds
 from experiments.session.state import visited
 from experiments.study.location import Location, State
 from experiments.study.study import Study
+from experiments.views.tool_use import seen_before
 from problems.pictures import described
 from problems.problem import DialogueMessage
 from storage import tables
@@ -111,13 +112,13 @@ def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conv
 def _own_conversations(study: Study, state: State, stream: str) -> Iterator[Conversation]:
     for place in visited(study, state):
         if place.done() or state.outcome:
-            for slot, talk in _talks(place.facts):
+            for slot, talk in _talks(place):
                 yield _conversation(place, slot, talk, stream)
 
 
 def conversation_at(location: Location, slot: str, stream: str) -> Conversation:
     """The conversation at a location so far, in a column of several if there is a slot."""
-    return _conversation(location, slot, dict(_talks(location.facts))[slot], stream)
+    return _conversation(location, slot, dict(_talks(location))[slot], stream)
 
 
 def _conversation(location: Location, slot: str, talk: Talk, stream: str) -> Conversation:
@@ -131,20 +132,22 @@ def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
     return iter(dict.fromkeys(str(data["model"]) for data in replied if data.get("model")))
 
 
-def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
-    """The conversation at a place, or several side by side, by their columns."""
+def _talks(location: Location) -> Iterator[tuple[str, Talk]]:
+    """The conversation at a place, or several side by side, by their columns; with what the participant saw of tools
+    above the reply that they were used for."""
+    events, seen = location.facts, seen_before(location)
+
+    def message(event: Event) -> DialogueMessage:
+        pictures = (f"[Picture, {one['width']} x {one['height']} pixels]" for one in event.data.get("pictures", ()))
+        text = "\n\n".join(filter(None, (seen.get(event.seq), *pictures, event.data["text"])))
+        return DialogueMessage("user" if event.kind == "said" else "bot", text)
+
     slots = tuple(models_by_slot(events)) if any("slot" in event.data for event in messages_of(events)) else ()
     for slot, pairs in histories(rounds(events), slots).items() if slots else ():
         if pairs:
-            yield slot, tuple(_message(event) for pair in pairs for event in pair if event is not None)
+            yield slot, tuple(message(event) for pair in pairs for event in pair if event is not None)
     if not slots and (said := messages_of(events)):
-        yield "", tuple(map(_message, said))
-
-
-def _message(event: Event) -> DialogueMessage:
-    pictures = (f"[Picture, {one['width']} x {one['height']} pixels]" for one in event.data.get("pictures", ()))
-    text = "\n\n".join(filter(None, (*pictures, event.data["text"])))
-    return DialogueMessage("user" if event.kind == "said" else "bot", text)
+        yield "", tuple(map(message, said))
 
 
 def _problem_of(location: Location) -> ConversationProblem:

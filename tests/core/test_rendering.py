@@ -28,6 +28,7 @@ from experiments.study.screen import (
     ReplyView,
     RoundView,
     Screen,
+    ToolStep,
     TranscriptBlock,
 )
 from experiments.study.template import as_written, fill
@@ -351,3 +352,16 @@ async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: i
 
 def words_of(page: str) -> str:
     return unescape(re.sub("<[^>]*>", "", page))
+
+
+@given(*3 * [st.text("`~<>&[](){}*_#$!:/|='\\\" \n-1ab")])
+def test_what_a_tool_gave_is_plain_text_where_a_message_quotes_it(tool: str, argument: str, result: str) -> None:
+    step = ToolStep(tool, "done", (("order", argument),), result)
+    used = ChatMessage("Bot", "I look.", steps=(step,), interim=True)
+    shown = render_message(f"{used.as_text}\n\nIt is there.", dollars=True)
+    (code,) = re.findall("<pre.*?</pre>", shown, re.DOTALL)
+    assert unescape(re.sub("<[^>]*>", "", code)) == "\n".join(
+        [f"{tool} (done)", f"order: {argument}", *([result] if result else []), ""]
+    )
+    assert re.sub("<pre.*?</pre>", "", shown, flags=re.DOTALL).split("</p>")[0] == "<p>I look."
+    assert re.findall("<(\\w+)", code) == ["pre", "code"]

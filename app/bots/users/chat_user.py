@@ -7,12 +7,14 @@ given alone, chats without a problem or with several models) is left to chance, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from app.bots.users.base import Ask, UnusableReply, UserAction
 from app.bots.users.random import Random
 from experiments.study.fields import ANSWER, SingleChoice
-from experiments.study.screen import ProblemBlock, Screen
+from experiments.study.screen import ChatMessage, ProblemBlock, Screen
 from experiments.study.sections.two_step_simulator import (
     DEFAULT,
     Prompt,
@@ -87,7 +89,7 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
     options = {**own, **dict(asked.plain_options)} if answer else own
     return ChatTask(
         question=SimulatorQuestion(asked.plain or asked.text, options),
-        said=tuple((message.role, message.text) for message in chat.messages),
+        said=tuple(_said(chat.messages)),
         may_say=may_say,
         may_leave=may_leave,
         max_chars=chat.max_chars,
@@ -95,12 +97,28 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
     )
 
 
+def _said(messages: Sequence[ChatMessage]) -> Iterator[tuple[Literal["You", "Bot"], str]]:
+    """Who said what, with the tools used as text above the reply that they were used for."""
+    above = list[str]()
+    for message in messages:
+        if message.interim:
+            above.append(message.as_text)
+        else:
+            yield message.role, "\n\n".join([*above, message.as_text])
+            above = []
+    if above:
+        yield "Bot", "\n\n".join(above)
+
+
 class ChatUser(Random):
-    """A user that talks. Its kinds say what their model is asked, and how its replies are read."""
+    """A user that talks. Its kinds say what their model is asked, and how its replies are read. It allows each call of
+    a tool."""
 
     prompts: SimulatorPrompts = DEFAULT
 
     async def act(self, screen: Screen, ask: Ask) -> UserAction:
+        if screen.panel.chat and screen.panel.chat.approvals:
+            return UserAction("allow", {"call": screen.panel.chat.approvals[0].call})
         talk = chat_task_of(screen)
         if talk is None:
             return self.by_chance(screen)

@@ -13,7 +13,17 @@ from app.bots.users.base import UnusableReply, UserAction
 from app.bots.users.chat_user import MAX_TURNS
 from app.bots.users.registry import USERS
 from experiments.study.fields import Checkbox, Number, SingleChoice, Slider
-from experiments.study.screen import ChatMessage, ChatView, Panel, ProblemBlock, ProgressView, Screen, TextBlock
+from experiments.study.screen import (
+    Approval,
+    ChatMessage,
+    ChatView,
+    Panel,
+    ProblemBlock,
+    ProgressView,
+    Screen,
+    TextBlock,
+    ToolStep,
+)
 
 OPTIONS = SingleChoice(name="answer", options={"A": "three", "B": "two"})
 SCREEN = Screen(
@@ -93,3 +103,16 @@ def test_a_number_is_given_where_one_is_asked_and_confidence_by_chance(said: str
     assert deed.values["answer"] == said.removesuffix(" kg")
     assert 0 <= deed.values["answer_confidence"] <= 100
     assert not deed.by_chance
+
+
+@pytest.mark.parametrize("kind", TALKERS)
+def test_a_user_allows_calls_of_tools_and_reads_what_was_shown_of_them(kind: str) -> None:
+    step = ToolStep("Find an order", "done", (("order", "7"),), "```\n<b>On its way.</b>")
+    used = ChatMessage("Bot", "I look.", steps=(step,), interim=True)
+    said = (ChatMessage("You", "Where?"), used, ChatMessage("Bot", "There."))
+    chat = replace(SCREEN.panel.chat, messages=said, approval=Approval("c1", step))
+    asked = replace(SCREEN, panel=replace(SCREEN.panel, chat=chat), actions=("allow", "deny", "stop"))
+    assert act(kind, asked)[0] == UserAction("allow", {"call": "c1"})
+    going_on = replace(SCREEN, panel=replace(SCREEN.panel, chat=replace(chat, approval=None)))
+    _, ask = act(kind, going_on, "And now?")
+    assert f"I look.\n\n{step.as_text}\n\nThere." in "".join(one["text"] for one in ask.asked[0])

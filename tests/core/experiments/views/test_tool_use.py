@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -10,23 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import Action
-from experiments.session.conversation import spent
+from experiments.session.conversation import messages_of, spent
 from experiments.session.engine import pending_tasks
+from experiments.session.state import visited
 from experiments.session.tool_calls import TOOL_ACTIONS
-from experiments.views.tool_use import tool_uses
+from experiments.study.screen import TranscriptBlock
+from experiments.views.tool_use import seen_before, tool_uses
 from experiments.views.transcript import transcript_of
 from problems.problem import Problem
 from storage.datasets.tidy.columns import Layout, tables
 from storage.datasets.tidy.rows import TidySession, rows
+from storage.reports.conversations import conversation_at
 from tests.fakes.driven import Driven, small
 from tests.fakes.examples import examples
 from tests.fakes.sessions import world
 
+CHAT = {"step": "chat", "id": "chat", "model": "one", "tools": "desk", "max_messages": 99}
 STUDY = small(
-    {"each": "item", "of": "pool", "flow": [{"step": "chat", "model": "one", "tools": "desk", "max_messages": 99}]},
+    {"each": "item", "of": "pool", "flow": [CHAT, {"step": "rate_turns"}]},
     problems=[Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")],
     models=["one"],
-    tools={"desk": {"package": "desk", "writes": ["pay"], "show": "none", "max_calls": 100}},
+    tools={"desk": {"package": "desk", "writes": ["pay"], "max_calls": 100}},
 )
 PATH = "item[0]/chat"
 # What the model does when a reply is due, and the participant when a decision is.
@@ -48,7 +54,8 @@ def played(moves: list[str]) -> tuple[Driven, list[tuple[str, str]]]:
             session.fails("status_500")
         else:
             calls: list[dict[str, Any]] = [
-                {"id": f"c{next(ids)}", "tool": tool, "arguments": '{"order": "<b>7</b>"}'} for tool in move.split()
+                {"id": f"c{number}", "tool": tool, "arguments": json.dumps({"order": f"<b>{number}</b>"})}
+                for number, tool in zip(ids, move.split(), strict=False)
             ]
             for call in calls:
                 call |= {"invalid": "No such tool."} if call["tool"] == "odd" else {}
@@ -99,3 +106,25 @@ def test_each_call_is_there_once_with_who_decided_and_in_the_reply_that_it_is_fo
     assert [line.use for line in said if line.use] == [*uses]
     times_us = [line.at_us for line in said if line.at_us is not None]
     assert times_us == sorted(times_us)
+
+
+@given(MOVES)
+@examples(40)
+def test_who_judges_a_conversation_reads_what_was_shown_of_its_calls(moves: list[str]) -> None:
+    session, _ = played(moves)
+    place = next((one for one in visited(STUDY, session.state) if one.path == PATH), None)
+    assert place
+    seen = [*seen_before(place).values()]
+    answered = [use for use in tool_uses(place.facts) if use.reply]
+    shown = [step for message in session.chat.messages for step in message.steps]
+    assert all(f"{use.call.tool} (" in "".join(seen) for use in answered)
+    assert len(re.findall(r" \((?:done|refused|failed)\)\n", "".join(seen))) == len(answered)
+    told = "".join(message.text for message in conversation_at(place, "", "s").said) if messages_of(place.facts) else ""
+    assert all(text in told for text in seen)
+    if "submit" in session.actions:
+        session.do(at_us=99)
+        (block,) = [one for one in session.screen.panel.blocks if isinstance(one, TranscriptBlock)]
+        rated = [step for message in block.messages for step in message.steps]
+        assert rated == [step for step in shown if step in rated]
+        assert len(rated) >= len(answered)
+        assert len(block.ratings) == sum(message.role == "You" for message in block.messages)
