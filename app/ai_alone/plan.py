@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 from app.ai_alone.methods import registry
 from app.ai_alone.methods.base import Method, MethodContext
 from app.ai_alone.methods.registry import METHODS
+from app.backends.base import ToolSpec
 from app.backends.model_ref import ModelRef, parse_model_ref
+from app.backends.registry import BACKENDS
 from app.batch.task import Prompt, key_of, request_parts
 from app.errors import AloneError
 from experiments.errors import suggestion
@@ -37,6 +39,8 @@ class AiAloneRequest:
     most: int | None = None
     extractor: str = ""
     """In place of the one that the study names."""
+    specs: tuple[ToolSpec, ...] = ()
+    """What the server of the set that `ai_alone: {tools: NAME}` names has now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ def settings_of(cell: AloneCell) -> dict[str, object]:
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "system": alone.system,
+        **({"tools": alone.tools} if request.tools else {}),
         **({"extractor": extracts.label, "extractor_system": alone.extraction_system} if extracts else {}),
         **{prompt: getattr(alone.prompts, prompt) for prompt in getattr(method, "prompts", ())},
     }
@@ -110,7 +115,11 @@ def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
         name: tuple(described_problem(problem, study.pictures) for problem in found)
         for name, found in examples(study).items()
     }
-    return [MethodContext(model, alone, extractor, shown) for model in models]
+    tools = (study.file.tools or {}).get(alone.tools)
+    for model in models if tools else ():
+        if not BACKENDS.find(model.model.backend).cls.tools:
+            raise AloneError(f"{model.label}: models of the backend {model.model.backend!r} cannot use tools.")
+    return [MethodContext(model, alone, extractor, shown, tools, request.specs) for model in models]
 
 
 def models_of(study: Study) -> tuple[str, ...]:

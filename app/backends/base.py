@@ -175,6 +175,8 @@ class Completion:
     sent: str
     reasoning: str = ""
     """What the model thought before it replied."""
+    calls: tuple[ToolCall, ...] = ()
+    """The tools that it asks for in place of a reply."""
 
 
 class BackendOptions(BaseModel):

@@ -12,7 +12,17 @@ from math import inf
 
 import orjson
 
-from app.backends.base import Backend, Completion, Delta, ReasoningDelta, ReasoningEnd, Request, StreamEnd, TextDelta
+from app.backends.base import (
+    Backend,
+    Completion,
+    Delta,
+    ReasoningDelta,
+    ReasoningEnd,
+    Request,
+    StreamEnd,
+    TextDelta,
+    ToolCall,
+)
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.errors import BackendError
 
@@ -45,4 +55,5 @@ async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> C
     text = "".join(one.text for one in found[begun:] if isinstance(one, TextDelta))
     thought = [one.text for one in found[:begun] if isinstance(one, TextDelta)]
     thought += [one.text for one in found if isinstance(one, ReasoningDelta)]
-    return Completion(text, end, end.raw or orjson.dumps(found).decode(), end.sent or sent, "".join(thought))
+    raw, calls = end.raw or orjson.dumps(found).decode(), tuple(one for one in found if isinstance(one, ToolCall))
+    return Completion(text, end, raw, end.sent or sent, "".join(thought), calls)

@@ -10,16 +10,20 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from app.backends.base import Backend, Request, StreamEnd
+from app.backends.base import Backend, Completion, Request, StreamEnd
 from app.backends.completion import complete
-from app.backends.guard import ReplyLimits
 from app.batch.model_queue import ModelQueue
 from app.batch.pending import Sample
 from app.batch.plan import BUDGET
 from app.batch.task import Prompt
+from app.batch.tool_calls import complete_with_tools
 from app.calls.caller import Attempt, Call, Caller, Result, row_of
 from app.calls.model_pool import ModelPool
+from app.config.settings import Settings
 from app.errors import BackendError
+from app.tools.connection import ToolConnection
+from experiments.session.seeded_random import public_uuid
+from experiments.study.sections.tools import ToolSet
 from storage.db.engine import Database
 from storage.errors import StorageError, Unwritable
 from storage.log.event_log import Log
@@ -80,7 +84,7 @@ class RunStop:
 class BatchCalls:
     run: str
     study: str
-    limits: ReplyLimits
+    settings: Settings
     pool: ModelPool
     caller: Caller
     stop: RunStop
@@ -101,7 +105,7 @@ class BatchCalls:
 
         async def ask(backend: Backend, request: Request, _: bool) -> Result:
             async with queue.slots:
-                return await self._ask(backend, request)
+                return await self._ask(backend, request, prompt.tools, session)
 
         session = f"{sample.key}:{sample.number}"
         call = Call(session, queue.leaving, ask, record, lambda: self._writable(queue))
@@ -122,10 +126,10 @@ class BatchCalls:
                 while self.kept.fault:
                     await asyncio.sleep(LOOK_S)
 
-    async def _ask(self, backend: Backend, request: Request) -> Result:
+    async def _ask(self, backend: Backend, request: Request, tools: ToolSet | None, session: str) -> Result:
         began_us, began_ns = time.time_ns() // 1000, time.perf_counter_ns()
         try:
-            reply = await complete(backend, request, self.limits)
+            reply = await self._complete(backend, request, tools, session)
         except BackendError as error:
             took_us = (time.perf_counter_ns() - began_ns) // 1000
             end = StreamEnd("", None, *error.tokens)
@@ -135,10 +139,19 @@ class BatchCalls:
             reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw, reasoning=reply.reasoning
         )
 
+    async def _complete(self, backend: Backend, request: Request, tools: ToolSet | None, session: str) -> Completion:
+        if tools is None:
+            return await complete(backend, request, self.settings)
+        connection = ToolConnection(tools, public_uuid(session, "tools"), self.settings)
+        try:
+            return await complete_with_tools(backend, request, self.settings, tools, connection)
+        finally:
+            await connection.close()
+
 
 def with_seed(request: Request, sample: Sample) -> Request:
     """The request with the chance of its own that backends draw from which play a model."""
     seed = f"{sample.key}:{sample.number}:{len(sample.texts)}"
     asked = request.model, request.messages, request.temperature, request.max_tokens, request.options
     # a third of the time of `replace`
-    return Request(*asked, seed=seed, schema=request.schema, problem=request.problem)
+    return Request(*asked, seed=seed, schema=request.schema, tools=request.tools, problem=request.problem)

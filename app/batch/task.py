@@ -8,7 +8,7 @@ again, by whatever run, and two things that differ in a parameter never share a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -16,12 +16,15 @@ import orjson
 
 from app.backends.base import Request
 from app.backends.model_ref import ModelRef
+from experiments.study.sections.tools import ToolSet
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     asked: ModelRef
     request: Request
+    tools: ToolSet | None = None
+    """The set of the tools that the request offers."""
 
 
 class Task(Protocol):
@@ -47,6 +50,8 @@ def key_of(*parts: Any) -> str:
 def request_parts(prompt: Prompt) -> Mapping[str, Any]:
     """The parts of a prompt that belong into a key: the model, and all of the request but its seed."""
     request = prompt.request
+    tools = prompt.tools
+    offered = {} if tools is None else {"tools": [tools.model_dump(mode="json"), *map(asdict, request.tools)]}
     return {
         **prompt.asked.identity(),
         "model": request.model,
@@ -55,4 +60,5 @@ def request_parts(prompt: Prompt) -> Mapping[str, Any]:
         "max_tokens": request.max_tokens,
         "options": dict(request.options),
         "schema": request.schema,
+        **offered,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from app.ai_alone.methods import registry
 from app.ai_alone.plan import AiAloneRequest, AloneCell, cells, settings_of
 from app.ai_alone.scoring import score
+from app.backends.base import ToolSpec
 from app.batch.cost_estimate import estimate
 from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
 from app.cli.batch_run import run_batch, show_run
@@ -31,7 +33,11 @@ from app.cli.common import (
     write_csv,
 )
 from app.cli.printing import echo, show
+from app.config.saved_servers import with_saved_servers
+from app.config.settings import Settings
+from app.session.replies.tools import asked
 from app.studies.loader import load_study, shipped
+from experiments.study.ai_alone_questions import ai_alone_of
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
 from storage.ai_alone.replies import save_cells
@@ -100,6 +106,7 @@ def run_(
         datasets=_listed(dataset),
         most=problems,
         extractor=extractor,
+        specs=_offered(database, settings, found),
     )
     planned = cells(found, request)
     plan = RunPlan(found.name, "alone", planned, _describe(found, request, planned))
@@ -117,6 +124,12 @@ def run_(
     _show(database, found.name, as_json)
     if ended.why != DONE or ended.progress.failed:
         raise typer.Exit(1)
+
+
+def _offered(database: Database, settings: Settings, study: Study) -> tuple[ToolSpec, ...]:
+    """What the server of the tools for models alone has; raises SettingsError where it cannot be asked."""
+    tools = (study.file.tools or {}).get(ai_alone_of(study).tools)
+    return asyncio.run(asked(with_saved_servers(settings, database), tools)) if tools else ()
 
 
 def _describe(study: Study, request: AiAloneRequest, cells: Sequence[AloneCell]) -> dict[str, Any]:

@@ -7,14 +7,15 @@ result from the replies alone. Stored replies can therefore be scored again at a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from app.backends.base import PromptMessage, Request
+from app.backends.base import PromptMessage, Request, ToolSpec
 from app.backends.model_ref import ModelRef
 from app.batch.task import Prompt
 from app.errors import AloneError
 from experiments.study.sections.ai_alone import AiAloneSpec
+from experiments.study.sections.tools import ToolSet
 from experiments.study.template import fill
 from problems.problem import Problem
 
@@ -44,10 +45,16 @@ class MethodContext:
     extractor: ModelRef | None = None
     examples: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
     """By dataset, the questions that can be shown as examples with their answers."""
+    tools: ToolSet | None = None
+    specs: tuple[ToolSpec, ...] = ()
+    """What the server of `tools` offers. Where the answer is a letter, the model is offered none."""
 
     def question(self, *said: str, max_tokens: int | None = None) -> Prompt:
         """A prompt for the model. `said` alternates user and model messages; `max_tokens` defaults to the study's."""
-        return self._to(self.asked, self.alone.system, said, max_tokens)
+        prompt = self._to(self.asked, self.alone.system, said, max_tokens)
+        if self.tools is None or max_tokens is not None:
+            return prompt
+        return replace(prompt, request=replace(prompt.request, tools=self.specs), tools=self.tools)
 
     def extraction(self, text: str) -> Prompt:
         if self.extractor is None:

@@ -24,8 +24,9 @@ from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
 from app.session.replies.judges import Act, Judges, MakeContext
 from app.session.replies.pacing import fixed_reply, model_times, paced_outcome
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, empty_reply_error, study_asked
-from app.session.replies.tools import SessionTools, calls_data
+from app.session.replies.tools import SessionTools
 from app.session.transitions import LoadedSession
+from app.tools.calls import calls_data
 from experiments.errors import Refused
 from experiments.events import Action, PendingTask
 from experiments.session.engine import pending_tasks

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from app.backends.base import ToolCall, ToolSpec
+from app.backends.base import ToolSpec
 from app.backends.registry import BACKENDS
 from app.clock import Clock
 from app.config.settings import Settings
@@ -36,7 +36,6 @@ from storage.registers.offered_tools import note_tools, offer_tools, offered_too
 log = logging.getLogger(__name__)
 # How long a connection is kept that nobody uses.
 IDLE_S = 900
-TOO_MANY = "No more calls are possible now. Please reply."
 
 
 class SessionTools:
@@ -155,24 +154,3 @@ def refuse_without_tools(study: Study) -> None:
 
 def as_specs(described: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(one["name"], one["description"], one["schema"]) for one in described)
-
-
-def calls_data(calls: Sequence[ToolCall], specs: Sequence[ToolSpec], left: int) -> list[dict[str, str]]:
-    """The calls as they are recorded; those that cannot be made say why."""
-    names = [spec.name for spec in specs]
-    return [
-        {"id": call.id, "tool": call.tool, "arguments": call.arguments, **_invalid(call, names, number < left)}
-        for number, call in enumerate(calls)
-    ]
-
-
-def _invalid(call: ToolCall, names: Sequence[str], possible: bool) -> dict[str, str]:
-    if not possible:
-        return {"invalid": TOO_MANY}
-    if call.tool not in names:
-        return {"invalid": f"There is no tool {call.tool!r}. There are: {', '.join(names)}."}
-    try:
-        sound = isinstance(json.loads(call.arguments or "{}"), dict)
-    except ValueError:
-        sound = False
-    return {} if sound else {"invalid": "The arguments are not a JSON object."}

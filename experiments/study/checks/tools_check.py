@@ -27,8 +27,12 @@ def tools_faults(study: Study) -> Iterator[ValidationIssue]:
             elif name and step.side_by_side and known[name].writes:
                 what = f"the tools {', '.join(known[name].writes)} of {name!r} change something, once for each column"
                 yield ValidationIssue(f"{path}.tools", f"{what}; name a set without `writes`, whose tools only read")
+    alone = study.file.ai_alone.tools if study.file.ai_alone else ""
+    if alone and alone not in known:
+        what = f"no set of tools is called {alone!r}{suggestion(alone, known)}"
+        yield ValidationIssue("ai_alone.tools", what, absent=True)
     for name in known:
-        if name not in used:
+        if name not in used | {alone}:
             yield ValidationIssue(f"tools.{name}", "no conversation has `tools: " + name + "`; remove it, or use it")
 
 

@@ -53,6 +53,9 @@ class AiAloneSpec(StrictModel):
     """The model that extracts answers from free text: one of the study's, or `backend:name`."""
     extraction_system: str = chatbench_prompts.HELPER
     """The system prompt of the extractor; empty for none."""
+    tools: str = ""
+    """The set of `tools` that models may use where the answer is more than a letter; empty for none. Calls that a
+    participant would have to allow are refused, as nobody is there."""
     prompts: AiAlonePrompts = AiAlonePrompts()
     """The prompts."""
 
