@@ -66,6 +66,6 @@ def test_every_part_of_a_study_file_has_a_section_with_its_keys():
 
 def test_the_participant_api_is_described_and_nothing_else():
     described = json.loads((DOCS / "api" / "openapi.json").read_text(encoding="utf-8"))
-    asked = ("look", "act", "draft", "preview", "telemetry", "reply")
+    asked = ("look", "act", "draft", "picture", "preview", "telemetry", "reply")
     assert set(described["paths"]) == {f"/api/{name}" for name in asked}
     assert re.fullmatch(r"\d+\.\d+\.\d+", described["info"]["version"])

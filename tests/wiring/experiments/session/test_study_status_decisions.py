@@ -26,7 +26,7 @@ WAYS: dict[StudyState, Sequence[Decision]] = {
     "closed": ("opened", "closed"),
 }
 # Recorded beside the status: metadata, draws of samples, and what happened to a plan.
-NO_STATUS = ("described", "sampled", "offered", "recruiting", "recruited", *PLAN)
+NO_STATUS = ("described", "sampled", "offered", "differed", "recruiting", "recruited", *PLAN)
 
 
 def allowed(state: StudyState, decision: Decision) -> bool:
