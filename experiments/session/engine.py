@@ -7,7 +7,8 @@
 
 Invariants: events are numbered from 1 without gaps, and never dated before the previous one. A refused action leaves
 no trace. An action with a known key has already happened and causes no events. A participant can act only on the
-current screen (`seen`); only `stop` is also accepted from a screen that misses the newest replies. Rules for editors:
+current screen (`seen`); only `stop`, and what is decided on a call of a tool, are also accepted from a screen that
+misses what models did since. Rules for editors:
 no clock, no randomness (see `seeded_random`), no I/O, and no reference to a particular kind of step.
 """
 
@@ -39,7 +40,7 @@ from experiments.session.timing import (
     stopped_by_clock,
     timing,
 )
-from experiments.session.tool_calls import TOOL_ACTIONS, called_facts, result_facts
+from experiments.session.tool_calls import ALLOWED, DENIED, INTERRUPTED, TOOL_ACTIONS, called_facts, result_facts
 from experiments.session.waves import assigned_fact, factors_of, goes_on, is_later_wave
 from experiments.study.i18n import lazy
 from experiments.study.location import DrawRecord, Location, Scope, State
@@ -66,6 +67,9 @@ COMPLETE = "complete"
 OUT = "out"
 # The target of the button to the page between waves.
 NEXT = "next"
+DECIDES, DECISIONS = ("allow", "deny"), (ALLOWED, DENIED)
+# What may be done on a screen that misses what models did since.
+MISSING_NEWS = ("stop", *DECIDES)
 # The data of the event `enrolled` that a withdrawal keeps.
 TOMBSTONE = ("study", "hash", "origin", "language")
 ENDED = "You have already finished. You do not need to do anything else."
@@ -289,15 +293,19 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
 
 
 def _in_time(location: Location, action: Action) -> bool:
-    """True if an action from an older screen is accepted: one that is merged, or a `stop` if only models have added
-    events to the step since then, and what is merged."""
+    """True if an action from an older screen is accepted: one that is merged, or a `stop` or a decision if only models
+    have added events to the step since then, other decisions, and what is merged. Whether a call that was interrupted
+    is made again is not decided on a screen that does not say so."""
     assert isinstance(location.node, Step)  # noqa: S101  (it offers the action)
     merges = location.node.merges
-    if action.seen is None or action.seen > location.state.changed or action.kind not in ("stop", *merges):
+    if action.seen is None or action.seen > location.state.changed or action.kind not in (*MISSING_NEWS, *merges):
         return False
-    since = (event for event in location.facts if event.seq > action.seen)
-    merged = action.kind in merges
-    return merged or all(one.by == "model" or one.kind in NOTES or one.kind in merges.values() for one in since)
+    if action.kind in merges:
+        return True
+    since = [event for event in location.facts if event.seq > action.seen]
+    passed = {*NOTES, *merges.values(), *DECISIONS}
+    unsaid = action.kind in DECIDES and any(one.kind == INTERRUPTED for one in since)
+    return not unsaid and all(one.by == "model" or one.kind in passed for one in since)
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:

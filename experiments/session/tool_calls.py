@@ -30,6 +30,7 @@ CALLED, CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED = (
     *("called", "calling", "returned", "interrupted", "allowed", "denied"),
 )
 ENDS = (RETURNED, DENIED)
+REPLY_ENDS = ("opened", "replied", "failed", "retried")
 OF_CALLS = (CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED)
 # What whoever makes the calls asks to be recorded.
 TOOL_ACTIONS: Mapping[str, str] = {"begin": CALLING, "return": RETURNED, "interrupt": INTERRUPTED}
@@ -72,14 +73,15 @@ class ToolCallState:
             return False
         return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
 
-    def step(self, tools: ToolSet, *, whole: bool = False) -> ToolStep:
-        """The call as the participant sees it; `whole`, with its arguments, where they decide on it."""
+    def step(self, tools: ToolSet, *, whole: bool = False, over: bool = False) -> ToolStep:
+        """The call as the participant sees it; `whole`, with its arguments, where they decide on it; `over` once its
+        reply has ended."""
         end = self.end
-        state: StepState = "waiting" if self.waits(tools) else "running"
+        state: StepState = "failed" if over else "waiting" if self.waits(tools) else "running"
         if end is not None:
             state = "refused" if end.kind == DENIED else "failed" if end.data.get("failed") else "done"
         shown = tools.show == "steps"
-        result = str(end.data["text"]) if shown and end is not None and state == "done" else ""
+        result = _in_order(str(end.data["text"])) if shown and end is not None and state == "done" else ""
         return ToolStep(
             tools.labels.get(self.tool, self.tool),
             state,
@@ -93,11 +95,11 @@ class ToolCallState:
         except ValueError:
             values = None
         if not isinstance(values, dict):
-            return (("", self.arguments),)
-        return tuple(
-            (tools.labels.get(name, str(name)), one if isinstance(one, str) else json.dumps(one))
-            for name, one in values.items()
-        )
+            return (("", _in_order(self.arguments)),)
+        texts = {
+            name: one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for name, one in values.items()
+        }
+        return tuple((tools.labels.get(name, _in_order(name)), _in_order(text)) for name, text in texts.items())
 
     @property
     def result(self) -> str:
@@ -111,12 +113,19 @@ class ToolCallState:
                 return NOT_MADE
 
 
+def _in_order(text: str) -> str:
+    """A text as it is shown, without the marks that show what follows in another order than it has."""
+    return text.translate(dict.fromkeys((0x202D, 0x202E), "\N{REPLACEMENT CHARACTER}"))
+
+
 @dataclass(frozen=True, slots=True)
 class ToolRound:
     """What a model asked for at once."""
 
     called: Event
     calls: tuple[ToolCallState, ...]
+    over: bool = False
+    """Whether the reply that it was for has ended since, or was asked for again."""
 
     @property
     def open_call(self) -> ToolCallState | None:
@@ -125,7 +134,7 @@ class ToolRound:
 
     def message(self, tools: ToolSet) -> ChatMessage:
         """The round as the participant sees it."""
-        steps = () if tools.show == "none" else tuple(call.step(tools) for call in self.calls)
+        steps = () if tools.show == "none" else tuple(call.step(tools, over=self.over) for call in self.calls)
         return ChatMessage("Bot", str(self.called.data.get("text", "")), steps=steps, interim=True)
 
     def messages(self) -> Iterator[dict[str, Any]]:
@@ -142,7 +151,8 @@ def tool_rounds(events: Sequence[Event], slot: str = "") -> tuple[ToolRound, ...
     for event in own:
         if event.kind == CALLED:
             later = [one for one in own if one.kind in OF_CALLS and one.data.get("round") == event.seq]
-            found.append(ToolRound(event, tuple(_calls(event, later))))
+            over = any(one.seq > event.seq and one.kind in REPLY_ENDS for one in own)
+            found.append(ToolRound(event, tuple(_calls(event, later)), over))
     return tuple(found)
 
 
@@ -159,10 +169,8 @@ def message_of(events: Sequence[Event], tool_round: ToolRound) -> int:
 
 
 def pending_rounds(events: Sequence[Event], slot: str = "") -> tuple[ToolRound, ...]:
-    """The rounds since the last message or try: those of the reply that is pending."""
-    own = (event for event in events if event.kind == "said" or event.data.get("slot", "") == slot)
-    begun = max((event.seq for event in own if event.kind in ("said", "retried", "replied", "failed")), default=0)
-    return tuple(one for one in tool_rounds(events, slot) if one.called.seq > begun)
+    """Those of the reply that is pending."""
+    return tuple(one for one in tool_rounds(events, slot) if not one.over)
 
 
 def open_round(events: Sequence[Event], slot: str = "") -> ToolRound | None:

@@ -57,14 +57,15 @@ class Driven:
 
     def hear(self, slot: str = "", text: str = "", **more: Any) -> Self:
         """A reply of the model that is asked for one, in a column of several."""
-        return self._model("reply", slot, text=text or f"Says {slot}.", **more)
+        return self.acts("reply", slot, text=text or f"Says {slot}.", **more)
 
     def fails(self, reason: str = "", slot: str = "") -> Self:
-        return self._model("fail", slot, reason=reason)
+        return self.acts("fail", slot, reason=reason)
 
-    def _model(self, kind: str, slot: str, **data: Any) -> Self:
+    def acts(self, kind: str, slot: str, **data: Any) -> Self:
         job = next(job for job in pending_tasks(self.study, self.state) if job.slot == slot)
-        own = {"model": job.data["model"], **({"slot": slot} if slot else {})}
+        own = {"slot": slot} if slot else {}
+        own |= {"model": job.data["model"]} if job.kind == "reply" else {}
         return self.send(Action(kind, job.path, {**own, **data}, 0, by="model"))
 
     @property

@@ -186,7 +186,7 @@ def test_what_a_model_wrote_is_kept_until_it_is_shown_and_costs_once() -> None:
     screen = session.screen
     job = task(session)
     assert "written" not in job
-    session._model("write", "", text="All of it", shown=3, cost=1.0)
+    session.acts("write", "", text="All of it", shown=3, cost=1.0)
     assert (session.last.kind, session.screen) == ("written", screen)
     assert task(session)["written"] == {"model": "m", "text": "All of it", "shown": 3, "cost": 1.0, "at_us": 0}
     session.hear(text="All of it", cost=1.0)

@@ -1,0 +1,58 @@
+"""Calls of tools as participants see and decide on them, without a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.errors import Refused
+from experiments.events import Action
+from experiments.session.engine import pending_tasks
+from tests.fakes.driven import Driven, small
+
+MODELS = ("one", "two")
+
+
+def asked(*calls: str, arguments: str = "{}", **tools: Any) -> Driven:
+    """Somebody whose message was answered in both columns by calls of these ids."""
+    sets = {"desk": {"package": "desk", "approve": "always", **tools}}
+    play = Driven(small({"step": "compare", "tools": "desk"}, models=MODELS, tools=sets))
+    play.do("say", text="Hello")
+    for slot in "ab":
+        play.acts("call", slot, text="", calls=[{"id": one, "tool": "find", "arguments": arguments} for one in calls])
+    return play
+
+
+def decide(play: Driven, call: str, seen: int | None) -> Driven:
+    return play.send(Action("allow", play.path, {"call": call}, 0, seen=seen))
+
+
+def test_a_call_is_allowed_on_a_screen_that_misses_the_other_column_and_not_what_came_of_itself() -> None:
+    play = asked("c")
+    old = play.screen.seen
+    decide(play, "a:c", old)
+    play.acts("begin", "a").acts("interrupt", "a")
+    with pytest.raises(Refused) as refused:
+        decide(play, "a:c", old)
+    assert refused.value.reason == "stale"
+    decide(play, "a:c", play.screen.seen)
+    seen = play.screen.seen
+    play.acts("begin", "a").acts("return", "a", result={"text": "x"})
+    decide(play, "b:c", seen)
+    assert [(job.kind, job.slot) for job in pending_tasks(play.study, play.state)] == [("reply", "a"), ("tool", "b")]
+
+
+def test_a_call_without_an_end_is_neither_awaited_nor_in_progress_once_its_reply_has_ended() -> None:
+    play = asked("c", "d")
+    used = lambda: [[step.state for step in reply.used[0].steps] for reply in play.chat.rounds[-1].replies]  # noqa: E731
+    assert used() == [["waiting", "waiting"]] * 2
+    play.do("stop")
+    play.fails("stopped", "a").fails("stopped", "b")
+    assert used() == [["failed", "failed"]] * 2
+
+
+def test_marks_that_show_a_text_in_another_order_are_shown_themselves() -> None:
+    play = asked("c", arguments='{"to\u202e": "\u202d001", "names": ["\u202eÄda"]}')
+    (one, _) = play.chat.approvals
+    assert one.step.arguments == (("to\ufffd", "\ufffd001"), ("names", '["\ufffdÄda"]'))
