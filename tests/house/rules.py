@@ -168,7 +168,8 @@ def hasty_tests(sources: Sources) -> list[str]:
 
 
 def _is_client(call: ast.Call) -> bool:
-    return ast.unparse(call.func) in ("httpx2.AsyncClient", "httpx2.Client")
+    library, _, name = ast.unparse(call.func).rpartition(".")
+    return library == "httpx2" and name in ("AsyncClient", "Client", "get", "post", "request", "stream")
 
 
 def _timeouts(call: ast.Call) -> list[float]:

@@ -264,7 +264,7 @@ def before(url: str) -> Iterator[str]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))
             headers = {"origin": self.headers["origin"], "content-type": self.headers["content-type"]}
-            answer = httpx2.post(f"{url}{self.path}", content=content, headers=headers, trust_env=False)
+            answer = httpx2.post(f"{url}{self.path}", content=content, headers=headers, trust_env=False, timeout=60)
             self.send_response_only(answer.status_code)
             for name in ("content-type", "content-length"):
                 self.send_header(name, answer.headers[name])

@@ -141,12 +141,12 @@ def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: 
     forged = [theirs.path(visitor), f"/s/short?{REHEARSAL_PARAMETER}=", f"/s/short?{REHEARSAL_PARAMETER}=x&{REAL[1:]}"]
     forged.append(ours.path(other).replace("/s/other", "/s/short"))
     for path in forged:
-        assert httpx2.get(f"{served.url}{path}").status_code == 403
+        assert httpx2.get(f"{served.url}{path}", timeout=60).status_code == 403
     for links in (ours, theirs):
         sent = httpx2.Request("GET", served.url, headers={REHEARSAL_HEADER: links.token(visitor)})
         scope = {"type": "http", "headers": sent.headers.raw}
         assert ours.sent_by(Request(scope)) is (links is ours)
-    assert httpx2.get(f"{served.url}{ours.path(visitor)}").status_code == 200
+    assert httpx2.get(f"{served.url}{ours.path(visitor)}", timeout=60).status_code == 200
     token, later = ours.token(visitor), time.time() + HOUR_S + 5
     with monkeypatch.context() as patch:
         patch.setattr("itsdangerous.timed.time.time", lambda: later)

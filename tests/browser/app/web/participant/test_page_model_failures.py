@@ -134,7 +134,6 @@ def tells(place: Place, page: Page) -> list[str]:
 
 
 def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visitor) -> None:
-    """Of every other fault tests/wiring looks at what a browser is sent."""
     page = come(visitor, "case-500")
     before = seen(page)
     assert before == ([f"you: {HELLO}"], [CALM, "", "Try again"], ["Try again"], "")
