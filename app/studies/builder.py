@@ -75,6 +75,7 @@ SOURCES = {
     "dices": "finished conversations as in DICES (dices)",
     "inspect": "samples of Inspect (CSV, JSON, JSONL)",
     "jsonl": "problems or conversations as JSON lines (jsonl)",
+    "tau2": "tasks of a domain of tau2-bench, a folder (tau2)",
 }
 ORDERS = {
     "shuffled": "in random order",
