@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 from app.errors import RehearsalImpossible, VisitFailed
 from experiments.study.fields import AnyField, Field
 from experiments.study.screen import Block, Screen
+from problems.attachments import NewPicture
 
 FIELD: TypeAdapter[Field] = TypeAdapter(AnyField)
 BLOCKS: Mapping[str, type[Block]] = {block.kind: block for block in get_args(Block)}
@@ -123,7 +124,11 @@ class HttpParticipant:
             raise VisitFailed("no screen was received yet")
         body = {"key": secrets.token_hex(16), "kind": kind, "path": screen.path, "seen": screen.seen}
         began_s = time.monotonic()
-        response = await self._send("POST", "/api/act", json={**body, **self._own, "values": dict(values)})
+        if isinstance(picture := values.get("picture"), NewPicture):
+            own = {**body, **self._own}
+            response = await self._send("POST", "/api/picture", params=own, content=picture.content)
+        else:
+            response = await self._send("POST", "/api/act", json={**body, **self._own, "values": dict(values)})
         _, note = self._read(response)
         self._measured.clicks += 1
         self._measured.slowest_click_s = max(self._measured.slowest_click_s, time.monotonic() - began_s)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 from app.bots.tendencies import STANDARD, Tendencies
@@ -18,6 +19,7 @@ from experiments.session.document import word_count
 from experiments.session.side_by_side import BAD, SLOTS, TIE
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
 from experiments.study.screen import ChatView, DocumentView, ProblemBlock, Screen, TextBlock, TranscriptBlock
+from problems.attachments import NewPicture, encoded_anew
 
 OPENINGS = (
     "Can you help me with this: {problem}",
@@ -58,6 +60,9 @@ UNDOES = 0.15
 SKIPS = 0.1
 # How often it allows a call of a tool.
 ALLOWS = 0.8
+# How often it attaches a picture to a message that has none.
+ATTACHES = 0.3
+PICTURE_SIZE = (160, 120)
 # How often a conversation is carried on when it could be left.
 TALKS_ON = 0.3
 WORDS_A_SECOND = 5.0
@@ -106,7 +111,7 @@ class RandomBot:
             return found
         could_leave = "submit" in actions or "vote" in actions
         if "say" in actions and (not could_leave or (chat and self._talks(chat))):
-            return "say", {"text": self._say(screen)}
+            return self._speak(screen, chat)
         if "vote" in actions and chat:
             return "vote", self.fill(screen, chat.rating)
         return "submit", self.fill(screen, screen.panel.fields)
@@ -126,6 +131,20 @@ class RandomBot:
         if len(text) > document.max_chars:
             text = text[: document.max_chars] if short else paragraph[: document.max_chars]
         return "edit", {"version": document.version, "text": text}
+
+    def _speak(self, screen: Screen, chat: ChatView | None) -> tuple[str, dict[str, Any]]:
+        given = chat.attachments if chat and "attach" in screen.actions else None
+        if given and not given.pictures and self._random.random() < ATTACHES:
+            return "attach", {"picture": self._picture()}
+        return "say", {"text": self._say(screen)}
+
+    def _picture(self) -> NewPicture:
+        """A picture of one colour."""
+        from PIL import Image  # slow to import, and few studies have pictures
+
+        out = BytesIO()
+        Image.new("RGB", PICTURE_SIZE, tuple(self._random.randbytes(3))).save(out, "PNG")
+        return encoded_anew(out.getvalue(), max(PICTURE_SIZE))
 
     def _say(self, screen: Screen) -> str:
         chat = screen.panel.chat

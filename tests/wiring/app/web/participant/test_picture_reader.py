@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from httpx2 import Response
+from httpx2 import AsyncClient, Response
 
+from app.bots.http_participant import HttpParticipant, Measured
+from app.bots.random_bot import RandomBot
 from app.web.participant.picture_reader import NO_PICTURE
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
@@ -164,3 +166,24 @@ async def test_an_export_has_the_sent_pictures_beside_its_messages(tmp_path: Pat
         folder = tmp_path / "out"
         export(served.database, ExportRequest("seen", "tidy"), folder)
         assert list(folder.glob("pictures/*")) == [], "the next export removes what was withdrawn"
+
+
+async def test_simulated_people_attach_pictures_over_http(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), study(tmp_path)) as served:
+        for seed in map(str, range(8)):
+            async with AsyncClient(base_url=served.url, timeout=60) as client:
+                person, bot, kinds = HttpParticipant(client, dict, measured := Measured()), RandomBot(seed), []
+                screen = await person.arrive("/s/seen")
+                while not screen.ended:
+                    if screen.panel.chat and screen.panel.chat.waiting:
+                        screen = await person.listen()
+                        continue
+                    kind, values = bot.act(screen)
+                    kinds.append(kind)
+                    assert await person.act(kind, values) == ""
+                    screen = await person.look()
+                assert measured.refused == 0
+                if "attach" in kinds:
+                    break
+        assert "attach" in kinds
+        assert stored(served.database)
