@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from app.annotation.annotators.base import AnnotationCell, Annotator
@@ -19,6 +20,7 @@ from experiments.session.annotations import Annotation
 from storage.ai_alone.replies import StoredCell, StoredReply, save_cells, stored
 from storage.db.engine import Database
 from storage.log.erasure import forget_erased
+from storage.registers.session_pictures import picture_contents
 from storage.reports.conversations import Conversation, conversations
 from storage.tables import SETTLED
 
@@ -67,7 +69,7 @@ def plan_annotations(database: Database, study: str, origin: str, wanted: Sequen
                 elif (values := annotator.known(conversation)) is not None:
                     known.append(FixedAnnotation(conversation, annotator.name, values))
                 else:
-                    cells.append(annotator.cell(conversation, asked))
+                    cells.append(annotator.cell(conversation, asked, partial(picture_contents, database)))
     return AnnotationPlan(tuple(cells), tuple(known), lacking)
 
 

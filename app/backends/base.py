@@ -11,7 +11,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -65,6 +65,13 @@ class PromptPicture:
     @property
     def data_url(self) -> str:
         return f"data:{self.type};base64,{self.base64}"
+
+
+def prompt_pictures(facts: Iterable[Mapping[str, Any]], contents: Mapping[str, bytes]) -> tuple[PromptPicture, ...]:
+    """The pictures of a message by what its event says of them, without those of an erased session."""
+    names = ("sha256", "type", "width", "height")
+    known = ({name: one[name] for name in names} for one in facts if one["sha256"] in contents)
+    return tuple(PromptPicture(**one, content=contents[one["sha256"]]) for one in known)
 
 
 @dataclass(frozen=True, slots=True)

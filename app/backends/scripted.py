@@ -164,7 +164,8 @@ def _task_calls(request: Request, wrong: float) -> Sequence[Sequence[ScriptedCal
 
 def reply(request: Request, options: ScriptedOptions) -> str:
     """The whole reply: what it sees of the last message, and what it says."""
-    seen = [f"{one.width} x {one.height}" for message in request.messages[-1:] for one in message.pictures]
+    pictures = () if request.schema else [one for said in request.messages[-1:] for one in said.pictures]
+    seen = [f"{one.width} x {one.height}" for one in pictures]
     said = _said_to(request, options)
     return f"I see {len(seen)} picture{'s' * (len(seen) > 1)} ({', '.join(seen)} pixels). {said}" if seen else said
 

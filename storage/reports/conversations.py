@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, select
 
-from experiments.events import Event
+from experiments.events import Data, Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, latest_annotations
 from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.side_by_side import histories, models_by_slot, rounds
@@ -67,6 +67,8 @@ class Conversation:
     factors: Mapping[str, str] = field(default_factory=dict)
     """The participant's factors with their values; of an imported conversation none are known."""
     models: tuple[str, ...] = ()
+    pictures: tuple[Data, ...] = ()
+    """What is known of the pictures that the participant sent."""
 
     @property
     def said(self) -> Talk:
@@ -87,6 +89,7 @@ def conversations(database: Database, study: str, origin: str, *, whole: bool = 
                 held[0],
                 about=ConversationRef(),
                 talks=tuple(one.talks[0] for one in held),
+                pictures=tuple(picture for one in held for picture in one.pictures),
                 models=tuple(dict.fromkeys(model for one in held for model in one.models)),
                 question=ConversationProblem(),
             )
@@ -123,7 +126,8 @@ def conversation_at(location: Location, slot: str, stream: str) -> Conversation:
 
 def _conversation(location: Location, slot: str, talk: Talk, stream: str) -> Conversation:
     about, models = ConversationRef(location.path, slot), tuple(_models(location.facts, slot))
-    return Conversation(stream, about, (talk,), _problem_of(location), location.state.factors, models)
+    pictures = tuple(one for event in messages_of(location.facts) for one in event.data.get("pictures", ()))
+    return Conversation(stream, about, (talk,), _problem_of(location), location.state.factors, models, pictures)
 
 
 def _models(events: Sequence[Event], slot: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ else's, so they are left out and listed. Without an id a person is known by one 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -189,6 +190,10 @@ def _kept(connection: Connection, state: State, stream: str) -> dict[str, Any]:
             if event.kind == "paid"
         ],
         "remarks": [{"time": time(one.at_us), "kind": one.kind, "text": one.text} for one in remarks],
+        "pictures": [
+            {"sha256": row.sha256, "type": row.type, "base64": b64encode(row.content).decode()}
+            for row in connection.execute(_of(tables.session_pictures, stream))
+        ],
         "not_sent": [*_records(connection, tables.drafts, stream)],
         "page_records": [*_records(connection, tables.telemetry, stream)],
     }
@@ -217,6 +222,7 @@ PARTS: Mapping[str, str] = {
     "scores": "the scores of the questionnaires that you filled in, computed from your answers",
     "ratings": "each of your ratings, rankings and votes",
     "messages": "your messages and the replies that you read",
+    "pictures": "the pictures that you attached to messages, each as a text in base64",
     "timings": "when each screen was shown, for how long, and what the page recorded meanwhile",
     "events": "what happened, step by step",
     "model_calls": "each request to a language model for you, with its text, time and cost",

@@ -9,14 +9,14 @@ ChatBench's own prompts are in experiments/instruments/chatbench_prompts.py.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from app.annotation.annotators.json_reply import Schema, UnparsableReply, Values, read_object
-from app.backends.base import PromptMessage, Request
+from app.backends.base import PromptMessage, Request, prompt_pictures
 from app.backends.model_ref import ModelRef
 from app.batch.task import Prompt, key_of, request_parts
 from storage.reports.conversations import Conversation, Talk
@@ -26,6 +26,10 @@ RULE = "=" * 20
 ONLY_JSON = "Reply with one JSON object and nothing else; null stands for what there is not. Its keys are:"
 # ChatBench's default (`DEFAULT_MAX_TOKENS`).
 MAX_TOKENS = 1000
+# So many pictures of a conversation a model is shown, the newest.
+MOST_PICTURES = 20
+# Reads pictures of a session by their SHA-256.
+PictureContents = Callable[[str, Sequence[str]], Mapping[str, bytes]]
 
 
 class Annotator(ABC):
@@ -80,8 +84,10 @@ class Annotator(ABC):
         """The instructions for people who verify it, as in the prompt; by default only its questions are shown."""
         return ""
 
-    def cell(self, conversation: Conversation, model: ModelRef) -> AnnotationCell:
-        return AnnotationCell(self, conversation, model)
+    def cell(
+        self, conversation: Conversation, model: ModelRef, contents: PictureContents = lambda _, __: {}
+    ) -> AnnotationCell:
+        return AnnotationCell(self, conversation, model, contents)
 
     def question(self, conversation: Conversation, model: ModelRef) -> Prompt:
         schema = self.schema(conversation)
@@ -117,6 +123,7 @@ class AnnotationCell:
     annotator: Annotator
     conversation: Conversation
     asked: ModelRef
+    contents: PictureContents
     samples: int = 1
     steps: int = 1
 
@@ -125,11 +132,25 @@ class AnnotationCell:
         """The key of the call. It includes the conversation's id besides its text, so that a withdrawal deletes the
         replies about that participant and no others."""
         question = self.annotator.question(self.conversation, self.asked)
-        about = self.conversation.stream, *self.conversation.about
+        about = self.conversation.stream, *self.conversation.about, *self._hashes
         return key_of("annotation", self.annotator.name, about, request_parts(question))
 
     def next(self, texts: Sequence[str]) -> Prompt | None:
-        return None if texts else self.annotator.question(self.conversation, self.asked)
+        prompt = self.annotator.question(self.conversation, self.asked)
+        if self._hashes and not texts:
+            pictures = prompt_pictures(
+                self.conversation.pictures, self.contents(self.conversation.stream, self._hashes)
+            )
+            *others, last = prompt.request.messages
+            messages = (*others, replace(last, pictures=pictures[-MOST_PICTURES:]))
+            prompt = replace(prompt, request=replace(prompt.request, messages=messages))
+        return None if texts else prompt
+
+    @property
+    def _hashes(self) -> tuple[str, ...]:
+        """The pictures of the conversation, for a model that sees them; others read that there are some."""
+        sees = "image" in (self.asked.model.sees or ())
+        return tuple(one["sha256"] for one in self.conversation.pictures) if sees else ()
 
 
 def shape(schema: Schema) -> str:

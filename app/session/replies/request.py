@@ -10,11 +10,11 @@ from typing import Any
 from app.backends.base import (
     Backend,
     PromptMessage,
-    PromptPicture,
     ReasoningEnd,
     Request,
     StreamEnd,
     ToolCall,
+    prompt_pictures,
 )
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.backends.registry import asks_servers
@@ -122,11 +122,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
 
 def _prompt_message(message: Data, contents: Mapping[str, bytes]) -> PromptMessage:
     calls = tuple(ToolCall(**call) for call in message.get("calls", ()))
-    pictures = tuple(
-        PromptPicture(one["sha256"], one["type"], one["width"], one["height"], contents[one["sha256"]])
-        for one in message.get("pictures", ())
-        if one["sha256"] in contents  # else the session was erased meanwhile, and nobody reads the reply
-    )
+    pictures = prompt_pictures(message.get("pictures", ()), contents)
     return PromptMessage(message["role"], message["text"], calls, message.get("call_id", ""), pictures)
 
 

@@ -255,7 +255,7 @@ class ParticipantApi:
         left = await self._left(request, screen.whose, session)
         return left.response() if left else _json(await self._screen_response(request, session, screen, typed=typed))
 
-    async def attach(self, picture: AttachPicture, request: Request) -> Response:
+    async def attach(self, picture: Annotated[AttachPicture, Query()], request: Request) -> Response:
         """As `act`, with a picture that is encoded anew."""
 
         async def values(session: LoadedSession) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
-from storage.datasets.exports.session_pictures import by_stream, sent_pictures
+from storage.datasets.exports.session_pictures import sent_pictures
 from storage.datasets.exports.session_rows import SessionRows, sharing
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
 from storage.datasets.writers import (
@@ -80,9 +80,11 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         sent = {} if request.screen == "mask" else sent_pictures(connection, plan.files)  # they may show anybody
         all_names = dict.fromkeys((*names, *pictures, *sent))
         with writing_folder(folder, [*all_names], (*tidy_names(plan.schema), *table_names(studies))) as paths:
-            _write_pictures(pictures, register.picture, paths)
-            for stream, own in by_stream(sent).items():
-                _write_pictures(own, partial(session_picture, database, stream=stream), paths)
+            _write_pictures({path: partial(register.picture, sha256) for path, sha256 in pictures.items()}, paths)
+            own = {
+                path: partial(session_picture, database, one.picture.sha256, one.stream) for path, one in sent.items()
+            }
+            _write_pictures(own, paths)
             made = [
                 written
                 for some in _read_together(connection, plan)
@@ -134,14 +136,12 @@ def _uses(database: Database, plan: ExportPlan) -> tuple[ModelTask, ...]:
     return tuple(use for use in uses if (use.kind, use.task) in tasks or (use.kind == "alone" and alone))
 
 
-def _write_pictures(
-    pictures: Mapping[str, str], find: Callable[[str], StoredPicture | None], paths: Mapping[str, Path]
-) -> None:
+def _write_pictures(pictures: Mapping[str, Callable[[], StoredPicture | None]], paths: Mapping[str, Path]) -> None:
     """Write the pictures to their temporary paths, one by one: together they may be large."""
-    for path, sha256 in pictures.items():
-        found = find(sha256)
+    for path, find in pictures.items():
+        found = find()
         if found is None:
-            raise StorageError(f"The database lacks the picture {sha256}. Export again, or restore it from a backup")
+            raise StorageError(f"The database lacks the picture {path}. Export again, or restore it from a backup")
         with create(paths[path]) as file:
             file.write(found.content)
 

@@ -38,11 +38,3 @@ def sent_pictures(connection: Connection, files: Sequence[object]) -> Mapping[st
                     picture = Picture(one["sha256"], one["type"], one["width"], one["height"])
                     found[path_of(picture)] = SentPicture(stream, picture)
     return found
-
-
-def by_stream(sent: Mapping[str, SentPicture]) -> Mapping[str, Mapping[str, str]]:
-    """The SHA-256 of each picture by its path, for each session."""
-    found: dict[str, dict[str, str]] = {}
-    for path, one in sent.items():
-        found.setdefault(one.stream, {})[path] = one.picture.sha256
-    return found

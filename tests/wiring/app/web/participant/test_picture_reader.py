@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from pathlib import Path
@@ -9,9 +10,13 @@ from pathlib import Path
 import pytest
 from httpx2 import AsyncClient, Response
 
+from app.annotation.annotators.registry import annotators
+from app.annotation.run import plan_annotations
+from app.backends.model_ref import ModelRef
 from app.bots.http_participant import HttpParticipant, Measured
 from app.bots.random_bot import RandomBot
 from app.web.participant.picture_reader import NO_PICTURE
+from experiments.study.sections.model_spec import ModelSpec
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
@@ -19,7 +24,7 @@ from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import serve as serve_models
 from tests.fakes.pictures import drawn, photo, uri
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -162,10 +167,24 @@ async def test_an_export_has_the_sent_pictures_beside_its_messages(tmp_path: Pat
                 len(written),
             )
             assert (path in (folder / "metadata.json").read_text()) == bool(written)
+        await bot.do("submit", {})
+        check_annotated(served.database, *sent)
         await bot.do("withdraw", {})
         folder = tmp_path / "out"
         export(served.database, ExportRequest("seen", "tidy"), folder)
         assert list(folder.glob("pictures/*")) == [], "the next export removes what was withdrawn"
+
+
+def check_annotated(database: Database, sha256: str, content: bytes) -> None:
+    """A model that annotates is shown the pictures if it sees them, and else reads that there are some."""
+    (annotator,) = annotators(["user_effort"], {})
+    models = [ModelRef("judge", ModelSpec(backend="openai", sees=sees)) for sees in (("image",), None)]
+    plan = plan_annotations(database, "seen", "person", [(annotator, model) for model in models])
+    asked = [prompt.request.messages[-1] for cell in plan.cells if (prompt := cell.next(()))]
+    assert [[one.content for one in message.pictures] for message in asked] == [[content], []]
+    assert all("[Picture, 120 x 90 pixels]" in message.text for message in asked)
+    assert len({cell.key for cell in plan.cells}) == 2
+    assert [one["sha256"] for one in plan.cells[0].conversation.pictures] == [sha256]
 
 
 async def test_simulated_people_attach_pictures_over_http(tmp_path: Path) -> None:
@@ -187,3 +206,22 @@ async def test_simulated_people_attach_pictures_over_http(tmp_path: Path) -> Non
                     break
         assert "attach" in kinds
         assert stored(served.database)
+
+
+@pytest.mark.nightly
+async def test_what_was_attached_is_there_after_a_kill(tmp_path: Path) -> None:
+    process = Process(tmp_path, (study(tmp_path),))
+    process.start()
+    try:
+        async with HttpBot(process.url, "1", patience_s=60) as bot:
+            await bot.arrive("seen")
+            assert (await upload(bot, drawn(60, 40))).json()["note"] == ""
+            await asyncio.to_thread(process.kill)
+            await asyncio.to_thread(process.start)
+            await bot.look()
+            (picture,) = bot.screen.panel.chat.attachments.pictures
+            assert (await bot.send("GET", f"/attached/{picture.sha256}")).status_code == 200
+            assert (await upload(bot, drawn(60, 40))).json()["note"] == ""
+            assert len(bot.screen.panel.chat.attachments.pictures) == 1
+    finally:
+        process.kill()
