@@ -15,7 +15,7 @@ from tests.fakes.sessions import NAMES, study, whole
 
 EVERYTHING = NAMES[-1]
 # All that a screen can offer; to withdraw is possible at any time.
-OFFERED = {"submit", "say", "rate", "retry", "stop", "vote", "skip", "extend", "decline"}
+OFFERED = {"submit", "say", "rate", "retry", "stop", "vote", "skip", "extend", "decline", "edit", "undo"}
 KINDS = (*sorted(OFFERED), "reply", "fail", "annotate", "enrol", "assign", "draw", "finish", "expire", "noted",
          "excluded", "paid", "submitted", "")  # fmt: skip
 REASONS = {"stale", "not_offered", "ended"}
@@ -64,7 +64,7 @@ def test_whatever_is_not_on_offer_is_refused_at_every_step_and_changes_nothing(n
                 why = refused(name, state, action)
                 assert why in REASONS, (seen.path, action)
                 met.add((why, seen.ended))
-            if kind == "stop" and kind in seen.actions:  # also from a page that has not heard of all that ended
+            if kind in ("stop", "edit") and kind in seen.actions:  # also from a page that has not heard of all
                 continue
             late = Action(kind, seen.path, values, 7, seen=state.changed - 1, key="out-of-turn")
             assert refused(name, state, late) in REASONS, (seen.path, late)

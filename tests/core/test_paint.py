@@ -10,7 +10,7 @@ from app.rendering import markdown
 from app.rendering.maths import mathml
 from app.web.participant.view import NOT_WHOLE, PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
-from experiments.study.screen import ChatMessage, ChatView, Panel, ProgressView, Screen, TranscriptBlock
+from experiments.study.screen import ChatMessage, ChatView, DocumentView, Panel, ProgressView, Screen, TranscriptBlock
 from tests.fakes.hostile.plain import plain
 from tests.fakes.parsed_html import ParsedPage
 
@@ -237,3 +237,13 @@ def test_messages_are_not_counted_while_a_rating_or_a_vote_is_due(action: str) -
     screens += [(screen_of(Panel("T", chat=replace(chat, waiting=True)), "stop"), False)] if chat.columns else []
     for screen, told in screens:
         assert ("<strong>4</strong>" in painted(screen).updates["side"]["value"]) == told
+
+
+def test_a_document_is_on_its_own_page_alone() -> None:
+    """Its part of the page is the same for all but for the text, which no other page may get."""
+    views = [DocumentView("Text", text, 0, 100) for text in ("\nOne person's.", "Another's.")]
+    pages = [left(screen_of(Panel(document=view), "edit", "submit")) for view in views]
+    assert ["One person&#39;s." in page for page in pages] == [True, False]
+    assert ["Another&#39;s." in page for page in pages] == [False, True]
+    updates = [painted(screen_of(Panel(document=view), "edit", "submit")) for view in views]
+    assert updates[0].marks["left"] == updates[1].marks["left"]

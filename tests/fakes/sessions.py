@@ -19,7 +19,7 @@ from experiments.study.study import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
 NAMES = (
-    *("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", "service-desk"),
+    *("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", "service-desk", "write-together"),
     str(STUDIES / "everything.yaml"),
 )
 MOST_ACTS = 2_000
