@@ -56,3 +56,10 @@ def test_marks_that_show_a_text_in_another_order_are_shown_themselves() -> None:
     play = asked("c", arguments='{"to\u202e": "\u202d001", "names": ["\u202eÄda"]}')
     (one, _) = play.chat.approvals
     assert one.step.arguments == (("to\ufffd", "\ufffd001"), ("names", '["\ufffdÄda"]'))
+
+
+def test_labels_name_tools_and_their_arguments() -> None:
+    (one, _) = asked(
+        "c", arguments='{"sum": 7, "order": "a"}', labels={"find": "Look", "sum": "How much"}
+    ).chat.approvals
+    assert (one.step.tool, one.step.arguments) == ("Look", (("How much", "7"), ("order", "a")))
