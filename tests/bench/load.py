@@ -3,7 +3,8 @@
 The shipped server runs on the machine's first core with its gate and its limits of rates, but for the limit of an
 address, as all come from one; those who load it, and the model server, have the second. People do what page.js and
 watch.js do: load the page, look, type, click, chat, tell of it, one after another for ever. `--facts` puts so many
-events of earlier participants beside them.
+events of earlier participants beside them. `--tools` has a scripted model that uses a tool before each reply: of no
+server (`none`, to compare with), of one over HTTP (`url`), or of one for each participant (`command`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +35,7 @@ from tests.bench.model_server import DRIVERS_CORE, EACH_S, FIRST_S, TOKENS, mode
 from tests.bench.wire import Wire
 from tests.fakes import studies
 from tests.fakes.served import Process, ticket
+from tests.fakes.tool_server import SERVER, over_http
 
 STUDY = "load"
 # At p95.
@@ -154,10 +156,17 @@ class Participant:
                 words.append(now)
 
         told = await self._wire.ask("POST", "/api/act", body, heard=heard)
-        _, done, after = told.rpartition(b"event: done\ndata: ")
-        if not words or not done:
-            raise RuntimeError(f"a reply was not whole: {told[:200].decode(errors='replace')}")
-        self._now = orjson.loads(after)
+        while True:  # a tool's call ends what is followed, and the reply is followed after it
+            _, done, after = told.rpartition(b"event: done\ndata: ")
+            if not done:
+                raise RuntimeError(f"a reply was not whole: {told[:200].decode(errors='replace')}")
+            self._now = orjson.loads(after)
+            if not self._now["slots"]:
+                break
+            following = urlencode({"slot": "", "offset": 0, "view": "page", "shown": self._now["shown"]})
+            told = await self._wire.ask("GET", f"/api/reply?{following}", heard=heard)
+        if not words:
+            raise RuntimeError(f"a reply had no word: {told[:200].decode(errors='replace')}")
         self._found.note("first token", words[0] - begun - FIRST_S)
         self._found.note("whole reply", time.perf_counter() - begun - FIRST_S - EACH_S * (TOKENS - 1))
 
@@ -198,20 +207,40 @@ async def loaded(process: Process, people: int, seconds: float) -> Found:
     return found
 
 
-def study_file(folder: Path) -> Path:
-    """Consent, a question about oneself, one question answered alone and then with a chatbot, the end."""
+def study_file(folder: Path, tools: Mapping[str, Any] | None = None) -> Path:
+    """Consent, a question about oneself, one question answered alone and then with a chatbot, the end. With `tools`,
+    which may be none, the chatbot is scripted, and uses them."""
     raw = read_yaml(studies.chat(folder, STUDY, **MODEL))
     raw["flow"][1]["do"] = "answer-first@1"
+    if tools is not None:
+        calls = [[{"tool": "find", "arguments": {"order": "7"}}]] * len(MESSAGES) if tools else []
+        options = {"first_ms": round(1e3 * FIRST_S), "pace_ms": round(1e3 * EACH_S), "calls": calls}
+        raw["models"]["only"] = {"backend": "scripted", "options": options}
+        raw |= {"tools": {"desk": dict(tools)}} if tools else {}
+        chat = {"step": "chat", "id": "with_ai", "model": "only", "answer": True, "min_messages": 1}
+        alone = [{"step": "confidence"}, {"step": "answer", "id": "alone"}]
+        raw["flow"][1]["flow"] = [*alone, chat | ({"tools": "desk"} if tools else {})]
+        del raw["flow"][1]["do"]
     asked = [HEARD | {"options": ["From a friend", "Elsewhere"]}]
     raw["flow"].insert(1, {"step": "survey", "id": "about", "title": "About you", "questions": asked})
     return studies.write(folder, raw)
 
 
-def measure(folder: Path, people: int, seconds: float) -> Found:
+@contextmanager
+def tool_place(kind: str) -> Iterator[Mapping[str, Any] | None]:
+    """The set of tools for `--tools`; None without."""
+    if kind == "url":
+        with on_core(DRIVERS_CORE), over_http() as url:
+            yield {"url": url}
+    else:
+        yield {"command": [sys.executable, "-m", SERVER]} if kind == "command" else {} if kind else None
+
+
+def measure(folder: Path, people: int, seconds: float, tools: str = "") -> Found:
     limits = {"address_rate_multiplier": people, "sessions_per_address_per_hour": 1_000_000}
-    with model_server() as models:
+    with model_server() as models, tool_place(tools) as place:
         settings = limits | {"openai_base_url": models.base_url, "openai_api_key": "sk-load"}
-        with servers.parley(folder, study_file(folder), **settings) as process:
+        with servers.parley(folder, study_file(folder, place), **settings) as process:
             with on_core(DRIVERS_CORE):
                 found = uvloop.run(loaded(process, people, seconds))
             print(process.log[-1_500:] if found.errors else "", end="", file=sys.stderr)
@@ -254,6 +283,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--people", type=int, nargs="*", default=(PEOPLE, 2 * PEOPLE))
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--facts", type=int, default=0, help="events of earlier participants in the database")
+    parser.add_argument("--tools", choices=("none", "url", "command"), default="")
     wanted = parser.parse_args(given)
     rows, missed = [], []
     for people in wanted.people:
@@ -261,7 +291,7 @@ def main(given: list[str] | None = None) -> int:
             if wanted.facts:
                 measure(Path(name), people, VISIT_S)
                 grow(Path(name) / "parley.db", wanted.facts)
-            found = measure(Path(name), people, wanted.seconds)
+            found = measure(Path(name), people, wanted.seconds, wanted.tools)
         missed += found.missed() if people == PEOPLE else []
         three = [
             " / ".join(f"{found.p(what, share):.0f}" for share in (0.5, 0.95, 0.99))

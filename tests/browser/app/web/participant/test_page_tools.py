@@ -14,26 +14,45 @@ from tests.browser.visitor import Visitor
 from tests.conftest import ROOT
 from tests.fakes import studies
 from tests.fakes.served import Process
-from tests.fakes.tool_server import PAID_FILE
+from tests.fakes.tool_server import PAID_FILE, SERVER
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
 LABELS = {"pay": "Pay for an order"}
+HOSTILE = "<img src=x onerror=alert(1)> <b>7</b> **x** $$x$$ \u202e" + "verylongword" * 30
+
+
+@pytest.fixture
+def columns(tmp_path: Path) -> Iterator[Process]:
+    options = {"first_ms": 0, "pace_ms": 0, "calls": [[FIND]]}
+    raw = {
+        **{"study": "desk", "title": "Desk"},
+        "models": {name: {"backend": "scripted", "options": options} for name in ("one", "two")},
+        "tools": {"desk": {"command": command(tmp_path), "approve": "always"}},
+        "flow": [{"step": "compare", "tools": "desk"}, {"step": "finish"}],
+    }
+    process = Process(tmp_path, (studies.write(tmp_path, raw),))
+    process.start()
+    yield process
+    process.stop()
+
+
+def command(folder: Path) -> list[str]:
+    server = f"import runpy, os; os.environ['{PAID_FILE}'] = r'{folder / 'paid'}'; "
+    server += f"import sys; sys.path.insert(0, r'{ROOT}'); runpy.run_module('{SERVER}', run_name='__main__')"
+    return [sys.executable, "-c", server]
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Process]:
-    server = f"import runpy, os; os.environ['{PAID_FILE}'] = r'{tmp_path / 'paid'}'; "
-    server += (
-        f"import sys; sys.path.insert(0, r'{ROOT}'); runpy.run_module('tests.fakes.tool_server', run_name='__main__')"
-    )
-    options = {"first_ms": 0, "pace_ms": 0, "calls": [[FIND, PAY], [PAY]]}
+    find, pay = ({**one, "arguments": {"order": HOSTILE}} for one in (FIND, PAY))
+    options = {"first_ms": 0, "pace_ms": 0, "calls": [[find, PAY], [pay]]}
     raw = {
         "study": "desk",
         "title": "Desk",
         "problems": {"items": {"items": [{"question": "Ask for your order."}]}},
         "models": {"one": {"backend": "scripted", "options": options}},
-        "tools": {"desk": {"command": [sys.executable, "-c", server], "writes": ["pay"], "labels": LABELS}},
+        "tools": {"desk": {"command": command(tmp_path), "writes": ["pay"], "labels": LABELS}},
         "flow": [
             {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "tools": "desk"}]},
             {"step": "finish"},
@@ -67,10 +86,39 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
     box.fill("Again, please.")
     page.locator("#send").click()
     expect(card).to_be_visible()
+    expect(card.locator("dd")).to_contain_text("<img src=x")
+    assert card.locator("dd *").count() == 0
     card.get_by_role("textbox").fill("Once is enough.")
     page.keyboard.press("Enter")
     expect(card).to_have_count(0)
     expect(page.locator("#chat .message.bot").last).to_contain_text("Once is enough.")
     assert (desk.folder / "paid").read_text().split() == ["7"]
-    assert "<b>" in (page.locator(".tool pre").first.text_content() or "")
+    page.locator(".tool summary").first.click()
+    for shown in (page.locator(".tool pre").first, page.locator(".tool dd").first):
+        assert HOSTILE.replace("\u202e", "\ufffd") in (shown.text_content() or "")
+        assert shown.locator("*").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert visitor.complaints == []
+
+
+@pytest.mark.nightly
+def test_each_column_asks_for_itself_by_the_keyboard(
+    columns: Process, new_context: Callable[..., BrowserContext], audit: Audit
+) -> None:
+    page = new_context(own=True, viewport={"width": 1366, "height": 650}).new_page()
+    visitor = Visitor(page, columns.url)
+    visitor.arrive("desk")
+    page.locator("#box textarea").fill("Where is my order?")
+    page.locator("#send").click()
+    cards, columns_shown = page.locator(".approval"), page.locator("#talk article")
+    expect(cards).to_have_count(2)
+    audit(page)
+    columns_shown.last.get_by_role("textbox").fill("Not you.")
+    page.keyboard.press("Enter")
+    expect(cards).to_have_count(1)
+    expect(columns_shown.last).to_contain_text("Not you.")
+    columns_shown.first.get_by_role("button", name="Allow", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(columns_shown.first.locator(".text").last).to_contain_text("is on its way")
+    expect(page.locator(".ballot")).to_be_visible()
     assert visitor.complaints == []
