@@ -35,7 +35,7 @@ from tests.bench.model_server import DRIVERS_CORE, EACH_S, FIRST_S, TOKENS, mode
 from tests.bench.wire import Wire
 from tests.fakes import studies
 from tests.fakes.served import Process, ticket
-from tests.fakes.tool_server import SERVER, over_http
+from tests.fakes.tool_server import RUN, over_http
 
 STUDY = "load"
 # At p95.
@@ -233,7 +233,7 @@ def tool_place(kind: str) -> Iterator[Mapping[str, Any] | None]:
         with on_core(DRIVERS_CORE), over_http() as url:
             yield {"url": url}
     else:
-        yield {"command": [sys.executable, "-m", SERVER]} if kind == "command" else {} if kind else None
+        yield {"command": [sys.executable, "-c", RUN]} if kind == "command" else {} if kind else None
 
 
 def measure(folder: Path, people: int, seconds: float, tools: str = "") -> Found:

@@ -22,6 +22,8 @@ from app.tools.packages import TOOL_SERVERS
 
 ROOT = Path(__file__).parents[2]
 NAME, SERVER = "test-desk", "tests.fakes.tool_server"
+# The server by itself, over standard input and output: nothing is passed on by which it could be found.
+RUN = f"import runpy, sys; sys.path.insert(0, r'{ROOT}'); runpy.run_module('{SERVER}', run_name='__main__')"
 # The orders that were paid, by whoever asked, in this process.
 PAID: list[str] = []
 # Where a server of its own writes what was paid, a line each.

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from storage.registers.offered_tools import differing_tools
-from tests.conftest import ROOT
 from tests.fakes.tool_desk import FIND, Desk, until
-from tests.fakes.tool_server import SERVER, over_http
+from tests.fakes.tool_server import RUN, over_http
 
 pytestmark = pytest.mark.anyio
 # What a server does, and how its result is recorded. Each is told to the model, and the last call is made in any case.
@@ -26,7 +25,6 @@ FAULTS = {
     "change": ({"tool": "change", "arguments": {}}, ""),
 }
 SLOW = {"tool": "slow", "arguments": {}}
-RUN = f"import runpy, sys; sys.path.insert(0, r'{ROOT}'); runpy.run_module('{SERVER}', run_name='__main__')"
 
 
 @pytest.fixture(params=["stdio", "http"])
