@@ -354,6 +354,7 @@ def words_of(page: str) -> str:
     return unescape(re.sub("<[^>]*>", "", page))
 
 
+@example("find", "7", "```\n<b>On its way</b> and **paid**\n````")
 @given(*3 * [st.text("`~<>&[](){}*_#$!:/|='\\\" \n-1ab")])
 def test_what_a_tool_gave_is_plain_text_where_a_message_quotes_it(tool: str, argument: str, result: str) -> None:
     step = ToolStep(tool, "done", (("order", argument),), result)
