@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -40,13 +39,13 @@ from app.web.participant.recruiter_links import Links
 from app.web.participant.reminder_page import ReminderPage
 from app.web.participant.session_cookie import SessionCookie, session_of
 from app.web.participant.signed_links import (
-    RETURN_PARAMETER,
     PreviewLinks,
     RehearsalLinks,
     Tickets,
     TrialLinks,
 )
 from app.web.participant.start_page import StartPage, not_found_page, storage_error_page
+from app.web.participant.wave_pages import return_path
 from app.web.redaction import redacted_path
 from app.web.security import SecurityMiddleware, is_route
 from app.web.sub_path import SubPath
@@ -103,7 +102,11 @@ def build_app(
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
     contacts = Contacts(database, participants)
-    reminders = _reminders(settings, service, participants, contacts, clock)
+
+    def own_link(person: Person) -> str:
+        return f"{settings.address}{return_path(participants, person)}"
+
+    reminders = _reminders(settings, service, participants, contacts, clock, own_link)
     more: dict[str, Any] = {
         "address": settings.address,
         "reminds_by": reminders.channels,
@@ -130,7 +133,7 @@ def build_app(
     app = Starlette(
         lifespan=life,
         routes=[
-            *ParticipantApi(service, cookies).routes(),
+            *ParticipantApi(service, cookies, own_link).routes(),
             *arrival.routes(),
             ProlificWebhook(settings, database, participants, clock).route(),
             *ReminderPage(service, participants, contacts, reminders.channels).routes(),
@@ -157,12 +160,15 @@ def build_app(
 
 
 def _reminders(
-    settings: Settings, service: SessionService, participants: Participants, contacts: Contacts, clock: Clock
+    settings: Settings,
+    service: SessionService,
+    participants: Participants,
+    contacts: Contacts,
+    clock: Clock,
+    own_link: Callable[[Person], str],
 ) -> ReminderTask:
     def links(person: Person) -> tuple[str, str]:
-        query = urlencode({RETURN_PARAMETER: participants.return_token(person.study, person.id)})
-        address = f"{settings.address}/s/{person.study}"
-        return f"{address}?{query}", f"{address}/reminders?{query}"
+        return own_link(person), f"{settings.address}{return_path(participants, person, '/reminders')}"
 
     database = contacts.database
     channels = reminder_channels(with_saved_servers(settings, database), database, service.now_us)

@@ -270,6 +270,8 @@ def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
 
 def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     place = current_location(study, state)
+    if action.kind == "ask_for_help" and place is not None and goes_on(study, state):  # between two waves
+        return (asked(place, action.data),)
     if state.outcome or place is None or not isinstance(place.node, Step):
         over = state.outcome or place is None
         ended = TOO_LATE if state.outcome == "timed_out" else ENDED

@@ -17,6 +17,7 @@ from experiments.events import ASKED, GIVEN, HELPED, Data, Event, Fact
 from experiments.session.outcomes import OUTCOMES
 from experiments.session.state import current_location
 from experiments.session.timing import deadlines, has_content, has_reply_in_progress, typed_values
+from experiments.session.waves import goes_on
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State, language_of
 from experiments.study.screen import HelpView
@@ -41,12 +42,13 @@ def is_ended_by_researcher(event: Event) -> bool:
 
 
 def help_view(study: Study, state: State) -> HelpView | None:
-    """What the participant asked and was answered; None if the study has no help, or nobody can ask any more."""
+    """What the participant asked and was answered; None if the study has no help, or nobody asked or can ask."""
     said = [event for event in state.facts.get("", ()) if event.kind in (ASKED, HELPED)]
-    if study.file.help is None or (state.outcome and not said):
+    can_ask = not state.outcome or goes_on(study, state)
+    if study.file.help is None or not (can_ask or said):
         return None
     messages = tuple((event.kind == ASKED, str(event.data["text"])) for event in said)
-    return HelpView(study.translate(study.file.help, language_of(study, state)), messages)
+    return HelpView(study.translate(study.file.help, language_of(study, state)), messages, can_ask)
 
 
 def asked(location: Location, data: Data) -> Fact:

@@ -311,6 +311,7 @@ class HelpView:
 
     text: str
     messages: tuple[tuple[bool, str], ...]
+    can_ask: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,11 @@ from app.web.participant.view import ScreenView, conversation_chars, page_words,
 from experiments.errors import Refused
 from experiments.session.host_messages import height_message, host_messages
 from experiments.session.telemetry import AnyRecord
+from experiments.session.waves import goes_on
 from experiments.study.screen import Screen, typed
 from problems.pictures import PictureMap, described
 from problems.text import clean_json, clean_values
+from storage.registers.persons import Person
 
 Value = TypeVar("Value")
 
@@ -224,10 +226,13 @@ ReadValues = Callable[[LoadedSession], Awaitable[Mapping[str, Any]]]
 
 
 class ParticipantApi:
-    """The routes under /api. The cookie identifies the session."""
+    """The routes under /api. The cookie identifies the session. `own_link` makes the link by which a person comes
+    back."""
 
-    def __init__(self, service: SessionService, cookies: SessionCookie) -> None:
-        self._service = service
+    def __init__(
+        self, service: SessionService, cookies: SessionCookie, own_link: Callable[[Person], str] = lambda _: ""
+    ) -> None:
+        self._service, self._own_link = service, own_link
         self._cookies = cookies
         self._pictures = PictureReader()
 
@@ -391,7 +396,10 @@ class ParticipantApi:
                 "faults": faults,
             }
         else:
-            sheet = ScreenView(screen, study_context_of(session, embedded=embedded))
+            follows = embedded and goes_on(session.study, session.state)
+            person = await self._service.person(stream=session.stream) if follows else None
+            link = self._own_link(person) if person else ""
+            sheet = ScreenView(screen, study_context_of(session, embedded=embedded, own_link=link))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:
                 typed = await self._service.draft(session.stream, screen.path)

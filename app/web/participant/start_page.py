@@ -204,7 +204,7 @@ class StartPage:
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who, framed=framed, token=form["session"] if framed else "")
         found, part = await self._waves.arrive(found, who)
-        session = found.live or (found.ended if form["last"] else None)
+        session = found.live or ((part.last if part else found.ended) if form["last"] else None)
         if session is None and part is None and await self._is_erased(who):
             return withdrawn_page(study, language)
         if session is None and part is None and refusal(who, study.file.recruitment) is not None:

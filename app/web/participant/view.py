@@ -197,13 +197,15 @@ class StudyContext(NamedTuple):
     honeypot: bool = False
     embedded: bool = False
     """Whether the page stands in one of another site, which goes on when the study ends: then no link leaves it."""
+    own_link: str = ""
+    """Of an embedded page before a next wave: the link by which the person comes back, outside the frame."""
 
     @property
     def words(self) -> Catalogue:
         return catalogue(self.language)
 
 
-def study_context_of(session: LoadedSession, *, embedded: bool = False) -> StudyContext:
+def study_context_of(session: LoadedSession, *, embedded: bool = False, own_link: str = "") -> StudyContext:
     file, language = session.study.file, session.language
     title, contact = (session.study.translate(text, language) for text in (file.title, file.contact))
     return StudyContext(
@@ -219,6 +221,7 @@ def study_context_of(session: LoadedSession, *, embedded: bool = False) -> Study
         hidden_instruction=hidden_instruction(session.study, session.state),
         honeypot=has_honeypot(session.study, session.state),
         embedded=embedded,
+        own_link=own_link,
     )
 
 

@@ -15,6 +15,7 @@ from app.web.participant.calendar_file import calendar_file
 from app.web.participant.recruiter_links import IdentityClaim
 from app.web.participant.returning import ReturnResult
 from app.web.participant.signed_links import RETURN_PARAMETER
+from experiments.session.engine import end_page
 from experiments.session.waves import WaveWindow, next_window, wave_schedule
 from experiments.study.sections.reminders import Channel
 from experiments.study.sections.waves import local_time, zone_of
@@ -31,9 +32,17 @@ class NextPart:
     """The wave that is open for a person, or the next one to come."""
 
     person: Person
-    study: Study
+    last: LoadedSession
+    """The session of the part before it."""
     window: WaveWindow
-    language: str
+
+    @property
+    def study(self) -> Study:
+        return self.last.study
+
+    @property
+    def language(self) -> str:
+        return self.last.language
 
     @property
     def upcoming(self) -> bool:
@@ -43,6 +52,12 @@ class NextPart:
     def heading(self) -> str:
         wave = next(wave for wave in self.study.waves if wave.id == self.window.wave)
         return self.study.translate(wave.wave, self.language)
+
+
+def return_path(participants: Participants, person: Person, below: str = "") -> str:
+    """The path by which a person comes back to a study from any device, or of a page `below` it."""
+    query = urlencode({RETURN_PARAMETER: participants.return_token(person.study, person.id)})
+    return f"/s/{person.study}{below}?{query}"
 
 
 class WavePages:
@@ -66,9 +81,9 @@ class WavePages:
             return found, None
         window = next_window(wave_schedule(session.study, person.history, self._service.now_us()))
         streams = list(person.streams.values())
-        if window is not None and window.state != "live":
-            return ReturnResult(None), NextPart(person, session.study, window, session.language)
         last = await self._service.reload(streams[-1])
+        if window is not None and window.state != "live":
+            return ReturnResult(None), NextPart(person, last or session, window)
         if len(streams) == 1 or last is None:
             return found, None
         if window is not None:
@@ -99,6 +114,8 @@ class WavePages:
             "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, window.closes_us)],
             "zone": zone.key,
             "wait_ms": max(0, wait_us) // 1000 + 1,
+            "code": end_page(part.study, part.last.state).code,
+            "help": part.study.file.help is not None,
             "link": self.link(part),
             "calendar": self.path(part.person, "/calendar.ics").removeprefix("/s/"),
             "reminders": self.path(part.person, "/reminders").removeprefix("/s/") if reminded else "",
@@ -121,8 +138,7 @@ class WavePages:
         return f"{self._address}{self.path(part.person)}"
 
     def path(self, person: Person, below: str = "") -> str:
-        query = urlencode({RETURN_PARAMETER: self._participants.return_token(person.study, person.id)})
-        return f"/s/{person.study}{below}?{query}"
+        return return_path(self._participants, person, below)
 
     async def _is_anew(self, session: LoadedSession, claim: IdentityClaim) -> bool:
         """Whether the link has another submission than the session of this wave."""

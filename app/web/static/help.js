@@ -10,18 +10,18 @@ let answers = 0; // how many are on the page
 let polling = null;
 
 // `ask` sends a text and returns the note of a refusal; `look` looks for news; `note` says a sentence on the page.
-export function showHelp({ help, ended }, { ask, look, note }) {
+export function showHelp({ help }, { ask, look, note }) {
   clearTimeout(polling);
   if (!help) return $("#help")?.remove();
   const dialog = $("#help dialog") ?? made(help.text, ask);
   const told = help.messages.map(([own, text]) => `<p><b>${escaped(own ? WORDS.you : WORDS.researcher)}</b> <bdi>${escaped(text)}</bdi></p>`);
   patch($("[role=log]", dialog), told.join(""));
-  for (const part of [".field", "[type=submit]"]) $(part, dialog).hidden = ended;
+  for (const part of [".field", "[type=submit]"]) $(part, dialog).hidden = !help.can_ask;
   const came = help.messages.filter(([own]) => !own).length;
   if (came > answers) $("[role=status]", dialog).textContent = "";
   if (came > answers && !dialog.open) note(WORDS.answered);
   answers = came;
-  if (help.messages.length && !ended) polling = setTimeout(look, EVERY_MS);
+  if (help.messages.length && help.can_ask) polling = setTimeout(look, EVERY_MS);
 }
 
 function made(about, ask) {

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, case, func, literal, select
+from sqlalchemy import Connection, and_, bindparam, case, func, literal, or_, select
 
 from experiments.events import ASKED, Event
 from experiments.session.telemetry import without_indices
@@ -138,15 +138,19 @@ _WAITING = (
 
 
 def help_requests(connection: Connection, known: Mapping[str, Any]) -> Mapping[int, Event]:
-    """The newest request for help by the number of each session in progress that waits for an answer."""
+    """The newest request for help by the number of each session that waits for an answer: one in progress, or one whose
+    participant asked after its end, before the next wave."""
     return {number: Event(*event) for number, *event in connection.execute(_ASKED, known)}
 
 
+_finished = tables.events.alias("finished")
+_over = select(func.max(_finished.c.seq)).where(_finished.c.stream == _seat.stream, _finished.c.kind == "finished")
 _ASKED = (
     select(_session.ordinal, *tables.EVENT)
     .join(tables.seats, _session.stream == _seat.stream)
     .join(tables.events, tables.events.c.stream == _seat.stream)
-    .where(OURS, _seat.outcome.is_(None), _seat.flags.contains(WAITS_FOR_HELP), tables.events.c.kind == ASKED)
+    .where(or_(_seat.outcome.is_(None), tables.events.c.seq > _over.scalar_subquery()))
+    .where(OURS, _seat.flags.contains(WAITS_FOR_HELP), tables.events.c.kind == ASKED)
     .order_by(tables.events.c.at_us)
 )
 

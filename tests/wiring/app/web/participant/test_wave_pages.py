@@ -11,8 +11,14 @@ from typing import Any
 
 import pytest
 
+from app.alerts import asking_for_help
 from app.clock import VirtualClock
+from app.session.service import Sessions
+from app.studies.loader import load_study
+from app.use_cases.sessions import add_remark
+from app.web.participant.session_cookie import TOKEN_HEADER, SessionCookie
 from app.web.participant.signed_links import TrialLinks
+from experiments.session.study_status import StudyStatus
 from experiments.study.screen import NextPartBlock
 from storage.registers.persons import people
 from tests.fakes import studies, waves
@@ -108,3 +114,30 @@ async def test_reminders_that_this_server_cannot_send_are_not_offered(tmp_path: 
     reminders = {"channels": ["mail"], "send": [{"when": "opening"}]}
     async with between(tmp_path, reminders=reminders) as (_, _, bot, _):
         assert "/reminders" not in (await bot.send("GET", "/s/weeks")).text
+
+
+async def test_between_parts_are_the_code_a_contact_and_the_last_page_with_help_that_alerts(tmp_path: Path) -> None:
+    keys = {"help": "We answer soon.", "contact": "lab@example.org"}
+    async with between(tmp_path, **keys) as (served, clock, bot, link):
+        page = (await bot.send("GET", link)).text
+        assert "<code" in page
+        assert ">W1<" in page
+        assert 'href="mailto:lab@example.org"' in page
+        answer = await bot.send("POST", link, data=ticket("weeks", last="yes"))
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        await bot.look()
+        assert (bot.screen.outcome, bot.screen.can_withdraw) == ("complete", True)
+        assert (await bot.do("ask_for_help", {"help": "When?"})).note == ""
+        now_us, study = clock.now_us(), load_study(str(studies.write(tmp_path, waves.raw(title=TITLE, **keys))))
+        assert len([*asking_for_help(served.database, study, StudyStatus(), now_us)]) == 1
+        remarks = Sessions(served.database, clock)
+        await add_remark(remarks, served.database, bot.stream, "helped", "On Sunday.", "ada")
+        await remarks.close()
+        assert not [*asking_for_help(served.database, study, StudyStatus(), now_us)]
+
+
+async def test_an_embedded_last_page_has_the_persons_own_link_to_the_next_part(tmp_path: Path) -> None:
+    async with between(tmp_path, embed={"origins": ["https://survey.example"]}) as (_, _, bot, link):
+        token = SessionCookie(SECRET, secure=False).token(bot.stream)
+        answer = await bot.send("POST", "/api/look", {"view": "page"}, headers={TOKEN_HEADER: token})
+        assert link in unescape(str(answer.json()))
