@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -102,11 +103,7 @@ def build_app(
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
     contacts = Contacts(database, participants)
-
-    def own_link(person: Person) -> str:
-        return f"{settings.address}{return_path(participants, person)}"
-
-    reminders = _reminders(settings, service, participants, contacts, clock, own_link)
+    reminders = _reminders(settings, service, participants, contacts, clock)
     more: dict[str, Any] = {
         "address": settings.address,
         "reminds_by": reminders.channels,
@@ -133,7 +130,7 @@ def build_app(
     app = Starlette(
         lifespan=life,
         routes=[
-            *ParticipantApi(service, cookies, own_link).routes(),
+            *ParticipantApi(service, cookies, partial(return_path, participants), settings.address).routes(),
             *arrival.routes(),
             ProlificWebhook(settings, database, participants, clock).route(),
             *ReminderPage(service, participants, contacts, reminders.channels).routes(),
@@ -160,15 +157,11 @@ def build_app(
 
 
 def _reminders(
-    settings: Settings,
-    service: SessionService,
-    participants: Participants,
-    contacts: Contacts,
-    clock: Clock,
-    own_link: Callable[[Person], str],
+    settings: Settings, service: SessionService, participants: Participants, contacts: Contacts, clock: Clock
 ) -> ReminderTask:
     def links(person: Person) -> tuple[str, str]:
-        return own_link(person), f"{settings.address}{return_path(participants, person, '/reminders')}"
+        own, reminders = (return_path(participants, person, below) for below in ("", "/reminders"))
+        return f"{settings.address}{own}", f"{settings.address}{reminders}"
 
     database = contacts.database
     channels = reminder_channels(with_saved_servers(settings, database), database, service.now_us)

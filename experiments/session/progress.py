@@ -20,6 +20,9 @@ from experiments.study.study import Study
 # The kinds of events that decide the number of steps and the language.
 STEPS = frozenset({"enrolled", "assigned", "drawn"})
 PROGRESS = "progress"
+# Names of loops that are words for people; each language has them. A turn of any other loop is a task.
+NOUNS = frozenset({"check", "conversation", "item", "problem", "question", "set", "theorem"})
+TASK = "task"
 LASTING[PROGRESS] = STEPS
 
 
@@ -61,7 +64,7 @@ def _capital(words: str) -> str:
 
 
 def noun_of(loop: Loop) -> str:
-    return loop.each.replace("_", " ").replace("-", " ")
+    return loop.label or (loop.each if loop.each in NOUNS else TASK)
 
 
 def _beside(location: Location, loop: Loop) -> list[Loop]:

@@ -188,6 +188,9 @@ class Loop(StrictModel):
 
     each: Slug
     """The name of the loop's variable, such as `question`; texts can then refer to `{{question.text}}`."""
+    label: str | None = None
+    """What participants read of a turn, such as `case` in “Case 2 of 3”. By default the loop's name if it is
+    `question`, `problem`, `conversation`, `item`, `theorem`, `check` or `set`, and `task` otherwise."""
     of: str = ""
     """The pool, or `pool.tag` to loop over the groups of a pool. Without it the steps are run `take` times."""
     where: dict[str, str] = {}

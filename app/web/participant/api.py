@@ -226,13 +226,16 @@ ReadValues = Callable[[LoadedSession], Awaitable[Mapping[str, Any]]]
 
 
 class ParticipantApi:
-    """The routes under /api. The cookie identifies the session. `own_link` makes the link by which a person comes
-    back."""
+    """The routes under /api. The cookie identifies the session. By `own_path` at `address` a person comes back."""
 
     def __init__(
-        self, service: SessionService, cookies: SessionCookie, own_link: Callable[[Person], str] = lambda _: ""
+        self,
+        service: SessionService,
+        cookies: SessionCookie,
+        own_path: Callable[[Person], str] = lambda _: "",
+        address: str = "",
     ) -> None:
-        self._service, self._own_link = service, own_link
+        self._service, self._own_path, self._address = service, own_path, address
         self._cookies = cookies
         self._pictures = PictureReader()
 
@@ -398,7 +401,7 @@ class ParticipantApi:
         else:
             follows = embedded and goes_on(session.study, session.state)
             person = await self._service.person(stream=session.stream) if follows else None
-            link = self._own_link(person) if person else ""
+            link = f"{self._address}{self._own_path(person)}" if person else ""
             sheet = ScreenView(screen, study_context_of(session, embedded=embedded, own_link=link))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:

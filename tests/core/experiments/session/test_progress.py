@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
+import pytest
+
 from experiments.session.engine import screen
+from tests.fakes.driven import Driven, small
 from tests.fakes.sessions import STUDIES, play, study
 
 EVERYTHING = str(STUDIES / "everything.yaml")
@@ -17,8 +20,15 @@ def told(name: str) -> list[str]:
 
 def test_each_loop_is_counted_under_its_own_name() -> None:
     words = told(EVERYTHING)
-    assert [one for one in words if one.startswith("Attended")] == [f"Attended {number} of 3" for number in (1, 2, 3)]
+    assert [one for one in words if one.endswith(" of 3")] == [f"Task {number} of 3" for number in (1, 2, 3)]
     assert {one.partition(",")[0] for one in words if one.startswith("Set")} <= {"Set 1 of 2", "Set 2 of 2"}
     theorems = [one for one in words if "theorem" in one]
     assert theorems[:2] == ["Set 1 of 2, theorem 1 of 2", "Set 1 of 2, theorem 2 of 2"]
-    assert words[-1] == "Scored 1 of 1"
+    assert words[-1] == "Task 1 of 1"
+
+
+@pytest.mark.parametrize(("label", "shown"), [({}, "Task 1 of 2"), ({"label": "Fall"}, "Fall 1 of 2")])
+def test_the_name_of_a_loop_is_shown_only_if_it_is_a_word_for_people(label: dict[str, str], shown: str) -> None:
+    loop = {"each": "thema_x", "take": 2, "flow": [{"step": "info", "text": "Read."}], **label}
+    session = Driven(small(loop))
+    assert str(session.screen.progress.words) == shown
