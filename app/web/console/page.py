@@ -6,9 +6,11 @@ seconds where the tab refreshes itself. The page's address holds the study, the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import gradio as gr
@@ -29,8 +31,10 @@ from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, html
 from app.web.console.tabs import tab_kinds
 from app.web.gradio_page import gradio_page, whole
 from experiments.study.schema import json_schema
+from problems.errors import ParleyError
 from storage.registers.alerts import Alert, mark_seen, open_alerts
 
+log = logging.getLogger(__name__)
 LOOK_S = 15
 # An alert that was not observed for so long is said not to be checked: no server runs.
 STALE_S = 600
@@ -73,6 +77,30 @@ class AlertBanner:
         for alert in mark_seen(self._context.database, ids, user.name, self._context.clock.now_us()):
             self._context.audit(user, "marked an alert as seen", explained(alert)[0])
         return self.paint()
+
+
+class GuardedTab:
+    """A tab that says in its own place, instead of what it shows, that its data cannot be read."""
+
+    def __init__(self, context: ConsoleContext, tab: Tab) -> None:
+        self._context, self._tab = context, tab
+        self.name, self.label = tab.name, tab.label
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        self._fault = html_part(elem_id=f"fault-{self.name}", elem_classes="tab-fault")
+        self._tab.build()
+        self.outputs = [self._fault, *self._tab.outputs]
+
+    def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
+        try:
+            return {self._fault: "", **self._tab.paint(user, location)}
+        except Exception as error:  # a named edge: a tab may be an extension's, and must not empty the others
+            reference = token_hex(4)
+            log.exception("the tab %s of %r could not be read, reference %s", self.name, location.study, reference)
+            why = str(error) if isinstance(error, ParleyError) else ""
+            html = self._context.html("tab_fault.html.j2", label=self.label, why=why, reference=reference)
+            return {self._fault: html}
 
 
 STATIC = Path(__file__).parent / "static"
@@ -138,7 +166,7 @@ def build(context: ConsoleContext) -> gr.Blocks:
         context.note.render()  # type: ignore[no-untyped-call]
         clear = gr.Button(visible="hidden", elem_id="note-clear")
         gr.on([clear.click], fn=None, outputs=[context.note], js="() => ''", api_visibility="private")
-        rooms = [kind(context, place) for kind in tab_kinds()]
+        rooms = [GuardedTab(context, kind(context, place)) for kind in tab_kinds()]
         tabs = _tabs(context, place, rooms)
         _wire(blocks, context, place, rooms, tabs, who, banner)
     return blocks

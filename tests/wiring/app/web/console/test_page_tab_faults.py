@@ -1,0 +1,57 @@
+"""A tab whose data cannot be read says so in its own place, and the other tabs work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.clock import VirtualClock
+from app.session.service import SessionService
+from app.web.console.tabs import tab_kinds
+from storage.db.engine import open_database
+from storage.errors import StorageError
+from tests.fakes.console import Room, room
+from tests.fakes.researcher import Researcher, text
+from tests.fakes.served import settings_for
+from tests.fakes.sessions import study
+
+pytestmark = pytest.mark.anyio
+ERRORS = (RuntimeError("a secret"), StorageError("the log has a gap"))
+
+
+@pytest.fixture
+async def console(tmp_path: Path) -> AsyncIterator[Room]:
+    database, clock = open_database(f"sqlite:///{tmp_path}/parley.db"), VirtualClock(10**15)
+    service = SessionService(database, settings_for(tmp_path), clock)
+    service.prepare(study("demo"))
+    await service.enrol(study("demo"), origin="person")
+    await service.close()
+    with room(tmp_path, database, clock) as made:
+        yield made
+    database.dispose()
+
+
+async def test_of_each_tab_that_cannot_be_read_the_others_work(
+    console: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = tab_kinds()
+    async with Researcher(app=console) as ada:
+        for number, kind in enumerate(kinds):
+            error, other = ERRORS[number % 2], kinds[number - 1]
+
+            def fail(*_: object, error: Exception = error) -> None:
+                raise error
+
+            with monkeypatch.context() as patch:
+                patch.setattr(kind, "paint", fail)
+                opened = await ada.open(study="demo", tab=kind.name)
+                shown = opened[f"fault-{kind.name}"]
+                assert opened["study"]["choices"], kind.name
+                (reference,) = re.findall(r"<code>(\w{8})</code>", shown)
+                assert f"reference {reference}" in caplog.text
+                assert ("log has a gap" in text(shown), "secret" in text(shown)) == (number % 2 == 1, False)
+                assert (await ada.enter(other.name))[f"fault-{other.name}"] == ""
+            assert (await ada.enter(kind.name))[f"fault-{kind.name}"] == ""
