@@ -2,12 +2,14 @@
 
 Values are those of the tidy tables (storage/datasets/tidy). Of several answers to a question the last counts, so that
 an answer after a chat replaces the one before it; ratings all count. `seconds` is known for complete sessions.
+
+In a study with waves a session of a trial is a person's: all their waves, in order, under the id of the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from statistics import fmean
@@ -20,6 +22,7 @@ from app.extensions.trials.estimator import AFTER, BEFORE, CONTROL, TREATMENT, D
 from app.extensions.trials.plan_check import CONFIDENCES
 from experiments.events import Event
 from experiments.session.state import visited
+from experiments.session.waves import goes_on
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from experiments.views.bonus import ATTENTION, checks_failed
@@ -34,6 +37,8 @@ from storage.log.seats import COMPLETE
 
 # How an answer must have been given to count; one that was only entered, or missed a check, does not.
 GIVEN = ("submitted", "rated", "voted")
+# More than a session has, so that values of a later wave come after those of an earlier one.
+MOST_EVENTS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class TrialValue:
 
 @dataclass(frozen=True, slots=True)
 class TrialSession:
-    """A session of a trial whose data are not erased."""
+    """A session of a trial whose data are not erased, or all sessions of a person."""
 
     session: str
     factors: Mapping[str, str]
@@ -59,7 +64,7 @@ class TrialSession:
     reached: frozenset[tuple[str, str]]
     """The names in scope with their values, and `step` with ids, at all places that the session reached."""
     outcome: str
-    """Empty while it is in progress."""
+    """Empty while it is in progress, and until the last wave that a person takes part in."""
     seconds: float
     excluded: str | None
     """The reason for which a researcher excluded it."""
@@ -164,7 +169,7 @@ def read_trial(database: Database, study: str, origin: str, plan: Plan) -> Trial
     version of Parley does not record.
     """
     outcomes = tuple(dict.fromkeys(one.outcome for one in plan.hypotheses))
-    sessions: list[TrialSession] = []
+    people: dict[str, list[TrialSession]] = {}
     values: dict[str, list[TrialValue]] = {outcome: [] for outcome in outcomes}
     with database.connect() as connection:
         request = ExportRequest(study, NAME, origin, selection=SessionFilter(with_excluded=True))
@@ -173,10 +178,40 @@ def read_trial(database: Database, study: str, origin: str, plan: Plan) -> Trial
             raise TrialError("Scores of instruments are not among the tidy tables, so no outcome can be one.")
         for record in files["answers"].records(connection):
             found = _Record(record, files["answers"].layout)
-            sessions.append(found.session(plan))
+            one = found.session(plan)
+            waves = people.setdefault(record.state.enrolled.get("person") or one.session, [])
             for outcome in outcomes:
-                values[outcome] += found.values(outcome)
-    return TrialData(plan, tuple(sessions), {outcome: tuple(found) for outcome, found in values.items()})
+                values[outcome] += (_in_wave(value, waves) for value in found.values(outcome))
+            waves.append(one)
+    sessions = tuple(_joined(waves) for waves in people.values())
+    if "seconds" in values:
+        values["seconds"] = [TrialValue(one.session, "", {}, "", 0, one.seconds) for one in sessions if one.complete]
+    return TrialData(plan, sessions, {outcome: tuple(found) for outcome, found in values.items()})
+
+
+def _in_wave(value: TrialValue, earlier: Sequence[TrialSession]) -> TrialValue:
+    """A value in the session of a person who has `earlier` ones, under the first."""
+    order = value.order + len(earlier) * MOST_EVENTS
+    return replace(value, session=earlier[0].session, order=order) if earlier else value
+
+
+def _joined(waves: Sequence[TrialSession]) -> TrialSession:
+    """A person's sessions as one."""
+    if len(waves) == 1:
+        return waves[0]
+    first, *_, last = waves
+    return replace(
+        last,
+        session=first.session,
+        factors={name: value for one in waves for name, value in one.factors.items()},
+        reached=frozenset[tuple[str, str]]().union(*(one.reached for one in waves)),
+        seconds=sum(one.seconds for one in waves),
+        excluded=next((one.excluded for one in waves if one.excluded is not None), None),
+        failed_attention=any(one.failed_attention for one in waves),
+        started=any(one.started for one in waves),
+        covariates={name: value for one in reversed(waves) for name, value in one.covariates.items()},
+        adherence=fmean(one.adherence for one in waves),
+    )
 
 
 class _Record:
@@ -195,7 +230,7 @@ class _Record:
             session=self.summary["session"],
             factors=dict(state.factors),
             reached=frozenset(steps | names),
-            outcome=state.outcome,
+            outcome="" if goes_on(self.record.study, state) else state.outcome,
             seconds=self.summary["seconds"],
             excluded=self.record.seat["excluded"],
             failed_attention=failed,
@@ -205,9 +240,7 @@ class _Record:
         )
 
     def values(self, outcome: str) -> Iterator[TrialValue]:
-        if outcome == "seconds":
-            if self.record.state.outcome == COMPLETE:
-                yield TrialValue(self.summary["session"], "", {}, "", 0, self.summary["seconds"])
+        if outcome == "seconds":  # of a person, once all their sessions are known
             return
         for row, value in _READ[outcome.partition(".")[0]](self, outcome.partition(".")[2]):
             place = self.places.get(row.get("path") or "")

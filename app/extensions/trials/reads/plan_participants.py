@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from app.extensions.trials.reads.plan_events import PlanEvents, Preregistration
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
+from storage.registers.studies import Studies
 
 _seat, _session, _fact = tables.seats.c, tables.sessions.c, tables.events.c
 _PEOPLE = _seat.origin == Origin.PERSON
@@ -27,10 +28,17 @@ class Exclusion:
 
 
 def complete_people(database: Database, study: str) -> int:
-    """The number of people whose session is complete and not excluded."""
-    conditions = _seat.study == study, _PEOPLE, _seat.outcome == COMPLETE, _seat.excluded.is_(None)
+    """The number of people whose session is complete and not excluded; with waves, that of the last wave."""
+    return _count(database, study, -1, _seat.outcome == COMPLETE, _seat.excluded.is_(None))
+
+
+def _count(database: Database, study: str, wave: int, *conditions: ColumnElement[bool]) -> int:
+    """The number of people's sessions with these conditions; in a study with waves of that one, so each person once."""
+    waves = Studies(database).newest(study).waves
+    of_wave = _session.wave == waves[wave].id if waves else _session.wave.is_(None)
+    query = select(func.count()).join_from(tables.seats, tables.sessions, _session.stream == _seat.stream)
     with database.connect() as connection:
-        return connection.execute(select(func.count()).where(*conditions)).scalar_one()
+        return connection.execute(query.where(_seat.study == study, _PEOPLE, of_wave, *conditions)).scalar_one()
 
 
 def plan_in_force(database: Database, study: str, events: PlanEvents) -> Preregistration | None:
@@ -45,9 +53,7 @@ def plan_in_force(database: Database, study: str, events: PlanEvents) -> Preregi
 
 def started_before(database: Database, study: str, at_us: int) -> int:
     """The number of people who started before a time in microseconds UTC."""
-    conditions = _seat.study == study, _PEOPLE, _seat.begun_us < at_us
-    with database.connect() as connection:
-        return connection.execute(select(func.count()).where(*conditions)).scalar_one()
+    return _count(database, study, 0, _seat.begun_us < at_us)
 
 
 def exclusions(database: Database, study: str) -> tuple[Exclusion, ...]:
