@@ -17,7 +17,7 @@ from experiments.session.conversation import NO_OPENING, STOPPED, TOO_LONG, UNAN
 from experiments.session.conversation_design import OVER
 from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED
 from experiments.session.outcomes import COMMON, PART
-from experiments.session.progress import noun_of
+from experiments.session.progress import TASK, noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
 from experiments.study.instrument import HEADING
 from experiments.study.schema import Loop, ProtocolFile, models
@@ -97,6 +97,7 @@ def _said(tree: ast.Module) -> Iterator[str]:
 
 
 def _of_protocols() -> Iterator[str]:
+    yield TASK  # in place of the name of a study's own loop
     models()
     for path in PROTOCOLS.glob("*.yaml"):
         for node in nodes_of(ProtocolFile.model_validate(read_yaml(path)).flow):
