@@ -18,9 +18,10 @@ from app.backends.registry import asks_servers, streaming_advice
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import (
+    AnyStudy,
     AsJson,
     ReplyTokens,
-    StudyFile,
+    any_study,
     option,
     settings_in_use,
     with_saved,
@@ -29,7 +30,6 @@ from app.cli.printing import echo, out, show
 from app.errors import ArgumentInvalid
 from app.extension import study_advice
 from app.session.replies.model_check import untested_advice
-from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
@@ -51,7 +51,7 @@ ESTIMATED, REPLY_TOKENS = 10, 300
 
 @command("check")
 def check(
-    study: StudyFile,
+    study: AnyStudy,
     bots: Annotated[int, option("--bots N", "Number of simulated participants that try the study.", min=0)] = 20,
     cost: Annotated[bool, option("--cost", "Also estimate the cost of the models.")] = False,
     participants: Annotated[int, option("--participants N", "With --cost: the number of participants.", min=1)] = 100,
@@ -103,7 +103,7 @@ def check(
 
 def _load_checked(reference: str) -> Study:
     """A study whose model servers there are; raises StudyError. Settings and database are read only if it names one."""
-    study = load_study(reference)
+    study = any_study(reference)
     names = set(named_servers(study).values())
     if names:
         settings = settings_in_use()

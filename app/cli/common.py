@@ -6,6 +6,7 @@ import asyncio
 import csv
 import sys
 from collections.abc import Coroutine, Iterable
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -19,7 +20,8 @@ from app.config.saved_servers import with_saved_servers
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid
-from app.studies.loader import find, read_yaml
+from app.studies.loader import find, load_study, read_yaml
+from experiments.errors import StudyError
 from experiments.study.cells import parse_cell
 from experiments.study.study import Study
 from storage.db.database_url import sqlite_path
@@ -48,6 +50,9 @@ def argument(metavar: str, about: str, **more: Any) -> Any:
 
 StudyName = Annotated[str, argument("STUDY", "The study's name, or its file.")]
 StudyFile = Annotated[str, argument("STUDY", "A study file, or the name of a study that comes with Parley.")]
+AnyStudy = Annotated[
+    str, argument("STUDY", "A study file, or the name of a study that comes with Parley or is in the database.")
+]
 StudiesToServe = Annotated[
     list[str] | None,
     argument("STUDY", "Study files, or names of studies that come with Parley or are published in the database."),
@@ -146,6 +151,23 @@ def existing_database(settings: Settings | None = None) -> Database:
             "serve`, `console`, `publish`, `simulate` or `import`."
         )
     return open_database(settings.database_url)
+
+
+def any_study(reference: str, settings: Settings | None = None) -> Study:
+    """A study from its file, one that comes with Parley, or the newest version of one in the database, by its name.
+    Raises StudyError. The settings are read only for a name of neither a file nor a study of Parley's."""
+    try:
+        find(reference)
+    except StudyError:
+        _, database = with_saved(settings or settings_in_use())
+        studies = Studies(database) if database else None
+        if studies and studies.has(reference):
+            study = studies.newest(reference)
+            hashes = {one.sha256 for one in study.pictures.by_key.values()}
+            found = {sha256: studies.picture(sha256) for sha256 in hashes}
+            return replace(study, picture_files={sha256: one.content for sha256, one in found.items() if one})
+        find(reference, studies.names() if studies else ())
+    return load_study(reference)
 
 
 def published_study(study: str) -> tuple[Database, Study]:

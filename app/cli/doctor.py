@@ -10,14 +10,13 @@ from typing import Annotated
 import typer
 
 from app.cli.commands import command
-from app.cli.common import AsJson, argument, with_saved
+from app.cli.common import AsJson, any_study, argument, with_saved
 from app.cli.logging_setup import set_up
 from app.cli.printing import echo, show
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.doctor import Deployment, Diagnosis, examine
 from app.errors import SettingsError
-from app.studies.loader import load_study
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.db.database_url import sqlite_path
@@ -34,7 +33,7 @@ def doctor(
         list[str] | None,
         argument(
             "STUDY",
-            "Study files, or names of studies that come with Parley. Default: the published ones.",
+            "Study files, or names of studies that come with Parley or are in the database. Default: the published.",
             show_default=False,
         ),
     ] = None,
@@ -73,7 +72,7 @@ def _deployment(settings: Settings, references: list[str]) -> tuple[Deployment, 
     studies, faults = [], []
     for reference in references:
         try:
-            studies.append(load_study(reference))
+            studies.append(any_study(reference, settings))
         except ParleyError as fault:
             faults.append(
                 Diagnosis("problem", str(fault), f"`parley check {quote(reference)}` lists all errors of the study.")

@@ -14,7 +14,7 @@ from app.backends.model_ref import ModelRef, parse_model_ref
 from app.calls.caller import Attempt
 from app.calls.model_pool import ModelPool
 from app.cli.commands import command
-from app.cli.common import AsJson, argument, finish, settings_in_use
+from app.cli.common import AsJson, any_study, argument, finish, settings_in_use
 from app.cli.printing import out, show
 from app.clock import SystemClock
 from app.config.saved_servers import with_saved_servers
@@ -22,7 +22,6 @@ from app.config.settings import Settings
 from app.errors import BackendError, SettingsError
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.model_check import advice, check_model, settings_of
-from app.studies.loader import load_study
 from experiments.study.study import Study
 from storage.db.engine import open_database
 
@@ -33,8 +32,8 @@ def models(
         str,
         argument(
             "STUDY",
-            "A study file, or the name of a study that comes with Parley. Without a study: the first model, as "
-            "BACKEND:NAME[@SERVER].",
+            "A study file, or the name of a study that comes with Parley or is in the database. Without a study: the "
+            "first model, as BACKEND:NAME[@SERVER].",
         ),
     ],
     model: Annotated[
@@ -54,7 +53,7 @@ def models(
     """
     settings = settings_in_use()
     settings = with_saved_servers(settings, open_database(settings.database_url))
-    found, refs = _study_and_models(study, model or [])
+    found, refs = _study_and_models(settings, study, model or [])
     currency = found.file.currency if found else None
     rows = finish(_test(settings, refs, currency, shown=not as_json))
     if as_json:
@@ -63,10 +62,10 @@ def models(
         raise typer.Exit(2)
 
 
-def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:
+def _study_and_models(settings: Settings, first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:
     if ":" in first and not first.endswith((".yaml", ".yml")):
         return None, [parse_model_ref(None, name) for name in dict.fromkeys((first, *more))]
-    study = load_study(first)
+    study = any_study(first, settings)
     return study, [parse_model_ref(study, name) for name in dict.fromkeys(more or study.file.models)]
 
 

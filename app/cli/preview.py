@@ -6,11 +6,10 @@ from typing import Annotated
 
 from app.bots.preview_session import PreviewTarget, advance_to_step
 from app.cli.commands import command
-from app.cli.common import Language, StudyFile, Where, cell_of, option, settings_in_use
+from app.cli.common import AnyStudy, Language, Where, any_study, cell_of, option, settings_in_use
 from app.cli.session import act_on
 from app.config.secret import secret_for
 from app.errors import SettingsError
-from app.studies.loader import load_study
 from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from storage.db.engine import open_database
@@ -19,7 +18,7 @@ from storage.registers.studies import Studies
 
 @command("preview")
 def preview(
-    study: StudyFile,
+    study: AnyStudy,
     step: Annotated[
         str,
         option("--step PATH", "The step to start at, such as `phase-1/question[*]/answer`. Default: the first one."),
@@ -32,7 +31,7 @@ def preview(
     A simulated participant fills in the steps before, at no cost. The session is marked as pilot data.
     """
     settings = settings_in_use()
-    found = load_study(study)
+    found = any_study(study, settings)
     target = PreviewTarget(step, cell_of(found, where), language)
     if language and language not in found.file.offered:
         raise SettingsError(

@@ -18,10 +18,11 @@ import typer
 from app.cli.commands import SHOWN, group
 from app.cli.common import (
     STDOUT,
+    AnyStudy,
     AsJson,
     OriginOption,
-    StudyFile,
     StudyName,
+    any_study,
     argument,
     existing_database,
     name_of,
@@ -418,13 +419,13 @@ def _cut(text: str) -> str:
 
 @shown("translations")
 def translations(
-    study: StudyFile,
+    study: AnyStudy,
     language: Annotated[str, option("-l --language LANGUAGE", "The language to translate into, such as `de`.")],
 ) -> None:
     if not is_supported(language):
         what = f"Parley has no texts in the language {language!r}{suggestion(language, catalogues())}"
         raise StudyError(study, [ValidationIssue("--language", what)])
-    wanted = missing_translations(load_study(study), language)
+    wanted = missing_translations(any_study(study), language)
     if wanted:
         print(yaml_text(dict.fromkeys(wanted, ""), WIDTH), end="")
     counted_ = f"{len(wanted)} texts of {study} have no translation into {language} ({catalogue(language).name})."

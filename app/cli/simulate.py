@@ -14,11 +14,10 @@ from app.bots.user_config import LATE, NEVER, TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.check import ModelsThatReply, confirm_cost
 from app.cli.commands import command
-from app.cli.common import Seed, StudyFile, Yes, option, settings_in_use
+from app.cli.common import AnyStudy, Seed, Yes, any_study, option, settings_in_use
 from app.cli.printing import echo, progress_bar, warn
 from app.config.settings import Settings
 from app.errors import ModelUnreached
-from app.studies.loader import load_study
 from app.use_cases.simulate import SimulationProgress, calls_servers
 from app.use_cases.simulate import simulate as play
 from storage.datasets.describe.markdown import count as how_many
@@ -39,7 +38,7 @@ UserModel = Annotated[
 
 @command("simulate")
 def simulate(
-    study: StudyFile,
+    study: AnyStudy,
     count: Annotated[int, option("-n --count N", "Number of simulated participants.", min=1, max=1_000_000)] = 10,
     seed: Seed = "1",
     user: Annotated[str, option("--user KIND", f"The kind of user: {', '.join(USERS.all())}.")] = "random",
@@ -68,7 +67,7 @@ def simulate(
     The same command continues a run that was stopped.
     """
     settings = settings_in_use()
-    found = load_study(study)
+    found = any_study(study, settings)
     speaker = parse_model_ref(found, user_model) if user_model else None
     paid = calls_servers(found)
     scripted = paid and models == "scripted"

@@ -11,13 +11,12 @@ from typing import Annotated
 from app.bots.dry_run import estimate_by_simulation
 from app.bots.preview_session import offline
 from app.cli.commands import command
-from app.cli.common import StudyFile, option, settings_in_use, with_saved
+from app.cli.common import AnyStudy, any_study, option, settings_in_use, with_saved
 from app.cli.printing import echo, progress_bar
 from app.clock import SystemClock
 from app.errors import SettingsError
 from app.extensions.publishing.document import data_protection_document
 from app.extensions.publishing.screens import WIDTHS, Arm, require_playwright, take, walk_every_arm
-from app.studies.loader import load_study
 from experiments.errors import suggestion
 from experiments.study.study import Study
 
@@ -27,7 +26,7 @@ SIMULATED, REPLY_TOKENS = 10, 300
 
 @command("privacy")
 def privacy(
-    study: StudyFile,
+    study: AnyStudy,
     to: Annotated[Path | None, option("-o --out FOLDER", "The folder for the files. Default: STUDY-privacy.")] = None,
     screenshots: Annotated[bool, option("--screenshots/--no-screenshots", "Take pictures of all screens.")] = True,
     language: Annotated[
@@ -35,7 +34,7 @@ def privacy(
     ] = "",
 ) -> None:
     """For a record of processing (GDPR Art. 30), those who ask, and an ethics board (IRB)."""
-    found = load_study(study)
+    found = any_study(study)
     if language and language not in found.file.offered:
         raise SettingsError(
             f"--language {language!r}: the study is not in this language{suggestion(language, found.file.offered)}"

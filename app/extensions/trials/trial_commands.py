@@ -22,6 +22,7 @@ from app.cli.common import (
     INTERRUPTED,
     AsJson,
     StudyName,
+    any_study,
     argument,
     existing_database,
     name_of,
@@ -37,7 +38,6 @@ from app.errors import TrialError
 from app.extensions.analysis.reads.study_data import flow
 from app.extensions.trials.reads.plan_events import record_preregistration, record_reason
 from app.session.service import SessionService
-from app.studies.loader import load_study
 from experiments.errors import suggestion
 from experiments.study.study import Study
 from storage.accounts.roles import TERMINAL
@@ -212,7 +212,12 @@ Reward = Annotated[float | None, option("--reward AMOUNT", "What a participant i
 
 @commands.command("power")
 def power(
-    study: Annotated[str, argument("STUDY", "A study file with a `plan:`, or the name of a study of Parley's.")],
+    study: Annotated[
+        str,
+        argument(
+            "STUDY", "A study file with a `plan:`, or the name of a study that comes with Parley or is in the database."
+        ),
+    ],
     hypotheses: Hypotheses = None,
     source: Source = "",
     assume: Assumptions = None,
@@ -242,7 +247,7 @@ def power(
     require_folder(to)
     if to is not None:
         require_charts()
-    found = load_study(study)
+    found = any_study(study)
     plan = plan_of(found)
     assumed = _assumed(assume or ())
     chosen = chosen_hypotheses(plan, hypotheses or ())
