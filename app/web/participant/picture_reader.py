@@ -13,7 +13,7 @@ from problems.errors import TooManyPixels, UnusablePicture
 AT_ONCE = 2
 NO_PICTURE = "This is no picture that can be shown. Please choose a PNG, JPEG, GIF or WebP file."
 TOO_MANY_PIXELS = "This picture has too many pixels. Please choose a smaller one."
-TOO_LARGE = "This file is too large: it has {size:.1f} MB, and at most {most:.1f} MB are possible."
+TOO_LARGE = "This file is too large: it has {size} MB, and at most {most} MB are possible."
 
 
 class PictureReader:
@@ -27,7 +27,9 @@ class PictureReader:
         if limits is None or "attach" not in session.screen.actions:
             raise Refused("not_offered", NOT_OFFERED)
         if len(content) > limits.max_bytes:
-            raise Refused("invalid", lazy(TOO_LARGE, size=len(content) / 1e6, most=limits.max_bytes / 1e6))
+            raise Refused(
+                "invalid", lazy(TOO_LARGE, size=f"{len(content) / 1e6:.1f}", most=f"{limits.max_bytes / 1e6:.1f}")
+            )
         try:
             async with self._free:
                 return await asyncio.to_thread(encoded_anew, content, limits.max_side_px)

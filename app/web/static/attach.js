@@ -8,6 +8,9 @@ const button = () => $("#side [data-attach]");
 const isPicture = ({ type }) => type.startsWith("image/");
 const holdsFiles = ({ dataTransfer }) => Boolean($("#side .attach")) && dataTransfer?.types.includes("Files");
 
+const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+const tooLarge = (size, most) => WORDS.heavier.replace("{size}", megabytes(size)).replace("{most}", megabytes(most));
+
 export const attached = () => $$("#side .attach li").length;
 
 // `send` uploads a file from a button and returns whether it was accepted; `note` says a sentence on the page.
@@ -16,7 +19,7 @@ export function takePictures(send, note) {
     for (const file of files) {
       const from = button();
       if (!from || from.disabled) return note(from ? WORDS.waits : WORDS.full, null, { fades: true });
-      if (file.size > from.dataset.most) return note(WORDS.heavy, null, { fades: true });
+      if (file.size > from.dataset.most) return note(tooLarge(file.size, from.dataset.most), null, { fades: true });
       note(WORDS.attaching);
       if (!(await send(file, from))) return;
     }

@@ -12,6 +12,7 @@ export const WORDS = {
   attached: "The picture is attached.",
   detached: "The picture is removed.",
   heavy: "This file is too large.",
+  heavier: "This file is too large: it has {size} MB, and at most {most} MB are possible.",
   full: "No more pictures can be attached now. Send or remove one first.",
   waits: "Please wait for the reply, or stop it.",
   first: "Please answer the question about the reply first.",
