@@ -12,10 +12,11 @@ can be brought back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import reduce
+from functools import lru_cache, reduce
+from typing import TypeVar
 
 from experiments.events import Data, Event, Fact
 
@@ -23,6 +24,9 @@ EDITED, UNDOES, OVER = "edited", "undoes", "over"
 # Passages with more words are not compared word by word.
 MOST_WORDS = 2_000
 _WORD = re.compile(r"\s*\S+|\s+$")
+# From where to where in what a change removed.
+Part = tuple[int, int]
+Mark = TypeVar("Mark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +100,48 @@ class Document:
 
     def undoable(self) -> Event | None:
         """The last change that a button takes back: the model's, one `over` the words of somebody else, or one that
-        took such a change back; None once its place has been changed again."""
+        took such a change back; None once nothing of it is left."""
         marked = (one for one in reversed(self.edits) if one.by == "model" or {OVER, UNDOES} & one.data.keys())
         last = next(marked, None)
         return last if last is not None and self._inverse(last) is not None else None
 
     def undone(self, event: Event) -> Fact:
-        """The change that takes an `undoable` one back."""
+        """The change that takes back what is left of an `undoable` one."""
         inverse, version = self._inverse(event), event.data["version"]
         if inverse is None:
-            raise ValueError(f"the place of version {version} was changed since")
+            raise ValueError(f"nothing is left of version {version}")
         return inverse.fact(self.version + 1, **{UNDOES: version})
 
+    def root(self, event: Event) -> tuple[Event, bool]:
+        """The change that one is about, and whether it takes it back; what takes that back again does not."""
+        back = False
+        while UNDOES in event.data:
+            event, back = self.edits[event.data[UNDOES] - 1], not back
+        return event, back
+
+    def met(self, event: Event) -> Event | None:
+        """The newest change whose place an event changed again."""
+        one = splice_of(event.data)
+        for earlier in reversed(self.edits[: event.data["version"] - 1]):
+            inverse = splice_of(earlier.data).inverse
+            if one.meets(inverse):
+                return earlier
+            one = one.after(inverse)
+        return None
+
     def _inverse(self, event: Event) -> Splice | None:
-        now = splice_of(event.data).inverse
-        for later in self.since(event.data["version"]):
+        change, since = splice_of(event.data), self.since(event.data["version"])
+        now = change.inverse
+        for later in since:
             if now.meets(later):
-                return None
+                break
             now = now.after(later)
-        return now
+        else:
+            return now
+        start, left = _left(change, since)
+        removed = self.text[start : start + len(left)]
+        added = "".join(change.removed[at] if old else removed[at] for old, at in _taken_back(left))
+        return Splice(start, removed, added) if added != removed else None
 
     def origins(self) -> list[int]:
         """For each character the version that brought it, 0 for the initial text. Words that a change has before and
@@ -125,8 +152,19 @@ class Document:
             one, version = splice_of(event.data), int(event.data["version"])
             taken[version] = marks[one.start : one.end]
             back = event.data.get(UNDOES)
-            marks[one.start : one.end] = _marks(one, taken[version], version) if back is None else taken[back]
+            marks[one.start : one.end] = (
+                _marks(one, taken[version], version) if back is None else self._restored(event, taken)
+            )
         return marks
+
+    def _restored(self, event: Event, taken: Mapping[int, Sequence[int]]) -> list[int]:
+        """The origins of what a change has that takes another back, from those of what each change removed."""
+        version, back = event.data["version"], event.data[UNDOES]
+        change = splice_of(self.edits[back - 1].data)
+        if event.data["added"] == change.removed:
+            return list(taken[back])
+        _, left = _left(change, self.since(back)[: version - 1 - back])
+        return [taken[back if old else version][at] for old, at in _taken_back(left)]
 
 
 def document_of(initial: str, events: Iterable[Event]) -> Document:
@@ -174,17 +212,64 @@ def _alike(one: str, other: str) -> int:
     return next(differs, min(len(one), len(other)))
 
 
-def _marks(change: Splice, before: Sequence[int], version: int) -> list[int]:
-    """The origins of what a change added, compared word by word with what it removed."""
-    marks: list[int] = []
+def _marks(change: Splice, before: Sequence[Mark], mark: Mark) -> list[Mark]:
+    """The marks of what a change added, compared word by word with what it removed."""
+    marks: list[Mark] = []
     at = 0
     for start, end, chars in _word_changes(change):
-        marks += [*before[at:start], *[version] * chars]
+        marks += [*before[at:start], *[mark] * chars]
         at = end
     return [*marks, *before[at:]]
 
 
-def _word_changes(change: Splice) -> Iterator[tuple[int, int, int]]:
+def _parts(change: Splice) -> list[Part | None]:
+    """For each character that a change added what it is in the place of; None for what the change kept, but for the
+    character beside words that were only removed."""
+    parts: list[Part | None] = []
+    at = 0
+    for start, end, chars in _word_changes(change):
+        parts += [None] * (start - at)
+        at = end
+        if chars:
+            parts += [(start, end)] * chars
+        elif end < len(change.removed):
+            at = end + 1
+            parts.append((start, at))
+        elif parts:
+            begin, _ = parts[-1] or (start - 1, start)
+            parts[-1] = begin, end
+    return parts + [None] * (len(change.removed) - at)
+
+
+def _left(change: Splice, since: Iterable[Splice]) -> tuple[int, list[Part | None]]:
+    """What is left of a change after later ones: where its place begins, and for each character there what it is in the
+    place of (see `_parts`); None for what others wrote."""
+    start, left = change.start, _parts(change)
+    for later in since:
+        if later.end <= start:
+            start += later.growth
+        elif later.start < start + len(left):
+            before, after = max(0, start - later.start), max(0, later.end - start - len(left))
+            start, left = start - before, [*[None] * before, *left, *[None] * after]
+            first, last = later.start - start, later.end - start
+            left[first:last] = _marks(later, left[first:last], None)
+    return start, left
+
+
+def _taken_back(left: Iterable[Part | None]) -> Iterator[tuple[bool, int]]:
+    """The characters of a place once what is `_left` of a change there is taken back: whether each is of what the
+    change had removed, and its index there or in the place."""
+    seen: set[Part] = set()
+    for at, part in enumerate(left):
+        if part is None:
+            yield False, at
+        elif part not in seen:
+            seen.add(part)
+            yield from ((True, old) for old in range(*part))
+
+
+@lru_cache(maxsize=64)
+def _word_changes(change: Splice) -> tuple[tuple[int, int, int], ...]:
     """The parts of what a change removed that it replaced, from where to where, and by how many characters."""
     whole = splice(change.removed, change.added)
     old, new = _WORD.findall(whole.removed), _WORD.findall(whole.added)
@@ -193,6 +278,8 @@ def _word_changes(change: Splice) -> Iterator[tuple[int, int, int]]:
     at = [whole.start]
     for word in old:
         at.append(at[-1] + len(word))
-    for kind, first, last, to_first, to_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            yield at[first], at[last], len("".join(new[to_first:to_last]))
+    return tuple(
+        (at[first], at[last], len("".join(new[to_first:to_last])))
+        for kind, first, last, to_first, to_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if kind != "equal"
+    )

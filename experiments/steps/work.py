@@ -15,7 +15,7 @@ from pydantic import Field as About
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.session.conversation import chosen_text
-from experiments.session.document import EDITED, OVER, UNDOES, Document, document_of, word_count
+from experiments.session.document import EDITED, OVER, Document, document_of, word_count
 from experiments.session.document_tools import LABELS, NAMES, TOOLS, carry_out
 from experiments.session.model_conversation import ModelConversation
 from experiments.session.tool_calls import RETURNED
@@ -101,7 +101,7 @@ class WorkStep(ModelConversation):
             min_words=self.min_words,
             markdown=self.format == "markdown",
             paste=self.paste or location.study.file.paste,
-            change=_undoable(last) if last else None,
+            change=_change_view(document, last) if last else None,
         )
 
     def offers(self, location: Location) -> tuple[str, ...]:
@@ -181,7 +181,14 @@ class WorkStep(ModelConversation):
         return {**super()._by_factor(), "model": self.model}
 
 
-def _undoable(last: Event) -> ChangeView:
-    kind: Literal["model", "over", "undone"]
-    kind = "undone" if UNDOES in last.data else "model" if last.by == "model" else "over"
+def _change_view(document: Document, last: Event) -> ChangeView:
+    root, back = document.root(last)
+    kind: Literal["model", "over", "over_model", "undone", "others_used"]
+    if root.by == "model":
+        kind = "undone" if back else "model"
+    elif back:
+        kind = "others_used"
+    else:
+        met = document.met(root)
+        kind = "over_model" if met is not None and met.by == "model" else "over"
     return ChangeView(last.data["version"], kind, last.data["removed"], last.data["added"])

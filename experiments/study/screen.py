@@ -248,11 +248,11 @@ class ChatView:
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """A change of a document that a button takes back: one by the model, one of the participant's over somebody else's
-    words, or one that took such a change back (`undone`)."""
+    """A change of a document that a button takes back: one by the model, one of the participant's over the words of
+    somebody else or of the model, or one that took such a change back (`undone`, `others_used`)."""
 
     version: int
-    kind: Literal["model", "over", "undone"]
+    kind: Literal["model", "over", "over_model", "undone", "others_used"]
     removed: str
     added: str
 

@@ -127,23 +127,32 @@ def test_where_both_changed_one_place_the_person_wins_and_the_others_words_can_b
     session = AtWork().said().calls(version=0, old="two three", new="zwei drei")
     session.edits("two", "2", version=0)
     assert session.document.text == TEXT.replace("two", "2")
-    assert (session.last.data["over"], session.kind) == (True, "over")
+    assert (session.last.data["over"], session.kind) == (True, "over_model")
     session.undo()
     assert session.document.text == TEXT.replace("two three", "zwei drei")
-    assert session.kind == "undone"
+    assert session.kind == "others_used"
     session.undo()
     assert session.document.text == TEXT.replace("two", "2")
 
 
-def test_the_models_last_change_can_be_taken_back_until_its_place_is_changed_again() -> None:
+def test_the_models_last_change_can_be_taken_back_until_nothing_of_it_is_left() -> None:
     session = AtWork().said().calls(version=0, old="two", new="zwei")
     session.edits("One", "I").do("undo", version=1)
     assert session.document.text == TEXT.replace("One", "I")
     session.calls(version=3, old="four", new="vier").calls(version=3, old="five", new="fuenf")
-    session.edits("fuenf", "funf")
+    session.edits("fuenf", "cinq")
     assert session.document.change is None
     with pytest.raises(Refused):
         session.do("undo", version=4)
+
+
+def test_what_is_left_of_the_models_change_is_taken_back_and_what_was_typed_in_it_stays() -> None:
+    session = AtWork().said().calls(version=0, old="six.", new="six. A seventh and an eighth.")
+    session.edits("seventh", "seventh, mine,").undo()
+    assert (session.document.text, session.kind) == (TEXT.replace("six.", "six., mine,"), "undone")
+    session.undo()
+    again = TEXT.replace("six.", "six. A seventh, mine, and an eighth.")
+    assert (session.document.text, session.kind) == (again, "model")
 
 
 def test_the_tables_say_who_wrote_how_much_of_what_is_left() -> None:
