@@ -137,9 +137,11 @@ class SaveDraft(BaseModel):
 
 
 class PreviewMessage(BaseModel):
-    """A message that is being written."""
+    """A message or a document that is being written."""
 
     text: Annotated[str, Field(max_length=20_000)]
+    typed: bool = True
+    """Whether it is shown as it is typed; else as a model's replies, from Markdown."""
 
 
 class SendTelemetry(BaseModel):
@@ -322,11 +324,11 @@ class ParticipantApi:
         return JSONResponse({"saved": all(name in kept for name, value in draft.values.items() if value)})
 
     async def preview(self, message: PreviewMessage, request: Request) -> Response:
-        """Respond with the HTML of a message that is not sent yet."""
+        """Respond with the HTML of a message that is not sent yet, or of a document."""
         session = await self._session_of(request)
         if session is None:
             return _nobody(request)
-        html = await asyncio.to_thread(markdown.render_message, message.text, typed=True, **_how(session))
+        html = await asyncio.to_thread(markdown.render_message, message.text, typed=message.typed, **_how(session))
         return JSONResponse({"html": html})
 
     async def telemetry(self, telemetry: SendTelemetry, request: Request) -> Response:

@@ -99,6 +99,7 @@ function take(newest) {
     const text = merged(base.text, typed, newest.text);
     base = { version: newest.version, text: newest.text };
     put(text);
+    if (!$("[data-preview]").hidden) drawPreview();
     count();
     if (unsaved()) saveSoon();
   });
@@ -177,7 +178,13 @@ function count() {
   tell();
 }
 
-const CHANGED = { model: ["modelChanged", "undo"], over: ["bothChanged", "bringBack"], undone: ["undone", "redo"] };
+const CHANGED = {
+  model: ["modelChanged", "undo"],
+  over: ["bothChanged", "bringBack"],
+  over_model: ["modelToo", "bringBack"],
+  undone: ["undone", "redo"],
+  others_used: ["othersUsed", "undo"],
+};
 
 function describe({ change: last }) {
   const place = $("[data-undo]");
@@ -203,14 +210,18 @@ document.addEventListener("focusout", (event) => event.target === box() && unsav
 // Another tab may have changed it.
 addEventListener("focus", () => base && !saving && page.look());
 
+async function drawPreview() {
+  const told = await post("api/preview", { text: typed, typed: false }).catch(() => null);
+  if (told) $("[data-preview]").innerHTML = told.html;
+  return told;
+}
+
 export async function previewDocument(button) {
   const place = $("[data-preview]");
   const shows = place.hidden;
-  if (shows) {
-    const told = await post("api/preview", { text: typed }).catch(() => null);
-    if (told) place.innerHTML = told.html;
-  }
+  if (shows && !(await drawPreview())) return;
   place.hidden = !shows;
   box().hidden = shows;
-  button.setAttribute("aria-pressed", String(shows));
+  setText(button, shows ? WORDS.edit : WORDS.preview);
+  if (!shows) box().focus();
 }

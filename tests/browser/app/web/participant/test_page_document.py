@@ -82,12 +82,19 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
     expect(page.locator("#document-fault")).to_be_visible()
     document.focus()
     page.keyboard.press("Control+End")
-    page.keyboard.type(" and more.")
+    page.keyboard.type(" and **more**.")
+    preview = page.locator("[data-previews]")
+    preview.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-preview] strong")).to_have_text("more")
+    audit(page)
+    page.keyboard.press("Enter")
+    expect(document).to_be_focused()
     page.locator("#left [type=submit]").focus()
     page.keyboard.press("Enter")
     page.locator("#document").wait_for(state="detached")
     submitted = next(event for event in newest_facts(server) if event.kind == "submitted")
-    assert submitted.data == {"document": f"{OLD}\nMine and more."}
+    assert submitted.data == {"document": f"{OLD}\nMine and **more**."}
     assert visitor.complaints == []
 
 
