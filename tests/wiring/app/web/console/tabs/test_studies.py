@@ -140,12 +140,12 @@ async def test_a_text_is_saved_in_the_draft_it_is_of_and_only_over_the_text_it_w
 
 
 async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
+    save_server(database, SECRET, SavedServer("lab", "vllm", "http://127.0.0.1:9/v1", "Ada", 0, b""), "k", lambda: 1)
     room, researcher = at
     made = await make(researcher, "sums")
     await publish(room, researcher)
     await researcher.on("decide-opened", "click")
     text = draft(made["study-text"]).replace("Which assistant is better?", "Which is <best>?")
-    save_server(database, SECRET, SavedServer("lab", "vllm", "http://127.0.0.1:9/v1", "Ada", 0, b""), "k", lambda: 1)
     text = text.replace("{backend: scripted, options: {wrong: 0.1}}", "{backend: openai, server: lab}")
     await write(researcher, text, value(made["text-mark"]))
     shown = await ask_to_publish(room, researcher)
