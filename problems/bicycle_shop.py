@@ -35,19 +35,18 @@ class BicycleShop:
 
     def find_customer(self, email: str) -> str:
         """Find a customer by email address, with their orders and repairs."""
-        for key, customer in self.database["customers"].items():
-            if customer["email"] == email.strip().lower():
-                owned = {what: self._owned(what, key) for what in ("orders", "repairs")}
-                return _said({"customer": key, **customer, **owned})
-        raise Impossible(f"There is no customer with the email address {email}.")
+        key = self._customer(email)
+        owned = {what: self._owned(what, key) for what in ("orders", "repairs")}
+        return _said({**self.database["customers"][key], **owned})
 
     def get_order(self, order: str) -> str:
         """Get an order by its number: whose it is, its status, its items with their prices."""
-        return _said({"order": order, **self._order(order)})
+        return self._order_said(order)
 
     def search_stock(self, kind: str) -> str:
         """List the items of a kind that the shop sells, with their prices and how many are left."""
-        return _said({key: one for key, one in self.database["stock"].items() if one["kind"] == kind})
+        found = {key: one for key, one in self.database["stock"].items() if one["kind"] == kind}
+        return _said({key: f"{one['name']}, {one['price']} euros, {one['left']} left" for key, one in found.items()})
 
     def free_days(self) -> str:
         """List how many places the workshop has left, by day."""
@@ -57,7 +56,7 @@ class BicycleShop:
         """Cancel an order and refund all of it."""
         found = self._order(order)
         found.update(status="cancelled", refunded=sum(found["items"].values()))
-        return _said({"order": order, **found})
+        return self._order_said(order)
 
     def return_item(self, order: str, item: str, refund_to: Literal["card", "transfer", "voucher"]) -> str:
         """Take an item of an order back and refund its price."""
@@ -66,7 +65,7 @@ class BicycleShop:
         found["refunded"] += price
         if refund_to == "voucher":
             self.database["customers"][found["customer"]]["vouchers"] += price
-        return _said({"order": order, **found, "refund": price, "refund_to": refund_to})
+        return self._order_said(order, refund=price, refund_to=refund_to)
 
     def exchange_item(self, order: str, item: str, new_item: str) -> str:
         """Exchange an item of an order for another of the stock. The difference is what the customer pays."""
@@ -76,16 +75,17 @@ class BicycleShop:
         price = self._take(found, item)
         new["left"] -= 1
         found["items"][new_item] = new["price"]
-        return _said({"order": order, **found, "difference": new["price"] - price})
+        return self._order_said(order, difference=new["price"] - price)
 
     def book_repair(self, customer: str, service: Literal["small", "big"], day: str) -> str:
-        """Book a repair for a customer, by their key, on a day (YYYY-MM-DD)."""
-        if not self.database["days"].get(day) or customer not in self.database["customers"]:
-            raise Impossible(f"There is no place left on {day}, or no customer {customer}.")
+        """Book a repair for a customer, by their email address, on a day (YYYY-MM-DD)."""
+        key = self._customer(customer)
+        if not self.database["days"].get(day):
+            raise Impossible(f"There is no place left on {day}.")
         self.database["days"][day] -= 1
-        key = f"r{1 + len(self.database['repairs'])}"
-        self.database["repairs"][key] = {"customer": customer, "service": service, "day": day}
-        return _said({"repair": key, **self.database["repairs"][key]})
+        repair = f"r{1 + len(self.database['repairs'])}"
+        self.database["repairs"][repair] = {"customer": key, "service": service, "day": day}
+        return _said({"repair": repair, "customer": customer, "service": service, "day": day})
 
     def cancel_repair(self, repair: str) -> str:
         """Cancel a booked repair by its key."""
@@ -94,11 +94,17 @@ class BicycleShop:
             raise Impossible(f"There is no repair {repair}.")
         self.database["days"][found["day"]] += 1
         found["service"] = "cancelled"
-        return _said({"repair": repair, **found})
+        return _said({"repair": repair, "service": found["service"], "day": found["day"]})
 
     def hand_over(self, summary: str) -> str:
         """Hand the customer over to a colleague, with a summary of what they want."""
-        return _said({"handed_over": True})
+        return "A colleague will take over."
+
+    def _customer(self, email: str) -> str:
+        for key, customer in self.database["customers"].items():
+            if customer["email"] == email.strip().lower():
+                return str(key)
+        raise Impossible(f"There is no customer with the email address {email}.")
 
     def _owned(self, what: str, customer: str) -> list[str]:
         return [key for key, one in self.database[what].items() if one["customer"] == customer]
@@ -109,6 +115,11 @@ class BicycleShop:
             raise Impossible(f"There is no order {order}.")
         return found
 
+    def _order_said(self, order: str, **more: str | int) -> str:
+        found = self._order(order)
+        customer = self.database["customers"][found["customer"]]["name"]
+        return _said({"order": order, **found, "customer": customer, **more})
+
     def _take(self, order: dict[str, Any], item: str) -> int:
         if item not in order["items"]:
             raise Impossible(f"The order has no {item}; it has {', '.join(order['items'])}.")
@@ -117,4 +128,11 @@ class BicycleShop:
 
 
 def _said(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """Lines that a person can read, too: the participant may see them."""
+    return "\n".join(f"{name.replace('_', ' ')}: {_listed(one)}" for name, one in value.items()) or "none"
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {one}" for name, one in value.items()) or "none"
+    return (", ".join(value) if isinstance(value, list) else str(value)) or "none"

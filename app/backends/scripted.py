@@ -29,6 +29,7 @@ from app.backends.base import (
     parse_options,
 )
 from app.backends.registry import backend
+from experiments.session.tool_calls import REFUSED
 from problems.problem import Problem
 from problems.tau2 import evaluation_of, task_of
 
@@ -56,10 +57,9 @@ ASKING = (
     "A good start. Could you check that step once more with another example, and then say which of your assumptions it "
     "rests on, and why they hold here?",
 )
-# What it says when it has done a task of tau2.
-TASK_DONE = (
-    "I have looked this up, and did what I may do and what you allowed.{} Is there anything else I can do for you?"
-)
+# What it says when it has done a task of tau2, or the participant refused a call of it.
+TASK_DONE = "I have done what I could.{} Is there anything else I can do for you?"
+TASK_REFUSED = "You did not allow it, so I have left that as it is.{} Is there anything else I can do for you?"
 TASK_OVER = "I am only a script, and have nothing to add. If you have what you want, please end the conversation."
 # How much a script repeats of what its tools gave.
 REPEATED = 500
@@ -176,8 +176,9 @@ def _said_to(request: Request, options: ScriptedOptions) -> str:
     results = list(takewhile(lambda message: message.role == "tool", reversed(request.messages)))
     if request.problem is not None and task_of(request.problem):
         info = ", ".join(evaluation_of(request.problem).get("communicate_info") or ())
-        noted = f" Please note: {info}." if info else ""
-        return TASK_DONE.format(noted) if results else TASK_OVER
+        answered = f" The answer to your question: {info}." if info else ""
+        refused = any(message.text.startswith(REFUSED) for message in results)
+        return (TASK_REFUSED if refused else TASK_DONE).format(answered) if results else TASK_OVER
     if results:
         return "\n\n".join(message.text for message in reversed(results))[:REPEATED] or REMARKS[0]
     if request.schema is not None:

@@ -23,7 +23,7 @@ from typing import Any
 from experiments.errors import NOT_OFFERED, Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.study.fields import Invalid, read_text
-from experiments.study.screen import Approval, ChatMessage, StepState, ToolStep
+from experiments.study.screen import WHY_CHARS, Approval, ChatMessage, StepState, ToolStep
 from experiments.study.sections.tools import ToolSet
 
 CALLED, CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED = (
@@ -34,10 +34,10 @@ REPLY_ENDS = ("opened", "replied", "failed", "retried")
 OF_CALLS = (CALLING, RETURNED, INTERRUPTED, ALLOWED, DENIED)
 # What whoever makes the calls asks to be recorded.
 TOOL_ACTIONS: Mapping[str, str] = {"begin": CALLING, "return": RETURNED, "interrupt": INTERRUPTED}
-WHY_CHARS = 500
 # What the model reads in place of a result.
-NOT_ALLOWED = "The user did not allow this call."
-WITH_REASON = "The user did not allow this call, and said: {why}"
+REFUSED = "The user did not allow this call"
+NOT_ALLOWED = f"{REFUSED}."
+WITH_REASON = f"{REFUSED}, and said: {{why}}"
 NOT_MADE = "This call was not made."
 
 
@@ -87,6 +87,7 @@ class ToolCallState:
             state,
             self._named_arguments(tools) if shown or whole else (),
             result,
+            _in_order(str(end.data.get("why", ""))) if end is not None and state == "refused" else "",
         )
 
     def _named_arguments(self, tools: ToolSet) -> tuple[tuple[str, str], ...]:

@@ -43,6 +43,7 @@ class ProblemBlock:
 # participant, `expired` by a time limit of the study; empty if complete. A message of "You" is `unanswered` if it was
 # given back.
 TICKS = re.compile("`+")
+WHY_CHARS = 500
 Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
@@ -58,11 +59,14 @@ class ToolStep:
     state: StepState
     arguments: tuple[tuple[str, str], ...] = ()
     result: str = ""
+    why: str = ""
+    """Why the participant refused it, as they wrote."""
 
     @property
     def as_text(self) -> str:
         """What is shown, as a block of code in Markdown, in which nothing of it has a meaning."""
-        shown = [f"{name}: {value}" for name, value in self.arguments] + ([self.result] if self.result else [])
+        shown = [f"{name}: {value}" for name, value in self.arguments]
+        shown += [text for text in (self.result, self.why) if text]
         lines = "\n".join([f"{self.tool} ({self.state})", *shown])
         fence = "`" * max(3, 1 + max(map(len, TICKS.findall(lines)), default=0))
         return f"{fence}\n{lines}\n{fence}"
@@ -76,6 +80,11 @@ class Approval:
     call: str
     step: ToolStep
     again: bool = False
+
+    @property
+    def draft(self) -> str:
+        """The name of the reason for refusing it, while it is typed."""
+        return f"why:{self.call}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,9 +362,11 @@ def fields_on_screen(screen: Screen) -> Iterator[Field]:
 
 
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a draft that belong to a screen: those of its fields, and a chat's next message as `text`. Each can
-    be up to twice as long as what could be sent, as the participant may still shorten it."""
+    """The values of a draft that belong to a screen: those of its fields, a chat's next message as `text`, and reasons for
+    refusing calls of tools. Each can be up to twice as long as what could be sent, as the participant may still shorten
+    it."""
     room = {field.name: 2 * draft_chars(field) for field in fields_on_screen(screen)}
     if screen.panel.chat is not None:
         room["text"] = 2 * screen.panel.chat.max_chars
+        room |= {one.draft: 2 * WHY_CHARS for one in screen.panel.chat.approvals}
     return {name: value for name, value in values.items() if len(str(value)) <= room.get(name, -1)}

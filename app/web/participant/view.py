@@ -443,6 +443,7 @@ def _side(screen: Screen) -> Fragment:
             "can_say": "say" in screen.actions,
             "missing": missing,
             "fields": _views(chat.rating, draft),
+            "draft": draft,
             "actions": actions,
         }
 
@@ -450,15 +451,19 @@ def _side(screen: Screen) -> Fragment:
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
-    return Fragment("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
+    return Fragment("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating or chat.approval))
 
 
 def _talk(screen: Screen, study: StudyContext) -> Fragment:
     chat = screen.panel.chat
     if chat is None or not chat.columns:
         return NOTHING
-    values = {"chat": chat, "study": study, "actions": screen.actions}
-    return Fragment("comparison.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
+
+    def values(draft: Draft) -> Mapping[str, Any]:
+        return {"chat": chat, "study": study, "actions": screen.actions, "draft": draft}
+
+    about = (chat.rounds, "retry" in screen.actions)
+    return Fragment("comparison.html.j2", about, values, asks=bool(chat.approvals))
 
 
 def _chat(screen: Screen, study: StudyContext) -> Fragment:

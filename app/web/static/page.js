@@ -333,8 +333,14 @@ function refresh() {
   refresh.open = open;
 }
 
+// Several columns may ask for a reason at once.
+function typedIn(form) {
+  const { call, why, ...values } = valuesOf(form);
+  return call ? { [`why:${call}`]: why } : values;
+}
+
 function draft() {
-  const values = Object.assign({}, ...$$("form[data-act]").map(valuesOf));
+  const values = Object.assign({}, ...$$("form[data-act]").map(typedIn));
   if (now.layout !== "page") values.text = box()?.value ?? "";
   return { path: now.path, whose: now.whose, values };
 }
@@ -358,6 +364,9 @@ let kept = null;
 
 function accepted(values) {
   for (const name of Object.keys(values)) if (kept && name in kept.values) kept.values[name] = "";
+  if (!values.call) return;
+  for (const form of $$("form[data-act=deny]")) if (valuesOf(form).call === values.call) form.reset(); // the next call may be asked there
+  saveSoon(); // without its reason
 }
 
 const isKept = (typed) => JSON.stringify(typed) === JSON.stringify(kept);

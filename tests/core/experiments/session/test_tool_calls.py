@@ -9,6 +9,7 @@ import pytest
 from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.engine import pending_tasks
+from experiments.study.screen import typed
 from tests.fakes.driven import Driven, small
 
 MODELS = ("one", "two")
@@ -63,3 +64,13 @@ def test_labels_name_tools_and_their_arguments() -> None:
         "c", arguments='{"sum": 7, "order": "a"}', labels={"find": "Look", "sum": "How much"}
     ).chat.approvals
     assert (one.step.tool, one.step.arguments) == ("Look", (("How much", "7"), ("order", "a")))
+
+
+def test_a_reason_is_kept_while_it_is_typed_for_the_call_it_is_about_and_stands_with_it_once_it_is_given() -> None:
+    play = asked("c")
+    names = [one.draft for one in play.chat.approvals]
+    assert len({*names}) == 2
+    assert typed(play.screen, dict.fromkeys((*names, "call"), "No.")) == dict.fromkeys(names, "No.")
+    play.send(Action("deny", play.path, {"call": "a:c", "why": "**No.**"}, 0, seen=play.screen.seen))
+    assert [reply.used[0].steps[0].why for reply in play.chat.rounds[-1].replies] == ["**No.**", ""]
+    assert typed(play.screen, {names[0]: "No."}) == {}

@@ -88,9 +88,14 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
     expect(card).to_be_visible()
     expect(card.locator("dd")).to_contain_text("<img src=x")
     assert card.locator("dd *").count() == 0
-    card.get_by_role("textbox").fill("Once is enough.")
+    with page.expect_response("**/api/draft"):
+        card.get_by_role("textbox").fill("Once is enough.")
+    page.reload()
+    expect(card.get_by_role("textbox")).to_have_value("Once is enough.")
+    card.get_by_role("textbox").focus()
     page.keyboard.press("Enter")
     expect(card).to_have_count(0)
+    expect(page.locator(".tool.why q")).to_have_text("Once is enough.")
     expect(page.locator("#chat .message.bot").last).to_contain_text("Once is enough.")
     assert (desk.folder / "paid").read_text().split() == ["7"]
     page.locator(".tool summary").first.click()
