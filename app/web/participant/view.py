@@ -451,7 +451,9 @@ def _side(screen: Screen) -> Fragment:
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
-    return Fragment("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating or chat.approval))
+    return Fragment(
+        "chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating or chat.approval)
+    )
 
 
 def _talk(screen: Screen, study: StudyContext) -> Fragment:

@@ -33,7 +33,7 @@ function set(open) {
 function beReached() {
   const sheet = $("#left-column");
   const scrolls = PHONE.matches && isOpen() && page.dataset.layout === "chat";
-  const how = { tabindex: "0", role: "region", "aria-label": $("#left .document") ? WORDS.document : WORDS.question };
+  const how = { tabindex: "0", role: "region", "aria-label": called() };
   for (const [name, value] of Object.entries(how)) scrolls ? sheet.setAttribute(name, value) : sheet.removeAttribute(name);
 }
 
@@ -84,17 +84,31 @@ export function showSheet({ layout, said, actions }, moved) {
     $("#left-column").scrollTop = 0;
   }
   const work = $("#left .document");
-  setText(toggle.firstChild, work ? WORDS.document : WORDS.question);
+  setText(toggle.firstChild, called());
   const question = !work && ($("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1"));
   setText(toggle.lastChild, question ? firstWords(question) : "");
   onward.hidden = !said || !actions.includes("submit");
-  setText(onward, $("[data-field]:not(.document)", form()) ? WORDS.answer : WORDS.finish);
+  const named = $("[type=submit][data-named]", form());
+  setText(onward, $("[data-field]:not(.document)", form()) ? WORDS.answer : named ? `${named.textContent}…` : WORDS.finish);
 }
 
-// Formulas that are more than a row of signs are left out: two over three would be 23.
+function called() {
+  if ($("#left .document")) return WORDS.document;
+  const text = $("#left .problem .text");
+  return text && headingOf(text) && !$("#left .options") ? WORDS.task : WORDS.question;
+}
+
+// The first line of a card, in bold.
+function headingOf(text) {
+  const [first, next] = text.children;
+  return next && first.textContent === $("strong", first)?.textContent ? first : null;
+}
+
+// Formulas that are more than a row of signs are left out: two over three would be 23. So is the heading of a card.
 function firstWords(question) {
   const copy = question.cloneNode(true);
   for (const formula of copy.querySelectorAll("math")) formula.replaceWith(formula.querySelector(LAID_OUT) ? "…" : formula.textContent);
+  headingOf(copy)?.remove();
   return copy.textContent.trim().slice(0, FIRST_CHARS);
 }
 

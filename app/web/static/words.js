@@ -40,6 +40,7 @@ export const WORDS = {
   preview: "Preview",
   edit: "Edit",
   question: "Question",
+  task: "Your task",
   answer: "Answer",
   finish: "Finish…",
   help: "Help",

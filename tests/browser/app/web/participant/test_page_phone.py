@@ -98,7 +98,7 @@ def test_the_sheet_opens_and_closes_by_tap_key_and_escape_and_the_focus_comes_ba
 
 
 def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> None:
-    """It is called by what it does and not as the button to which it leads, and leaves room for the question."""
+    """It is called by what it does, or as a study names the button, and leaves room for the question."""
     page = phone("chat-answer")
     onward = page.locator("#sheet-bar > button")
     assert onward.inner_text() == PAGE_WORDS["answer"]
