@@ -362,9 +362,8 @@ def fields_on_screen(screen: Screen) -> Iterator[Field]:
 
 
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a draft that belong to a screen: those of its fields, a chat's next message as `text`, and reasons for
-    refusing calls of tools. Each can be up to twice as long as what could be sent, as the participant may still shorten
-    it."""
+    """The values of a draft that belong to a screen: those of its fields, a chat's next message as `text`, and reasons
+    for refusing calls. Each can be twice as long as what could be sent, as the participant may still shorten it."""
     room = {field.name: 2 * draft_chars(field) for field in fields_on_screen(screen)}
     if screen.panel.chat is not None:
         room["text"] = 2 * screen.panel.chat.max_chars
