@@ -116,8 +116,8 @@ class ScriptedOptions(PacedOptions):
     """How often a tutor speaks as a teller, and a teller as a tutor, from 0 to 1: by chance, anew in each reply."""
     calls: tuple[tuple[ScriptedCall, ...], ...] = ()
     """The tools that it asks for after the participant's first message, the second, and so on, all of one list at
-    once; then it repeats what they gave. With a task of tau2, and without calls here, it does the task after the first
-    message, or all but its last call as often as it is `wrong`."""
+    once, each with its `tool` and its `arguments`; then it repeats what they gave. With a task of tau2, and without
+    calls here, it does the task after the first message, or all but its last call as often as it is `wrong`."""
 
 
 @backend("scripted")

@@ -82,9 +82,10 @@ class ToolConnection:
             self._drop()
             raise SettingsError(f"The server of tools cannot be asked: {error}") from error
         names = [spec.name for spec in found]
-        if missing := [name for name in (*self._tools.allow, *self._tools.writes) if name not in names]:
+        wanted = dict.fromkeys((*self._tools.allow, *self._tools.writes))
+        if missing := [name for name in wanted if name not in names]:
             raise SettingsError(f"The server has no tool {', '.join(missing)}; it has {', '.join(names) or 'none'}")
-        return found
+        return self._allowed(found)
 
     async def call(self, tool: str, arguments: Mapping[str, JSON]) -> ToolResult:
         """Call a tool; never raises but when it is cancelled."""
@@ -111,15 +112,17 @@ class ToolConnection:
             self._task.cancel()
 
     async def _listed(self, client: Client) -> tuple[ToolSpec, ...]:
-        """The allowed tools that the server has, by name."""
+        """All tools of the server, by name."""
         found, cursor = list[ToolSpec](), None
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
             found += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
             if (cursor := page.next_cursor) is None:
                 break
-        allowed = (spec for spec in found if not self._tools.allow or spec.name in self._tools.allow)
-        return tuple(sorted(allowed, key=lambda spec: spec.name))
+        return tuple(sorted(found, key=lambda spec: spec.name))
+
+    def _allowed(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+        return tuple(spec for spec in specs if not self._tools.allow or spec.name in self._tools.allow)
 
     async def _opened(self) -> Client:
         if self._client is None:
@@ -158,7 +161,7 @@ class ToolConnection:
         with suppress(ToolServerError):  # a server that cannot list its tools may still be called
             async with _edge(), aclosing(_changes(client, told)) as changes:
                 async for _ in changes:
-                    await self._looks(await self._listed(client))
+                    await self._looks(self._allowed(await self._listed(client)))
 
 
 async def _changes(client: Client, told: asyncio.Event) -> AsyncGenerator[None]:

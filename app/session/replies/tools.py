@@ -113,7 +113,10 @@ class SessionTools:
         await asyncio.gather(*[self._connections.pop(key).close() for key in idle])
 
     async def _first(self, study: Study, name: str) -> Sequence[Mapping[str, Any]]:
-        specs = await asked(self._settings, (study.file.tools or {})[name])
+        try:
+            specs = await asked(self._settings, (study.file.tools or {})[name])
+        except SettingsError as error:
+            raise SettingsError(f"tools.{name}: {error}") from error
         described = [{"name": one.name, "description": one.description, "schema": dict(one.schema)} for one in specs]
         place = self._database, study.name, study.hash, name
         return await asyncio.to_thread(offer_tools, *place, described, frozen_hash(specs), self._clock.now_us())

@@ -31,7 +31,8 @@ def tools_faults(study: Study) -> Iterator[ValidationIssue]:
     if alone and alone not in known:
         what = f"no set of tools is called {alone!r}{suggestion(alone, known)}"
         yield ValidationIssue("ai_alone.tools", what, absent=True)
-    for name in known:
+    misspelt = (used | {alone}) - {"", *known}  # which may be meant for those that nothing seems to use
+    for name in known if not misspelt else ():
         if name not in used | {alone}:
             yield ValidationIssue(f"tools.{name}", "no conversation has `tools: " + name + "`; remove it, or use it")
 

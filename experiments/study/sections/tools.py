@@ -24,7 +24,8 @@ class ToolSet(StrictModel):
     server: Slug | None = None
     """The name under which the deployment has the key for the address (`PARLEY_MODEL_SERVERS`)."""
     command: tuple[str, ...] = ()
-    """A program and its arguments, started once for each participant; it speaks over its standard input and output."""
+    """A program and its arguments, which speaks over its standard input and output. It is started anew for each
+    participant and each turn of a loop, in the folder in which Parley was started: write whole paths."""
     package: Slug | None = None
     """A server in Python that a package provides under this name, in the entry points `parley.tools`."""
     allow: tuple[ToolName, ...] = ()

@@ -205,6 +205,16 @@ async def test_published_tools_stay_and_a_changed_server_is_an_error(desks: Make
     assert "find" in [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")]
 
 
+async def test_a_misspelt_tool_is_told_with_its_set_and_with_those_that_the_server_has(desks: MakeDesk) -> None:
+    desk = desks(FIND, allow=["find", "pya"], writes=["pya"])
+    with pytest.raises(SettingsError) as caught:
+        await asyncio.to_thread(publish_study, desk.database, desk.settings, desk.study, SystemClock())
+    said = str(caught.value)
+    assert said.startswith("tools.desk: ")
+    assert said.count("pya") == 1
+    assert "pay" in said
+
+
 async def test_a_server_that_changes_while_a_study_runs_is_noted_once_and_until_it_is_the_same_again(
     desks: MakeDesk,
 ) -> None:
