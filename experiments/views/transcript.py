@@ -74,6 +74,8 @@ class ConversationView:
     waiting: bool = False
     own: bool = False
     """True if it is part of the study, a problem's dialogue."""
+    document: bool = False
+    """True if its lines are changes of a document."""
 
     @property
     def rated(self) -> bool:
@@ -87,7 +89,11 @@ def conversations_of(location: Location, panel: Panel, given: Data) -> tuple[Con
         held = _rounds(panel.chat, location.facts) if panel.chat.columns else _chat(location, panel.chat)
         found.append(ConversationView(panel.chat.title, held, waiting=panel.chat.waiting))
     if panel.document is not None:
-        found.append(ConversationView(panel.document.label, tuple(_changes(panel.document, location.facts))))
+        label, name, turns = panel.document.label, panel.document.name, [*_changes(panel.document, location.facts)]
+        if name in given:
+            final = AnswerView(name, label, (given[name],), given[name])
+            turns.append(TranscriptTurn((), (final,)))
+        found.append(ConversationView(label, tuple(turns), document=True))
     return tuple(found)
 
 

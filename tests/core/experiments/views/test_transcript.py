@@ -63,7 +63,12 @@ def test_nothing_that_was_said_answered_or_remarked_is_lost(name: str, seed: str
     log = log[: round(share * len(log))]
     told = transcript_of(study(name), log)
     pages = [page for visit in told.visits for page in visit.pages]
-    lines = [line for page in pages for talk in page.talks if not talk.again for t in talk.turns for line in t.lines]
+    talks = [talk for page in pages for talk in page.talks if not talk.again]
+    lines = [line for talk in talks if not talk.document for turn in talk.turns for line in turn.lines]
+    changes = [line for talk in talks if talk.document for turn in talk.turns for line in turn.lines]
+    edited = [event for event in log if event.kind == "edited"]
+    assert bool(changes) == bool(edited)
+    assert {line.at_us for line in changes} <= {event.at_us for event in edited}
     by_path = sorted((event for event in log if event.kind in ("said", "replied")), key=lambda e: e.seq)
     assert sorted((line.at_us, line.text) for line in lines) == sorted((e.at_us, e.data["text"]) for e in by_path)
     assert {line.model for line in lines} - {""} == {e.data["model"] for e in by_path if e.kind == "replied"}
