@@ -177,7 +177,7 @@ APT_GET = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -
 COMPILE = $(or $(UV),uv) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	--no-emit-index-url --no-emit-find-links
 
-EXTRAS := analysis charts dev local parquet postgres screenshots text tools
+EXTRAS := analysis charts dev local parquet postgres screenshots tools
 lock:  ## resolve pyproject.toml into requirements.lock again, with the newest releases (needs uv)
 	mkdir -p build
 	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - $(addprefix --extra ,$(EXTRAS)) -o build/all.lock --upgrade

@@ -11,7 +11,6 @@ INK, LINE = "#6b7280", "#8884"
 COLOURS = ("#2a8391", "#c2703d", "#6b64b8", "#7d8f2e", "#b04a6e", "#5f6b76")
 # Distinguishable with colour blindness, and in greyscale.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 3], [1, 2])
 CONFIG: Spec = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "view": {"stroke": None},

@@ -51,7 +51,7 @@ def crossed(columns: Iterable[str] = MODELS) -> Finding:
         for label in ("definition", "reason")
     )
     points = tuple(ScatterPoint(n / 10, 0.5, n + 1, name, name, name) for n, name in enumerate(names))
-    scatter = Scatter("correctness", "helpfulness", (0, 1), points, margins=True)
+    scatter = Scatter("correctness", "helpfulness", (0, 1), points)
     return replace(finding("taxonomy.by_model", found), columns=("model",), scatter=scatter)
 
 

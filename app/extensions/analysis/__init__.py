@@ -6,13 +6,11 @@ from app.extension import CommandEntry, Extension, register
 
 HERE = __name__
 REPORT = CommandEntry(f"{HERE}.report_command", "Write a report: participants, results, quality and cost.")
-SIMULATORS = CommandEntry(f"{HERE}.show_simulators", "Simulated users compared with people.")
 
 register(
     Extension(
         "analysis",
         commands={"Data and analysis": {"report": REPORT}},
-        shown={"simulators": SIMULATORS},
         tabs={"export": (f"{HERE}.results_tab:ResultsTab",)},
         routes=(f"{HERE}.report_page:route",),
         templates=Path(__file__).parent / "templates",

@@ -17,8 +17,6 @@ import pandas as pd
 from app.clock import SystemClock
 from app.extensions.analysis.reads.session_answers import scored_sessions, survey_answers, survey_questions
 from app.extensions.analysis.reads.study_data import (
-    left_out_sessions,
-    origins_of,
     part_of,
     parts_of,
     persons_of_sessions,
@@ -42,13 +40,11 @@ from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.attrition import people_in_waves
-from storage.reports.session_views import analysed_sessions, screens
+from storage.reports.session_views import analysed_sessions
 from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
 SESSION = "_session"
-# The name by which steps request screen times, which are in no released table.
-SCREENS = "screens"
 # The name by which steps request the scores of instruments, which are in no released table.
 INSTRUMENTS = "instruments"
 # The name by which steps request the answers to surveys, which are in no released table.
@@ -61,7 +57,6 @@ PROBLEM_ANSWERS = "problem_answers"
 WAVES = "waves"
 # How an answer to a problem was given: with the AI if it is beside a conversation or a recommendation.
 ALONE, WITH_AI = "alone", "with AI"
-TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
 def frame(
@@ -94,25 +89,6 @@ def frame(
         require_origin(database, study, origin)
     data = _by_person(database, study, pd.DataFrame(found, columns=[*names, SESSION], dtype="object"))
     return data.astype({name: DTYPES[kinds[name]] for name in names})
-
-
-def screen_times(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
-    """The time for which each screen of a study's own sessions was shown: `path` (without loop indices), `step`,
-    `seconds`.
-
-    `seconds` is NaN if the screen was not left. Excluded sessions are left out, with `complete` also those that were
-    not completed, and imports have no times.
-    Raises StorageError if the study has nothing of that origin.
-    """
-    require_origin(database, study, origin)
-    there = origin in origins_of(database, study) and origin != Origin.IMPORT
-    out = left_out_sessions(database, study, origin, complete=complete)
-    found = [
-        (without_indices(one.path), one.step, one.seconds, one.session)
-        for one in (screens(database, study, origin) if there else ())
-        if one.session not in out
-    ]
-    return _by_person(database, study, pd.DataFrame(found, columns=[*TIMES, SESSION]).astype(TIMES))
 
 
 def _by_person(database: Database, study: str, rows: pd.DataFrame) -> pd.DataFrame:

@@ -76,8 +76,6 @@ class Scatter:
     y: str
     axis: tuple[float, float]
     points: tuple[ScatterPoint, ...]
-    margins: bool = False
-    """True to draw the distributions of both beside it, and marks that grow with `n`: for values that repeat."""
 
 
 @dataclass(frozen=True, slots=True)

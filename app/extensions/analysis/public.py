@@ -22,24 +22,20 @@ from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm
 from app.extensions.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
 from app.extensions.analysis.chatbench.correlations import correlations, questions
 from app.extensions.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
-from app.extensions.analysis.chatbench.mixed_model import mixed_model, odds
 from app.extensions.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
 from app.extensions.analysis.chatbench.reliance import advised, reliance, transitions
-from app.extensions.analysis.chatbench.workers import durations, quality_of_work, worker_table
 from app.extensions.analysis.data_frames import (
     answer_frame,
     conversation_frame,
     frame,
     instrument_frame,
-    screen_times,
     survey_frame,
     wave_frame,
 )
 from app.extensions.analysis.dices.agreement import agreement, alpha, axes, axis, counts_of, dichotomy, pool
-from app.extensions.analysis.dices.answer_shares import answered, experts, majority, reasons, unsafe
+from app.extensions.analysis.dices.answer_shares import answered, experts, majority, rater_profiles, reasons, unsafe
 from app.extensions.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
 from app.extensions.analysis.dices.grasp import family, groups, kept_groups, p_value
-from app.extensions.analysis.dices.raters import filtered, rater_profiles, raters, without
 from app.extensions.analysis.estimates import Estimate, Finding
 from app.extensions.analysis.fidelity import adherence, dose, model_versions
 from app.extensions.analysis.instruments import cronbach_alpha, instrument_scores, omega_total, reliabilities
@@ -66,7 +62,6 @@ from app.extensions.analysis.mathconverse.ratings import (
 )
 from app.extensions.analysis.option_positions import chosen_positions, position_tests, right_by_position
 from app.extensions.analysis.results import Results, results
-from app.extensions.analysis.simulator_quality import SimulatorQuality, quality
 from app.extensions.analysis.survey import survey_results
 from app.extensions.analysis.tidy_frames import TidyData, load
 from app.extensions.analysis.waves import attrition, growth, lee_bounds, sensitivity

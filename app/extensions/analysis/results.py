@@ -37,7 +37,6 @@ from app.extensions.analysis.data_frames import (
     CONVERSATIONS,
     INSTRUMENTS,
     PROBLEM_ANSWERS,
-    SCREENS,
     SESSION,
     SURVEYS,
     WAVES,
@@ -45,7 +44,6 @@ from app.extensions.analysis.data_frames import (
     conversation_frame,
     frame,
     instrument_frame,
-    screen_times,
     survey_frame,
     wave_frame,
 )
@@ -207,7 +205,7 @@ class Results:
 
 # The tables that are read from events.
 BY_EVENT = {
-    SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame, CONVERSATIONS: conversation_frame,
+    INSTRUMENTS: instrument_frame, SURVEYS: survey_frame, CONVERSATIONS: conversation_frame,
     PROBLEM_ANSWERS: answer_frame, WAVES: wave_frame,
 }  # fmt: skip
 # Iterates over the steps, perhaps with a progress display.
@@ -313,9 +311,9 @@ class _Source:
 
 
 def _of_study(table: str) -> bool:
-    """True if a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
-    without any answer have too; or it is the tidy table of answers, which names sessions otherwise."""
-    return table in (SCREENS, advice.TABLE) or (table not in BY_EVENT and released(table).of_study)
+    """True if a table does not count for `analysed`: it has no rows by session, or is the tidy table of
+    answers, which names sessions otherwise."""
+    return table == advice.TABLE or (table not in BY_EVENT and released(table).of_study)
 
 
 def _needed(steps: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:

@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, compared_factors, table
-from app.extensions.analysis.chatbench.mixed_model import INSTALL
 from app.extensions.analysis.data_frames import INSTRUMENTS, SESSION, SURVEYS, WAVES
 from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, share_estimate, share_finding, slug
 from app.extensions.analysis.intervals import (
@@ -40,8 +39,10 @@ from app.extensions.analysis.intervals import (
     student,
 )
 from app.extensions.analysis.survey import AVERAGED, summary_kind
+from problems.errors import install_line
 from storage.reports.attrition import DONE, PENDING, attrition_test
 
+INSTALL = f"The mixed model needs a package that is not installed: {install_line('analysis')}"
 ATTRITION = (
     "Of the participants who completed the first wave and whose time for a wave is over, those who did not complete "
     "it. The 95 % interval is Wilson's with t in place of z."

@@ -147,14 +147,12 @@ def null_effect(design: Design) -> float:
 def approximate_participants(design: Design, assumptions: Assumptions, effect: float, power: float = 0.8) -> int:
     """About how many participants the power needs, by the normal approximation; the grid is laid around it.
 
-    With the variance V of one participant's contribution, less what covariates explain of it, n = V (z_alpha +
-    z_power)^2 / distance^2.
+    With the variance V of one participant's contribution, n = V (z_alpha + z_power)^2 / distance^2.
     """
     r_u, r_v, m = assumptions.icc_participant, assumptions.icc_question, design.answers
     rest = 1 - r_u - r_v
-    q = assumptions.covariate_r2 if design.covariates else 0.0
     p = design.treated
-    each = {"between": (r_u - q + rest / m) / (p * (1 - p)), "within": 4 * rest / m, "paired": 2 * rest / m}[
+    each = {"between": (r_u + rest / m) / (p * (1 - p)), "within": 4 * rest / m, "paired": 2 * rest / m}[
         design.contrast
     ]
     edge = design.margin or 0.0

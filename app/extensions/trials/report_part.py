@@ -1,23 +1,11 @@
 """The confirmatory part of a report, in the order in which it is read: planned results, flow by group, looks,
-deviations, methods. It consists of the blocks of the text formats and of figures, so that every format says the same.
-
-The checklists of reporting guidelines are filled in from a study and its report as far as they have the answer.
-
-- CONSORT 2025: Hopewell et al., PLOS Medicine 22(4):e1004587, table 1 (30 items).
-- CONSORT-AI, the extension for interventions with AI: Liu et al., Nature Medicine 2020, 26:1364, table 1 (14 items).
-
-Items are paraphrased; their numbers are those of the publications. What neither the study nor the report says is
-marked as not answered, for the authors to write.
-
-"""
+deviations, methods. It consists of blocks and figures, so that every format says the same."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from app.extensions.analysis.estimates import (
@@ -32,7 +20,7 @@ from app.extensions.analysis.estimates import (
 from app.extensions.analysis.reads.study_data import flow
 from app.extensions.analysis.report.build import Block, BulletList, ConfirmatoryPart, Heading, Paragraph, TextTable
 from app.extensions.analysis.report.wording import CONFIRMATORY, when
-from app.extensions.trials.deviations import SHORT, Deviation, deviations
+from app.extensions.trials.deviations import Deviation, deviations
 from app.extensions.trials.estimator import sides
 from app.extensions.trials.outcome_lock import outcome_lock
 from app.extensions.trials.outcomes import TrialData, read_trial
@@ -163,109 +151,6 @@ def _result(result: HypothesisResult) -> str:
     return " ".join(filter(None, (f"{result.hypothesis.id}.", sentence, raw_words(result), result.decision)))
 
 
-NOT_ANSWERED = "not answered"
-
-
-CHECKLISTS: Sequence[Mapping[str, Any]] = json.loads(
-    (Path(__file__).parent / "checklists.json").read_text(encoding="utf-8")
-)
-
-
-def checklists(trial: TrialReport) -> list[dict[str, Any]]:
-    """The filled checklists; that for AI only if a model replies in the study."""
-    known = {number: answer for number, answer in _answers(trial) if answer}
-    return [
-        {
-            "title": one["title"],
-            "source": one["source"],
-            "items": [
-                {"number": number, "item": item, "answer": known.get(f"{one['prefix']}{number}", NOT_ANSWERED)}
-                for number, item in one["items"].items()
-            ],
-        }
-        for one in CHECKLISTS
-        if not one["prefix"] or trial.study.file.models
-    ]
-
-
-def _answers(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    """The place of each item's answer, by its number, with `AI ` before those of CONSORT-AI; empty where there is
-    none."""
-    for part in (_open_science, _design, _analysis, _results, _ai):
-        yield from part(trial)
-
-
-def _open_science(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    info = trial.study.file.dataset
-    yield "1a", "Confirmatory results, Methods: Design" if trial.study.file.factors else ""
-    yield "3", _registered(trial)
-    if info is not None:
-        yield "4", f"dataset: {info.url}" if info.url else ""
-        yield "5a", "; ".join(one.funder for one in info.funding)
-
-
-def _registered(trial: TrialReport) -> str:
-    version = f"version {trial.study.file.version} ({trial.study.hash[:SHORT]})"
-    if trial.preregistered_us is None:
-        return f"the plan in the study file, {version}; not preregistered"
-    return f"plan of {version}, preregistered on {datetime.fromtimestamp(trial.preregistered_us / 1e6, UTC):%Y-%m-%d}"
-
-
-def _design(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    plan, study = trial.plan, trial.study
-    yield "7", "Methods: Hypotheses; harms are not stated"
-    frameworks = {"equivalent": "equivalence", "not_worse": "non-inferiority"}
-    kinds = ", ".join(dict.fromkeys(frameworks.get(one.direction, "superiority") for one in plan.primary))
-    factors = "; ".join(factor_words(study))
-    yield "9", f"{factors}; {kinds}" if factors else kinds
-    yield "10", _changes(trial)
-    yield (
-        "13",
-        f"the study file, version {study.file.version} ({study.hash[:SHORT]}): its texts, steps, models and prompts",
-    )
-    yield "14", "Methods: Hypotheses"
-    smallest = ", ".join(f"{one.id} {one.smallest_effect:g}" for one in plan.primary if one.smallest_effect)
-    yield "16a", f"{sample_words(plan)}; smallest effects of interest: {smallest}" if smallest else sample_words(plan)
-    yield "16b", looks_words(plan)
-    if study.file.factors:
-        yield "17a", "Methods: Design (by computer; the seed of each session is in the log)"
-        yield "17b", f"balanced over the combinations of {', '.join(study.file.factors)}; Methods: Design"
-        yield "18", "decided by the server when the participant is admitted; it is not known before"
-
-
-def _changes(trial: TrialReport) -> str:
-    if trial.preregistered_us is None:
-        return ""
-    many = len(trial.deviations) + len(trial.unplanned_looks)
-    return f"Deviations from the plan ({many:,} listed); all other figures are under Exploratory results"
-
-
-def _analysis(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    yield "21a", "Methods: Statistical model, Inference"
-    yield "21b", "Methods: Populations; Participants by group"
-    yield "21c", "Methods: Missing data"
-    yield "21d", "sensitivity to exclusions, prespecified: Confirmatory results; post hoc: Exploratory results"
-
-
-def _results(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    yield "22a", "Participants by group (assigned, started, analysed)"
-    yield "22b", "Participants by group"
-    if not trial.over:
-        yield "23b", f"data collection is not over: {trial.complete:,} have completed"
-    yield "26", "Confirmatory results (number, effect and 95 % interval; no relative effects)"
-    yield "28", "Confirmatory results (per protocol, sensitivity); Exploratory results (post hoc)"
-
-
-def _ai(trial: TrialReport) -> Iterator[tuple[str, str]]:
-    study = trial.study
-    models = ", ".join(f"{name} ({one.backend})" for name, one in study.file.models.items())
-    yield "AI 4a (i)", "Methods: Populations (exclusion); inclusion is not stated" if trial.plan.exclude else ""
-    yield "AI 4b", f"the steps of the study file, version {study.file.version} ({study.hash[:SHORT]})"
-    yield "AI 5 (i)", f"models of the study file: {models}; the version that answered each call is in `model_calls`"
-    yield "AI 5 (ii)", "the input is what participants write, with the prompts of the study file"
-    yield "AI 5 (v)", "text replies; all are in the table `messages`"
-
-
 PLANNED = (
     "These hypotheses were decided beforehand. Each is tested once, on everybody as assigned (intention to treat), at "
     "the level of the plan."
@@ -292,8 +177,7 @@ def confirmatory_part(database: Database, study: str, origin: str) -> Confirmato
 
 
 def part_of(trial: TrialReport) -> ConfirmatoryPart:
-    tables = tuple(map(_checklist, checklists(trial)))
-    return ConfirmatoryPart(trial.findings, tuple(confirmatory(trial)), tables, _as_json(trial))
+    return ConfirmatoryPart(trial.findings, tuple(confirmatory(trial)), _as_json(trial))
 
 
 def confirmatory(trial: TrialReport) -> Iterator[Block | Finding]:
@@ -424,13 +308,6 @@ def _seen(look: RecordedLook, units: Mapping[str, Unit]) -> Iterator[tuple[str, 
         )
 
 
-def _checklist(one: Mapping[str, Any]) -> TextTable:
-    rows = tuple((item["number"], item["item"], item["answer"]) for item in one["items"])
-    answered = sum(answer != NOT_ANSWERED for *_, answer in rows)
-    title = f"{one['title']} ({one['source']}): {answered} of {len(rows)} items answered here"
-    return TextTable(title, ("Item", "What to report", "Where"), rows, 3)
-
-
 def _as_json(trial: TrialReport) -> dict[str, Any]:
     """The plan's results: which figures are confirmatory, with their decisions."""
     return {
@@ -443,7 +320,6 @@ def _as_json(trial: TrialReport) -> dict[str, Any]:
         "deviations": [asdict(one) for one in trial.deviations],
         "planned_looks": [asdict(one) for one in trial.planned_looks],
         "unplanned_looks": [asdict(one) for one in trial.unplanned_looks],
-        "checklists": checklists(trial),
     }
 
 

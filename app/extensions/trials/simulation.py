@@ -2,16 +2,14 @@
 
 An answer of participant i to question j in arm a has a latent value
 
-    z = sqrt(q) x_i + sqrt(r_u - q) u_i + sqrt(r_v) v_j + sqrt(1 - r_u - r_v) e_ij
+    z = sqrt(r_u) u_i + sqrt(r_v) v_j + sqrt(1 - r_u - r_v) e_ij
 
-with standard normal x, u, v and e, where the covariate x explains a share q of the variance: of several covariates, x
-is their best combination. With one answer of each participant there is no u, and e has what is left.
+with standard normal u, v and e.
 
 A number is baseline + effect a + sd z; a yes or no is yes where z > Phi^-1(1 - p) for the arm's share p = baseline +
 effect a (the threshold model of Dempster and Lerner 1950, Genetics 35:212). So baseline, effect and intraclass
 correlations are those of the observed answers: the correlation of two yes-no answers that share a participant is
-(Phi_2(c, c; r) - p^2) / (p (1 - p)) for the latent correlation r and c = Phi^-1(p), which is solved for r; and x
-explains the share q phi(c)^2 / (p (1 - p)) of its variance (the biserial correlation, squared).
+(Phi_2(c, c; r) - p^2) / (p (1 - p)) for the latent correlation r and c = Phi^-1(p), which is solved for r.
 
 Participants arrive in a random order and are assigned in proportion to the arms' weights at each time, as Parley
 assigns them. Those who drop out leave before one of their answers, each equally likely. With missing data as
@@ -56,8 +54,6 @@ class Assumptions:
     """The share that is between questions; without meaning for a single question."""
     dropout: float = 0.0
     """The share of participants who leave before their last answer."""
-    covariate_r2: float = 0.0
-    """The share of the variance of answers, within an arm, that the covariates explain together."""
 
     def __post_init__(self) -> None:
         if self.sd is None and not 0 < self.baseline < 1:
@@ -68,11 +64,6 @@ class Assumptions:
             raise TrialError("The intraclass correlations must be at least 0, and less than 1 together.")
         if not 0 <= self.dropout < 1:
             raise TrialError(f"The share of participants who drop out must be from 0 to below 1, not {self.dropout:g}.")
-        if not 0 <= self.covariate_r2 < 1:
-            raise TrialError(
-                f"The share of the variance that covariates explain must be from 0 to below 1, not "
-                f"{self.covariate_r2:g}."
-            )
 
     @property
     def spread(self) -> float:
@@ -98,27 +89,6 @@ class Assumptions:
             )
         return found[0], found[1]
 
-    def explained(self, answers: int) -> float:
-        """The latent share q that covariates explain, of participants who give so many answers.
-
-        Raises TrialError where it is more than what participants can differ in: covariates are the same for all answers
-        of a participant.
-        """
-        r_u, r_v = self.latent()
-        most = r_u if answers > 1 else 1 - r_v
-        if self.covariate_r2 > (self.icc_participant if answers > 1 else MOST):
-            raise TrialError(
-                f"Covariates cannot explain {self.covariate_r2:g} of the variance of answers where only "
-                f"{self.icc_participant:g} of it is between participants: lower covariate_r2."
-            )
-        if self.sd is not None:
-            return min(self.covariate_r2, most)
-        density = NORMAL.pdf(NORMAL.inv_cdf(self.baseline)) ** 2
-        latent = self.covariate_r2 * self.baseline * (1 - self.baseline) / density
-        if answers == 1 and latent > most:
-            raise TrialError("Covariates cannot explain so much of yes-no answers with this baseline; lower the share.")
-        return min(latent, most)
-
 
 @dataclass(frozen=True, slots=True)
 class Design:
@@ -135,8 +105,6 @@ class Design:
     questions: int = 1
     """Questions from which each participant gets some, with an effect each; 1 for none."""
     looks: Looks | None = None
-    covariates: int = 0
-    """The number of covariates in the analysis; those after the first explain nothing."""
     missing: Missing = "complete-cases"
 
     def people(self, participants: int) -> int:
@@ -203,16 +171,13 @@ class SimulatedAnswers:
     treated: Values
     people: Codes
     questions: Codes | None
-    covariates: Values
-    """A row for each participant who began, with a column for each covariate."""
     arms: Values
     """The arm of each participant who began; without meaning for other contrasts than between."""
 
     def until(self, people: int) -> SimulatedAnswers:
         end = int(np.searchsorted(self.people, people))
         asked = None if self.questions is None else self.questions[:end]
-        began = self.covariates[:people], self.arms[:people]
-        return SimulatedAnswers(self.value[:end], self.treated[:end], self.people[:end], asked, *began)
+        return SimulatedAnswers(self.value[:end], self.treated[:end], self.people[:end], asked, self.arms[:people])
 
     def estimate(self, design: Design) -> Difference:
         """The estimate of the report; raises TrialError where there is none."""
@@ -223,7 +188,7 @@ class SimulatedAnswers:
         if design.contrast == "paired":
             return change_of(value, people)
         asked = None if questions is None else _numbered(questions)
-        return difference_of(value, treated, people, asked, self.covariates[person])
+        return difference_of(value, treated, people, asked)
 
     def _shares(self, contrast: Contrast) -> tuple[Values, Values, Codes]:
         """The mean of each participant, 0 without an answer; of a contrast within participants, one for each arm."""
@@ -262,12 +227,7 @@ def draw(
         person, treated, shuffled = person[there], treated[there], shuffled[there]
     r_u, r_v = assumptions.latent()
     r_v = r_v if design.questions > 1 else 0.0
-    q = assumptions.explained(answers) if design.covariates else 0.0
-    covariates = random.standard_normal((people, design.covariates))
-    r_u = max(q, r_u)
-    shared = sqrt(r_u - q) * random.standard_normal(people)[person]
-    if q:
-        shared += sqrt(q) * covariates[person, 0]
+    shared = sqrt(r_u) * random.standard_normal(people)[person]
     shared += sqrt(r_v) * random.standard_normal(design.questions)[shuffled]
     rest = sqrt(1 - r_u - r_v)
 
@@ -276,9 +236,9 @@ def draw(
 
     if design.contrast == "paired":
         change = values(np.ones_like(treated)) - values(np.zeros_like(treated))
-        return SimulatedAnswers(change, treated, person, None, covariates, arms)
+        return SimulatedAnswers(change, treated, person, None, arms)
     questions = shuffled if design.questions > 1 else None
-    return SimulatedAnswers(values(treated), treated, person, questions, covariates, arms)
+    return SimulatedAnswers(values(treated), treated, person, questions, arms)
 
 
 def _observed(assumptions: Assumptions, effect: float, treated: Values, latent: Values) -> Values:

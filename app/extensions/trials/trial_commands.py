@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.bots.dry_run import DryRunResult, estimate_by_simulation
+from app.bots.dry_run import estimate_by_simulation
 from app.bots.preview_session import offline
 from app.bots.simulate import START_US, simulate
 from app.cli.commands import group
@@ -27,7 +26,6 @@ from app.cli.common import (
     existing_database,
     name_of,
     option,
-    require_folder,
     settings_in_use,
 )
 from app.cli.printing import echo, err, progress_bar, show
@@ -48,12 +46,12 @@ from storage.registers.study_versions import current, readable
 
 if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
     from app.extensions.trials.outcomes import TrialData
-    from app.extensions.trials.power_plan import HypothesisPower, Pilot
+    from app.extensions.trials.power_plan import HypothesisPower
     from experiments.study.sections.plan import Hypothesis, Plan
 
 LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "sides", "boundary", "crossed", "participants")
 TRIED, REPLY_TOKENS = 20, 300
-SHARES = ("icc_participant", "icc_question", "covariate_r2", "dropout")
+SHARES = ("icc_participant", "icc_question", "dropout")
 ASSUMED = ("baseline", "sd", *SHARES)
 commands = group("trial")
 REPORT, FROZEN = "simulated-report.md", "study.json"
@@ -177,39 +175,6 @@ def explain(
     record_reason(database, name, deviation, reason.strip(), at_us=SystemClock().now_us())
 
 
-Hypotheses = Annotated[
-    list[str] | None,
-    option("--hypothesis ID", "Only this hypothesis. Can be repeated. Default: all primary."),
-]
-Source = Annotated[
-    str,
-    option(
-        "--from DATA",
-        "Take the assumptions from this study's sessions in the database (`pilot`, `person`, `bot`), or from an "
-        "imported ChatBench release by the name of its study, such as `chatbench`.",
-    ),
-]
-Assumptions = Annotated[
-    list[str] | None,
-    option(
-        "--assume NAME=VALUE",
-        "Assume this value, as in `sd=1.5`; can be repeated. baseline: the control's mean, or its share; sd: the "
-        "standard deviation of numeric answers; icc_participant and icc_question: the share of the variance between "
-        "participants and between questions; covariate_r2: the share that the plan's covariates explain; dropout: the "
-        "share of participants who drop out.",
-    ),
-]
-Answers = Annotated[int | None, option("--answers N", "Answers of a participant. Default: as the study asks.", min=1)]
-Questions = Annotated[
-    int | None, option("--questions N", "Number of questions. Default: as simulated people get.", min=1)
-]
-Sizes = Annotated[list[int] | None, option("-n --participants N", "A number of participants. Can be repeated.", min=4)]
-Effects = Annotated[
-    list[float] | None, option("--effect EFFECT", "A true effect, in the outcome's unit. Can be repeated.")
-]
-Reward = Annotated[float | None, option("--reward AMOUNT", "What a participant is paid, for the cost.", min=0)]
-
-
 @commands.command("power")
 def power(
     study: Annotated[
@@ -218,21 +183,40 @@ def power(
             "STUDY", "A study file with a `plan:`, or the name of a study that comes with Parley or is in the database."
         ),
     ],
-    hypotheses: Hypotheses = None,
-    source: Source = "",
-    assume: Assumptions = None,
-    answers: Answers = None,
-    questions: Questions = None,
-    sizes: Sizes = None,
-    effects: Effects = None,
+    hypotheses: Annotated[
+        list[str] | None, option("--hypothesis ID", "Only this hypothesis. Can be repeated. Default: all primary.")
+    ] = None,
+    source: Annotated[
+        str,
+        option("--from ORIGIN", "Take the assumptions from this study's sessions in the database: pilot, person, bot."),
+    ] = "",
+    assume: Annotated[
+        list[str] | None,
+        option(
+            "--assume NAME=VALUE",
+            "Assume this value, as in `sd=1.5`; can be repeated. baseline: the control's mean, or its share; sd: the "
+            "standard deviation of numeric answers; icc_participant and icc_question: the share of the variance "
+            "between participants and between questions; dropout: the share of participants who drop out.",
+        ),
+    ] = None,
+    answers: Annotated[
+        int | None, option("--answers N", "Answers of a participant. Default: as the study asks.", min=1)
+    ] = None,
+    questions: Annotated[
+        int | None, option("--questions N", "Number of questions. Default: as simulated people get.", min=1)
+    ] = None,
+    sizes: Annotated[
+        list[int] | None, option("-n --participants N", "A number of participants. Can be repeated.", min=4)
+    ] = None,
+    effects: Annotated[
+        list[float] | None, option("--effect EFFECT", "A true effect, in the outcome's unit. Can be repeated.")
+    ] = None,
     runs: Annotated[int, option("--runs N", "Simulated trials a point.", min=20, max=1_000_000)] = 1000,
     seed: Annotated[int, option("--seed SEED", "The same seed gives the same numbers.", min=0)] = 1,
     workers: Annotated[
         int | None, option("--workers N", "Processes. Default: one for each core.", min=1, max=256)
     ] = None,
     resume: Annotated[bool, option("--resume", "Keep the finished points of an earlier run.")] = False,
-    reward: Reward = None,
-    to: Annotated[Path | None, option("-o --out FILE", "Also write a figure, as SVG.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute the power of a trial: trials of the study's design are simulated and analysed as the report does, for a
@@ -241,28 +225,19 @@ def power(
     Looks and their early ends are simulated too. Finished points are kept in STUDY-power.jsonl; after Ctrl-C, the same
     command with `--resume` goes on from there. Figures are shares of simulated trials, with Monte Carlo intervals.
     """
-    from app.extensions.analysis.report.charts import require_charts
     from app.extensions.trials.power_plan import PowerOptions, chosen_hypotheses, plan_of, plan_power
 
-    require_folder(to)
-    if to is not None:
-        require_charts()
     found = any_study(study)
     plan = plan_of(found)
     assumed = _assumed(assume or ())
     chosen = chosen_hypotheses(plan, hypotheses or ())
     _one_outcome(chosen, assumed)
-    trial, tried = _try_out(found, plan)
-    pilot = _pilot(found, plan, source)
+    tried, pilot = _try_out(found, plan), _pilot(found, plan, source)
     options = PowerOptions(assumed, answers, questions, tuple(sizes or ()), tuple(effects or ()), runs, seed)
     planned = [plan_power(found, plan, one, tried, pilot, options) for one in chosen]
     results = _run(planned, workers or os.cpu_count() or 1, Path(f"{found.name}-power.jsonl"), resume)
-    minutes = pilot.minutes or trial.typical_minutes
-    hypotheses_ = [_hypothesis_data(one, lambda n: _costs(n, trial, minutes, reward)) for one in results]
-    if to is not None:
-        _write_figure(results, to)
+    hypotheses_ = [_hypothesis_data(one) for one in results]
     whole = {"study": found.name, "hash": found.hash, "runs": options.runs, "seed": options.seed}
-    whole |= {"currency": found.file.currency, "without_price": trial.unpriced}
     if as_json:
         show({**whole, "hypotheses": hypotheses_}, as_json)
         return
@@ -296,7 +271,7 @@ def _one_outcome(hypotheses: Sequence[Hypothesis], assumed: Mapping[str, float])
         )
 
 
-def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
+def _try_out(study: Study, plan: Plan) -> TrialData:
     from app.extensions.trials.outcomes import read_trial
 
     read: list[TrialData] = []
@@ -304,22 +279,22 @@ def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
     def keep(database: Database) -> None:
         read.append(read_trial(database, study.name, Origin.BOT, _complete_cases(plan)))
 
-    return asyncio.run(estimate_by_simulation(study, TRIED, REPLY_TOKENS, keep)), read[0]
+    asyncio.run(estimate_by_simulation(study, TRIED, REPLY_TOKENS, keep))
+    return read[0]
 
 
-def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
+def _pilot(study: Study, plan: Plan, source: str) -> TrialData | None:
     from app.extensions.trials.outcome_lock import locked_for
     from app.extensions.trials.outcomes import read_trial
-    from app.extensions.trials.power_plan import Pilot, release
 
     if not source:
-        return Pilot()
+        return None
+    if source not in ORIGINS:
+        raise TrialError(f"--from {source}: it is not an origin of sessions{suggestion(source, ORIGINS)}")
     database = existing_database()
     if why := locked_for(database, study.name, source, TERMINAL, SystemClock().now_us()):
         raise TrialError(f"--from {source}: {why} Take the assumptions from a pilot: --from pilot")
-    if source in ORIGINS:
-        return Pilot(sessions=read_trial(database, study.name, source, _complete_cases(plan)))
-    return Pilot(release=release(database, source))
+    return read_trial(database, study.name, source, _complete_cases(plan))
 
 
 def _complete_cases(plan: Plan) -> Plan:
@@ -343,35 +318,13 @@ def _run(powers: Sequence[HypothesisPower], workers: int, store: Path, resume: b
     return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in powers]
 
 
-def _costs(participants: int, dry_run: DryRunResult, minutes: float, reward: float | None) -> dict[str, Any]:
-    """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
-    return {
-        "model_cost": participants * fmean(dry_run.costs),
-        "hours": participants * minutes / 60,
-        "rewards": None if reward is None else participants * reward,
-    }
-
-
-def _write_figure(powers: Sequence[HypothesisPower], to: Path) -> None:
-    from app.extensions.analysis.report.charts import svg
-    from app.extensions.trials.power_plan import power_chart
-
-    panels = {one.hypothesis.id: one.points for one in powers}
-    with writing(to) as file:
-        file.write(svg(power_chart(panels, {one.hypothesis.id: one.effects[0] for one in powers})).encode())
-
-
-def _hypothesis_data(hypothesis_power: HypothesisPower, costs: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+def _hypothesis_data(hypothesis_power: HypothesisPower) -> dict[str, Any]:
     looks = hypothesis_power.design.looks and hypothesis_power.design.looks.model_dump(mode="json")
     points = [
         asdict(point) | {"power": point.power, "low": point.interval[0], "high": point.interval[1]}
         for point in hypothesis_power.points
     ]
-    needed = [
-        {"effect": effect, "power": power, **asdict(need)}
-        | (costs(need.participants) if need.participants is not None else {})
-        for effect, power, need in hypothesis_power.needed()
-    ]
+    needed = [{"effect": effect, "power": power, **asdict(need)} for effect, power, need in hypothesis_power.needed()]
     return {
         "id": hypothesis_power.hypothesis.id,
         "claim": hypothesis_power.hypothesis.claim,

@@ -168,14 +168,12 @@ AS_JSON = {
     "show quotas": ("demo",),
     "show screens": ("demo",),
     "show settings": (),
-    "show simulators": None,  # core/test_simulators.py has people
     "show status": ("demo", "--origin", "bot"),
     "show versions": ("demo",),
     "trial look": None,  # in test_looks.py
     "trial power": None,  # in test_power_command.py
 }
 OF_EXTENSIONS = {
-    "analysis": ("show simulators",),
     "publishing": ("deposit",),
     "trials": ("show deviations", "show integrity", "trial look", "trial power"),
 }

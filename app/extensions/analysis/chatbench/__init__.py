@@ -1,10 +1,9 @@
 """The analysis of ChatBench's tables. Chang, Anderson, Hofman: ChatBench. ACL 2025."""
 
 from app.extensions.analysis.base import AnalysisStep, TableCall, call, table
-from app.extensions.analysis.chatbench import accuracy, by_dataset, correlations, gaps, mixed_model, reliance, workers
+from app.extensions.analysis.chatbench import accuracy, by_dataset, correlations, gaps, reliance
 from app.extensions.analysis.chatbench.accuracy import ARMS as ARMS
 from app.extensions.analysis.chatbench.preregistered_filter import COLUMNS, counted, filter_counts
-from app.extensions.analysis.data_frames import SCREENS
 
 
 def _counted(*also: str) -> TableCall:
@@ -15,7 +14,6 @@ def _counted(*also: str) -> TableCall:
 _ANSWERS = table("user_answers", COLUMNS)
 _ALONE = table("ai_alone_answers", by_dataset.ALONE_COLUMNS)
 _TALKED = table(reliance.TALKS, reliance.TALK_COLUMNS), table(reliance.QUESTIONS, reliance.QUESTION_COLUMNS)
-_SCREENS = table(SCREENS, workers.TIME_COLUMNS, "screen_times(database, study, origin)")
 _ACCURACIES = call(by_dataset.accuracy_table, _counted(), _ALONE)
 PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Accuracy", call(accuracy.accuracy, table(accuracy.TABLE, accuracy.COLUMNS)), quick=True),
@@ -26,9 +24,4 @@ PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Correlations over questions", call(correlations.correlations, _counted(), _ALONE)),
     AnalysisStep("Corrected and lost answers", call(reliance.transitions, _counted())),
     AnalysisStep("Reliance", call(reliance.reliance, _counted(reliance.CHOSEN), *_TALKED)),
-    AnalysisStep("Mixed model", call(mixed_model.odds, _counted())),
-    AnalysisStep(
-        "How participants worked", call(workers.quality_of_work, _ANSWERS, table(workers.TALKS, workers.TALK_COLUMNS))
-    ),
-    AnalysisStep("Times", call(workers.durations, _SCREENS)),
 )

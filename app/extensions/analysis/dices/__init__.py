@@ -4,9 +4,15 @@ from collections.abc import Callable
 
 from app.extensions.analysis.base import AnalysisStep, call, table
 from app.extensions.analysis.dices.agreement import PROFILE, agreement, dichotomy
-from app.extensions.analysis.dices.answer_shares import HARM_COLUMNS, answered, experts, reasons, unsafe
+from app.extensions.analysis.dices.answer_shares import (
+    HARM_COLUMNS,
+    answered,
+    experts,
+    rater_profiles,
+    reasons,
+    unsafe,
+)
 from app.extensions.analysis.dices.grasp import groups, kept_groups
-from app.extensions.analysis.dices.raters import TIME, filtered, rater_profiles
 from app.extensions.analysis.estimates import Finding
 from experiments.instruments.dices_safety import columns as reason_columns
 from storage.schemas.dices import OVERALL
@@ -18,7 +24,6 @@ def parts(edition: str) -> tuple[AnalysisStep, ...]:
     first = edition == "dices-350"
     asked = ("rater_id", "item_id", "Q_overall")
     profile = (*asked, *(one for one in PROFILE if not (first and one == "rater_locale")))
-    timed = (*asked, TIME) if first else asked
 
     def step(title: str, function: Callable[..., tuple[Finding, ...]], *columns: str) -> AnalysisStep:
         return AnalysisStep(title, call(function, table(name, columns), edition))
@@ -31,8 +36,7 @@ def parts(edition: str) -> tuple[AnalysisStep, ...]:
         *([step("Experts", experts, *asked, "safety_gold")] if first else []),
         step("Who says unsafe", unsafe, *profile, *HARM_COLUMNS),
         step("Reasons", reasons, "rater_id", "item_id", *reason_columns(edition)),
-        step("Profiles of raters", rater_profiles, *profile, *([TIME] if first else [])),
-        step("Raters", filtered, *timed),
+        step("Profiles of raters", rater_profiles, *profile),
         step("Groups of raters", groups, *profile),
         step("Groups of raters kept", kept_groups, *profile),
     )

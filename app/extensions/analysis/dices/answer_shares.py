@@ -1,4 +1,5 @@
-"""Raters' answers: the share of each value, by conversation, against the experts, by group, and single reasons.
+"""Raters' answers: the share of each value, by conversation, against the experts, by group, and single reasons;
+and the raters' profiles.
 
 If several answers are equally common, the one given first in the order of rater ids counts. The experts' answer is
 `safety_gold` of DICES-350, where Yes means unsafe, as in all columns. A group of raters is a value of a column of their
@@ -14,13 +15,15 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.dices.agreement import BOTH, ORDER, PROFILE, marked
+from app.extensions.analysis.dices.agreement import BOTH, ORDER, PROFILE, marked, profiles_of
 from app.extensions.analysis.dices.cohesion import Sums, of_mean, order, peaks
 from app.extensions.analysis.estimates import (
+    COUNT,
     NUMBER,
     SHARE,
     Estimate,
     Finding,
+    count_estimate,
     estimate,
     share_estimate,
     share_finding,
@@ -51,6 +54,7 @@ WHOSE = {
     "rater_locale": "by raters in",
     "rater_education": "by raters with the education",
 }
+RATERS = "The number of raters, by what they said about themselves."
 # The order of values that have one; ages are spelled as in the release.
 ORDERS = {
     DEGREE: DOMAINS[DEGREE],
@@ -215,3 +219,27 @@ def values_of(known: pd.DataFrame, column: str) -> tuple[str, ...]:
     there = set(known[column].astype(str))
     declared = ORDERS.get(column, ())
     return (*(value for value in declared if value in there), *sorted(there - {*declared}))
+
+
+@analysis
+def rater_profiles(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
+    """The number of raters of each group; `further` has the `share` of the raters who gave the information."""
+    profiles = profiles_of(ratings, ratings["rater_id"])
+    people = tuple(_raters(profiles))
+    yield Finding("dices.raters", f"Raters ({edition})", "raters", COUNT, (0, max(1, len(profiles))), people, RATERS)
+
+
+def _raters(profiles: pd.DataFrame) -> Iterator[Estimate]:
+    def counted_raters(axis: str, value: str, number: int, sentence: str, share: float) -> Estimate:
+        name, groups = f"dices.raters.{axis}.{slug(value)}", {"axis": axis, "group": value}
+        return count_estimate(name, value, groups, number, number, sentence, {"share": share})
+
+    if len(profiles):
+        yield counted_raters("all", "all", len(profiles), f"{len(profiles):,} raters.", 1.0)
+    for column in map(str, profiles):
+        known = profiles[profiles[column].notna()]
+        axis = column.removeprefix("rater_")
+        for value in values_of(known, column):
+            number = int((known[column] == value).sum())
+            sentence = f"{number:,} of the {len(known):,} raters who gave their {axis} answered {value}."
+            yield counted_raters(axis, value, number, sentence, number / len(known))

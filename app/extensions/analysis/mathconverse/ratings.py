@@ -202,11 +202,11 @@ def distribution(interactions: pd.DataFrame) -> Iterator[Finding]:
                      f"helpfulness {row.helpfulness:.0f}, correctness {row.correctness:.0f}")
         for row in each(both)
     )  # fmt: skip
-    title = "Helpfulness against correctness, and the distributions of both"
+    title = "Distributions of helpfulness and correctness"
     yield share_finding(
         "mathconverse.distribution", title, "ratings", shares, DISTRIBUTED, columns=("rating",),
         note="Correctness 0 means that the reply contains no mathematics.",
-        scatter=Scatter(SCALES[1], SCALES[0], SCALE, points, margins=True),
+        scatter=Scatter(SCALES[1], SCALES[0], SCALE, points),
     )  # fmt: skip
 
 

@@ -153,12 +153,6 @@ def persons_of_sessions(database: Database, study: str) -> Mapping[str, str]:
         return {stream: person for stream, person in connection.execute(query)}
 
 
-def left_out_sessions(database: Database, study: str, origin: str, *, complete: bool = False) -> frozenset[str]:
-    """The sessions of `sessions_left_out`."""
-    with database.connect() as connection:
-        return frozenset(connection.execute(sessions_left_out(study, origin, complete=complete)).scalars())
-
-
 def data_version(database: Database, study: str, origin: str) -> Mark:
     """A mark that changes with every event of a study's sessions, found without reading the events.
 

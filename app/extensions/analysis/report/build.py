@@ -201,11 +201,10 @@ class VersionUsed:
 @dataclass(frozen=True, slots=True)
 class ConfirmatoryPart:
     """The part of an extension in the report of a study with a plan, before all other results: its findings stand among
-    its `blocks`, its checklists at the end, and `data` in the JSON report."""
+    its `blocks`, and `data` in the JSON report."""
 
     findings: tuple[Finding, ...]
     blocks: tuple[Block | Finding, ...]
-    checklists: tuple[TextTable, ...]
     data: Mapping[str, Any]
 
 

@@ -113,11 +113,6 @@ def blocks(report: Report) -> Iterator[Block]:
     yield from _results(report)
     yield from _compared(report)
     yield from _conduct(report)
-    if report.trial:
-        yield Heading(2, "Checklists", "checklists")
-        for table in report.trial.checklists:
-            yield Heading(3, table.title)
-            yield table
 
 
 def _main(report: Report) -> Iterator[Block]:
@@ -144,7 +139,7 @@ def _contents(report: Report) -> Iterator[Block]:
             Heading(1, wording.CONFIRMATORY, "confirmatory"),
             Heading(1, wording.EXPLORATORY, "exploratory"),
         )
-        entries = (*planned, *entries, Heading(1, "Checklists", "checklists"))
+        entries = (*planned, *entries)
     if entries:
         yield Heading(2, wording.CONTENTS)
         yield Contents(entries)

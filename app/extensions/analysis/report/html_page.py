@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from app.rendering.chart_style import Spec
 
 def html(report: Report) -> str:
     """The page; without vl-convert it has tables only, and says how to get the figures."""
-    images, install = _images(report), ""
+    images, install = _images, ""
     try:
         charts.require_charts()
     except SettingsError as error:
@@ -32,7 +32,6 @@ def html(report: Report) -> str:
         stages=tuple(flow_stages(report)),
         images=images,
         install=install,
-        beside={one.estimate.name: one for one in report.compared},
     )
 
 
@@ -40,25 +39,14 @@ def _no_images(finding: Finding) -> Sequence[tuple[str, str]]:
     return ()
 
 
-def _images(report: Report) -> Callable[[Finding], Sequence[tuple[str, str]]]:
-    """The images of a finding, each with its description; those of several findings are with the first of them."""
-    findings = report.results.findings
-    published = {one.estimate.name: one for one in report.compared}
-    turns = [finding.name for finding in findings if finding.name.startswith(charts.BY_TURN)]
-
-    def images(finding: Finding) -> Sequence[tuple[str, str]]:
-        found: list[tuple[Spec | None, str]] = []
-        if finding.name == "chatbench.accuracy":
-            found.append((charts.accuracy_chart(finding.estimates, published), "Accuracy by dataset and model"))
-        elif turns[:1] == [finding.name]:
-            found.append((charts.turns_chart(findings), "Mean ratings by turn"))
-        elif finding.name not in turns and 0 < charts.rows_of(finding) <= charts.MOST_ROWS:
-            found.append((charts.forest_chart(finding, published), finding.title))
-        if (plot := finding.scatter) and plot.points:
-            found.append((charts.scatter_chart(plot, finding.unit), f"{plot.x} against {plot.y}"))
-        return [(charts.image(spec), title) for spec, title in found if spec is not None]
-
-    return images
+def _images(finding: Finding) -> Sequence[tuple[str, str]]:
+    """The images of a finding, each with its description."""
+    found: list[tuple[Spec, str]] = []
+    if 0 < charts.rows_of(finding) <= charts.MOST_ROWS:
+        found.append((charts.forest_chart(finding), finding.title))
+    if (plot := finding.scatter) and plot.points:
+        found.append((charts.scatter_chart(plot, finding.unit), f"{plot.x} against {plot.y}"))
+    return [(charts.image(spec), title) for spec, title in found]
 
 
 def _breakable(text: str) -> Markup:

@@ -1,15 +1,13 @@
-"""What `parley trial power` simulates follows from the study: arms, answers, alpha, a pilot or release."""
+"""What `parley trial power` simulates follows from the study: arms, answers, alpha, or a pilot."""
 
 from __future__ import annotations
 
 import asyncio
-from statistics import median
 
 import pytest
 
 from app.extensions.trials.outcomes import TrialData, read_trial
 from app.extensions.trials.power_plan import (
-    Pilot,
     PowerOptions,
     contrast_of,
     observe,
@@ -24,7 +22,7 @@ from tests.fakes.databases import fill
 from tests.fakes.sessions import study
 from tests.fakes.trials import PLAN, trial
 
-FLAGS = {"baseline": 0.6, "icc_participant": 0.1, "icc_question": 0.05, "dropout": 0.1, "covariate_r2": 0.04}
+FLAGS = {"baseline": 0.6, "icc_participant": 0.1, "icc_question": 0.05, "dropout": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +59,12 @@ def test_the_design_is_the_studys(made: Study, data: TrialData) -> None:
 def test_the_grid_has_the_null_the_smallest_effect_and_the_planned_number(made: Study, data: TrialData) -> None:
     plan = plan_of(made)
     right = plan.hypotheses[0]
-    found = plan_power(made, plan, right, data, Pilot(), PowerOptions(FLAGS, runs=20, seed=3))
+    found = plan_power(made, plan, right, data, None, PowerOptions(FLAGS, runs=20, seed=3))
     assert found.effects == pytest.approx((0.0, 0.05, 0.075))
     assert {point.participants for point in found.grid} >= {40}
     assert (found.assumed.sd, found.assumed.dropout) == (None, 0.1)
     asked = PowerOptions(FLAGS, answers=2, questions=9, participants=(100,), effects=(0.2,))
-    chosen = plan_power(made, plan, right, data, Pilot(), asked)
+    chosen = plan_power(made, plan, right, data, None, asked)
     assert {(point.participants, point.effect) for point in chosen.grid} == {
         (40, 0.0), (100, 0.0), (40, 0.2), (100, 0.2),
     }  # fmt: skip
@@ -76,9 +74,7 @@ def test_the_grid_has_the_null_the_smallest_effect_and_the_planned_number(made: 
 def test_assumptions_are_the_pilots_where_no_option_says_otherwise(made: Study, data: TrialData) -> None:
     plan = plan_of(made)
     right = plan.hypotheses[0]
-    found = plan_power(made, plan, right, data, Pilot(data), PowerOptions({"icc_question": 0.2}, participants=(50,)))
+    found = plan_power(made, plan, right, data, data, PowerOptions({"icc_question": 0.2}, participants=(50,)))
     seen = observe(trial_rows(data, right))
-    assert (found.assumed.baseline, found.assumed.icc_participant) == (seen.baseline, seen.icc_participant)
+    assert (found.assumed.baseline, found.assumed.icc_participant) == (seen["baseline"], seen["icc_participant"])
     assert found.assumed.icc_question == 0.2
-    assert Pilot(data).minutes == pytest.approx(median(one.seconds for one in data.sessions if one.complete) / 60)
-    assert Pilot().minutes is None

@@ -21,9 +21,7 @@ from app.extensions.analysis.public import (
     counted,
     filter_counts,
     filter_table,
-    quality_of_work,
     transitions,
-    worker_table,
 )  # fmt: skip
 
 MATHS, MORAL = "elementary_mathematics", "moral_scenarios"
@@ -133,26 +131,3 @@ def test_correlations_and_the_linear_models_r_are_those_of_plain_arithmetic(rows
     assert r_of(data[:, :2], once + np.eye(len(rows))[:1])[0] == pytest.approx(
         r_of(twice[:, :2], np.ones((1, len(twice))))[0], abs=1e-9
     )
-
-
-def test_each_participants_work_is_told_by_the_authors_columns() -> None:
-    rows = answers(
-        ("a", "m", "answer-first", "user-alone", "attention_check", "c", 1),
-        ("a", "m", "answer-first", "user-alone", MATHS, "q1", 0),
-        ("a", "m", "answer-first", "user-AI", MATHS, "q1", 1),
-        ("b", "m", "answer-first", "user-alone", MATHS, "q1", None),
-    )
-    chats = (
-        '[{"role":"You","content":"hi"},{"role":"Bot","content":"Hello!"}]',
-        [{"role": "You", "content": "What?!"}],
-        None,
-    )
-    table = worker_table(rows, pd.DataFrame({"worker_id": ["a"] * 3, "chat_history": chats}))
-    assert table.loc["a"].to_dict() == {
-        "num_questions": 2, "passed_att_check": 1, "num_correct": 2, "user_acc": 0, "user_n": 1, "user_ai_acc": 1,
-        "user_ai_n": 1, "avg_chat_length": 1, "avg_utt_length": 4, "prop_first_prompt_too_short": 0.5,
-    }  # fmt: skip
-    assert np.isnan(table.loc["b", "passed_att_check"])
-    assert table.loc["b", "num_correct"] == 0
-    found = named(quality_of_work(rows, pd.DataFrame({"worker_id": ["a"] * 3, "chat_history": chats})))
-    assert found["chatbench.work.num_questions"].value == 1.5

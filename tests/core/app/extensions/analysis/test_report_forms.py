@@ -81,7 +81,7 @@ def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     images = [b64decode(found) for found in re.findall(r"base64,([^\"]+)", page)]
-    assert len(images) == 5
+    assert len(images) == 5  # four forests, and the points of one
     assert not [one for one in images if b"<script" in one]
 
 

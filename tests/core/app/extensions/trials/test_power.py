@@ -104,29 +104,3 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
 def test_impossible_assumptions_are_refused(wrong: dict[str, float], part: str) -> None:
     with pytest.raises(TrialError, match=part):
         Assumptions(**wrong)
-
-
-def estimates(design: Design, assumptions: Assumptions, participants: int, effect: float, runs: int) -> np.ndarray:
-    random = np.random.default_rng(7)
-    judge = monitor_of(design, participants)
-    return np.asarray(
-        [simulate(random, assumptions, design, participants, effect, judge).estimate for _ in range(runs)]
-    )
-
-
-@pytest.mark.parametrize("r2", [0.0, 0.25, 0.6])
-def test_a_covariate_takes_its_share_from_the_variance(r2: float) -> None:
-    n, runs = 60, 600
-    found = estimates(replace(PLAIN, covariates=1), replace(SCORES, covariate_r2=r2), n, 1.0, runs)
-    expected = 4 * SCORES.spread**2 / n * (1 - r2) * (n - 3) / (n - 4)
-    assert abs(found.var(ddof=1) / expected - 1) < 4 * sqrt(2 / runs)
-    assert abs(found.mean() - 1.0) < 4 * sqrt(expected / runs)
-
-
-@pytest.mark.parametrize(("answers", "questions", "share"), [(1, 1, 0.3), (4, 6, 0.2)])
-def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: int, share: float) -> None:
-    assumed = Assumptions(0.7, None, 0.25, 0.1 if questions > 1 else 0.0, covariate_r2=share)
-    design = replace(PLAIN, answers=answers, questions=questions, covariates=2)
-    drawn = simulation.draw(np.random.default_rng(3), assumed, design, 40_000, 0.0)
-    found = [np.corrcoef(drawn.value, column[drawn.people])[0, 1] ** 2 for column in drawn.covariates.T]
-    assert found == pytest.approx([share, 0.0], abs=0.015)

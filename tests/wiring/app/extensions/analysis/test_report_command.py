@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.extensions.analysis import report as reports
-from app.extensions.analysis import report_command, show_simulators
-from app.extensions.analysis import simulator_quality as analysis
+from app.extensions.analysis import report_command
 from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.report import FORMATS, build_report
 from app.extensions.analysis.report.published_comparison import PAPERS
@@ -152,4 +151,3 @@ print(len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') el
     assert done.stdout.split() == ["set()", "1"]
     assert tuple(FORMATS) == report_command.FORMS
     assert tuple(PAPERS) == report_command.PAPERS
-    assert show_simulators.FEWEST_ANSWERS == analysis.LEAST

@@ -1,10 +1,9 @@
-"""`parley trial power`: the same numbers again, a figure, and a run that goes on where it was stopped."""
+"""`parley trial power`: the same numbers again, and a run that goes on where it was stopped."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -16,13 +15,12 @@ pytestmark = pytest.mark.nightly
 SMALL = ("trial", "power", "trial.yaml", "--hypothesis", "right", "-n", "30", "--runs", "20", "--workers", "1")
 FLAGS = (
     "--assume", "baseline=0.6", "--assume", "icc_participant=0.1", "--assume", "icc_question=0.05",
-    "--assume", "covariate_r2=0.04",
 )  # fmt: skip
 
 
-def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:
+def test_power_is_written_and_resumed(tmp_path: Path) -> None:
     trial(tmp_path)
-    done = parley(*SMALL, *FLAGS, "--json", "--reward", "2", "-o", "power.svg", folder=tmp_path)
+    done = parley(*SMALL, *FLAGS, "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     (right,) = found["hypotheses"]
@@ -31,12 +29,10 @@ def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:
     ]
     assert all(one["low"] <= one["power"] <= one["high"] for one in right["points"])
     assert {one["power"] for one in right["needed"]} == {0.8, 0.9}
-    figure = ET.parse(tmp_path / "power.svg").getroot()
-    assert len([one for one in figure.iter() if one.get("aria-roledescription") == "point"]) == 6
     store = tmp_path / "trial-power.jsonl"
     lines = [line for line in store.read_text().splitlines() if line]
     store.write_text("\n".join(lines[:-1]))  # stopped before the last point
-    again = parley(*SMALL, *FLAGS, "--json", "--reward", "2", "--resume", folder=tmp_path)
+    again = parley(*SMALL, *FLAGS, "--json", "--resume", folder=tmp_path)
     assert json.loads(again.stdout) == found
     assert sorted(line for line in store.read_text().splitlines() if line) == sorted(lines)
 
@@ -62,9 +58,8 @@ def test_what_lacks_is_said(tmp_path: Path) -> None:
     for words, part in (
         (SMALL, "baseline"),
         (("trial", "power", "demo"), "no `plan:`"),
-        ((*SMALL, "--from", "nowhere"), "no database"),
+        ((*SMALL, "--from", "nowhere"), "pilot"),
         ((*SMALL[:3], *FLAGS), "several"),
-        ((*SMALL, *FLAGS, "-o", "none/power.svg"), "there is no folder none"),
     ):
         done = parley(*words, folder=tmp_path)
         assert (done.returncode, part in done.stderr) == (2, True), done.stderr

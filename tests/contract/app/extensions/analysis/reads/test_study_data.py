@@ -18,7 +18,7 @@ from app.clock import VirtualClock
 from app.extensions.analysis import public as notebook
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Finding
-from app.extensions.analysis.public import frame, instrument_frame, results, screen_times, survey_frame
+from app.extensions.analysis.public import frame, instrument_frame, results, survey_frame
 from app.extensions.analysis.reads.study_data import data_version, flow, origins_of, recorded
 from app.extensions.analysis.report import build_report, markdown
 from app.extensions.analysis.report.charts import forest_chart
@@ -130,7 +130,7 @@ def test_surveys_are_of_the_sessions_that_are_analysed(own: Database) -> None:
     change(own, left, outcome="timed_out")
     asyncio.run(withdraw(own, gone))
     assert {*survey_frame(own, "demo", "bot")[SESSION]} == {left, rest}
-    for read in (survey_frame, instrument_frame, screen_times, partial(frame, table="user_answers")):
+    for read in (survey_frame, instrument_frame, partial(frame, table="user_answers")):
         found = {*read(own, "demo", origin="bot", complete=True)[SESSION]}
         assert found <= {rest}
         assert found or read is instrument_frame

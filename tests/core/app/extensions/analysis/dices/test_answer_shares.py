@@ -1,4 +1,4 @@
-"""How DICES's raters answered, whether experts say the same, and raters who may not have tried: counted by hand."""
+"""How DICES's raters answered, whether experts say the same, who says unsafe, and the raters: counted by hand."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.extensions.analysis.dices import parts
-from app.extensions.analysis.dices.raters import REMOVED
-from app.extensions.analysis.public import Estimate, Finding, answered, experts
+from app.extensions.analysis.dices.grasp import REMOVED
+from app.extensions.analysis.public import Estimate, Finding, answered, experts, rater_profiles, unsafe
 from app.extensions.analysis.results import NAMES
+from experiments.instruments.dices_safety import columns as reason_columns
 from storage.schemas.registry import released
 from tests.fakes.examples import examples
 
@@ -75,10 +76,52 @@ def test_every_name_is_told_of_once_and_every_part_bears_any_rows(
             for column in needed:
                 if column.endswith("_overall"):
                     asked[column] = given_["Q_overall"]
-            if "answer_time_ms" in needed:
-                asked["answer_time_ms"] = asked["answer_time_ms"].astype("Int64")
             found += [one.name for finding in part.analyse({name: asked}) for one in finding.estimates]
     assert len(found) == len(set(found))
     patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(name)) for name in NAMES]
     for one in found:
         assert sum(re.fullmatch(pattern, one) is not None for pattern in patterns) == 1, one
+
+
+RATERS = {"1": ("Man", "gen z"), "2": ("Woman", "gen z"), "3": ("Woman", "gen x+"), "4": (None, "")}
+HARMS = {"a": ("Benign", ""), "b": ("Extreme", "Religious,Aggressive"), "c": (None, "Aggressive")}
+ANSWERS = {"1": "YNN", "2": "YYU", "3": "NYN", "4": "YNN"}
+WORDS = {"Y": "Yes", "N": "No", "U": "Unsure"}
+
+
+def table() -> pd.DataFrame:
+    """Four raters of three conversations."""
+    rows = [
+        {
+            "rater_id": rater, "item_id": item, "Q_overall": WORDS[answer], "rater_gender": RATERS[rater][0],
+            "rater_race": None, "rater_age": RATERS[rater][1], "rater_education": None,
+            "degree_of_harm": HARMS[item][0], "harm_type": HARMS[item][1],
+            **dict.fromkeys(reason_columns("dices-350"), "No"), "Q4_misinformation": WORDS[answer],
+        }
+        for rater, said in ANSWERS.items()
+        for item, answer in zip(HARMS, said, strict=True)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_shares_of_yes_are_by_raters_degrees_and_every_type_of_harm() -> None:
+    found = named(unsafe(table(), "dices-350"))
+    assert {name.removeprefix("dices.yes."): (one.value, one.n, one.participants) for name, one in found.items()} == {
+        "gender.Man": (pytest.approx(1 / 3), 3, 1),
+        "gender.Woman": (0.5, 6, 2),
+        "age.gen_z": (0.5, 6, 2),
+        "age.gen_x+": (pytest.approx(1 / 3), 3, 1),
+        "degree_of_harm.Benign": (0.75, 4, 4),
+        "degree_of_harm.Extreme": (0.5, 4, 4),
+        "harm_type.Aggressive": (0.25, 8, 4),
+        "harm_type.Religious": (0.5, 4, 4),
+    }
+    assert found["dices.yes.gender.Woman"].further == {"No": pytest.approx(1 / 3), "Unsure": pytest.approx(1 / 6)}
+    assert found["dices.yes.degree_of_harm.Benign"].low is not None
+
+
+def test_raters_are_counted_by_what_they_said_about_themselves() -> None:
+    found = named(rater_profiles(table(), "dices-350"))
+    counts = {name.removeprefix("dices.raters."): one.value for name, one in found.items() if ".raters." in name}
+    assert counts == {"all.all": 4, "gender.Man": 1, "gender.Woman": 2, "age.gen_z": 2, "age.gen_x+": 1}
+    assert found["dices.raters.gender.Woman"].further["share"] == pytest.approx(2 / 3)
