@@ -39,11 +39,9 @@ if TYPE_CHECKING:
     from app.extensions.analysis.report import Report
     from app.extensions.analysis.results import Steps
 
-FORMS = ("html", "md", "csv", "json")
+FORMS = ("html", "csv", "json")
 # Those of the analysis, repeated so that the help does not import it.
 PAPERS = ("chatbench",)
-HTML = "html"
-ENDINGS = {"htm": HTML, "markdown": "md"}
 
 OriginChoice = Annotated[
     str | None,
@@ -90,7 +88,7 @@ def report_(
     ] = None,
     reason: PeekReason = "",
 ) -> None:
-    """The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON."""
+    """The report is an HTML page that needs no network and can be printed; or csv or JSON."""
     from app.extensions.analysis.report import FORMATS, build_report
     from app.extensions.analysis.report.published_comparison import published_paper
     from app.use_cases.outcome_lock import look_now
@@ -124,7 +122,7 @@ def report_(
 def _format(wanted: str, to: Path | None) -> str:
     """The format; raises FormatUnknown."""
     ending = to.suffix.removeprefix(".").lower() if to is not None else ""
-    found = wanted or ENDINGS.get(ending, ending) or HTML
+    found = wanted or ending or FORMS[0]
     if found not in FORMS:
         where = "--format" if wanted else f"the ending of {to}"
         raise FormatUnknown(f"{where}: {found!r} is not a format of reports{suggestion(found, FORMS)}")

@@ -190,7 +190,7 @@ def confirmatory(trial: TrialReport) -> Iterator[Block | Finding]:
         yield Paragraph(_interim(trial), loud=True)
     yield TextTable("Planned hypotheses", HEAD, tuple(map(_row, trial.results)), 2)
     yield BulletList(
-        tuple((f"{one.hypothesis.id} (“{one.hypothesis.claim.strip()}”): {one.decision}", "") for one in trial.results)
+        tuple(f"{one.hypothesis.id} (“{one.hypothesis.claim.strip()}”): {one.decision}" for one in trial.results)
     )
     if trial.findings:
         yield Heading(3, "Results by hypothesis", "trial.results")
@@ -205,7 +205,7 @@ def confirmatory(trial: TrialReport) -> Iterator[Block | Finding]:
     yield Heading(3, "Methods", "trial.methods")
     for title, texts in trial.methods:
         yield Heading(4, title)
-        yield Paragraph(texts[0]) if len(texts) == 1 else BulletList(tuple((text, "") for text in texts))
+        yield Paragraph(texts[0]) if len(texts) == 1 else BulletList(texts)
 
 
 HEAD = (
@@ -259,17 +259,17 @@ def _history(trial: TrialReport) -> Iterator[Block | Finding]:
     """Looks and deviations; what a study without a preregistration has none of is not said."""
     if trial.planned_looks:
         yield Heading(3, "Planned looks", "trial.looks")
-        yield BulletList(tuple((f"{_look(one)}{_advice(one)}", "") for one in trial.planned_looks))
+        yield BulletList(tuple(f"{_look(one)}{_advice(one)}" for one in trial.planned_looks))
         units = {one.hypothesis.id: unit_of(one.hypothesis) for one in trial.results}
         rows = tuple(row for one in trial.planned_looks for row in _seen(one, units))
         yield TextTable(SHOWED, SEEN, rows, 2)
     if trial.unplanned_looks:
         yield Heading(3, "Unplanned looks at outcomes", "trial.unplanned_looks")
-        yield BulletList(tuple((_look(one), "") for one in trial.unplanned_looks))
+        yield BulletList(tuple(map(_look, trial.unplanned_looks)))
     if trial.deviations:
         yield Heading(3, "Deviations from the plan", "trial.deviations")
         reasons = ((one, one.reason or "no reason was given") for one in trial.deviations)
-        yield BulletList(tuple((f"{when(one.at_us)}: {one.what}. Reason: {why}", "") for one, why in reasons))
+        yield BulletList(tuple(f"{when(one.at_us)}: {one.what}. Reason: {why}" for one, why in reasons))
     elif trial.preregistered_us is not None:
         yield Heading(3, "Deviations from the plan", "trial.deviations")
         yield Paragraph("None is recorded.")

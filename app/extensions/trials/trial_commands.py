@@ -54,7 +54,7 @@ TRIED, REPLY_TOKENS = 20, 300
 SHARES = ("icc_participant", "icc_question", "dropout")
 ASSUMED = ("baseline", "sd", *SHARES)
 commands = group("trial")
-REPORT, FROZEN = "simulated-report.md", "study.json"
+REPORT, FROZEN = "simulated-report.html", "study.json"
 
 
 @commands.command("preregister")
@@ -116,7 +116,7 @@ def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str
 
 async def _simulated_report(study: Study, count: int) -> str:
     """The report of simulated participants, whose answers mean nothing, with the scripted model for every other."""
-    from app.extensions.analysis.report import FORMATS, build_report
+    from app.extensions.analysis.report import build_report, html
 
     free = offline(study)
     with TemporaryDirectory() as folder:
@@ -127,7 +127,7 @@ async def _simulated_report(study: Study, count: int) -> str:
             service.studies.register(free)
             async for _ in simulate(service, clock, free, count, "preregister"):
                 pass
-            return FORMATS["md"](build_report(database, study.name, Origin.BOT, START_US))
+            return html(build_report(database, study.name, Origin.BOT, START_US))
         finally:
             await service.close()
             database.dispose()

@@ -1,4 +1,4 @@
-"""The report of a study: all its results on one page that needs no network, or as Markdown, CSV or JSON."""
+"""The report of a study: all its results on one page that needs no network, or as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 
 from app.extensions.analysis.report.build import FactorArm, Report, VersionUsed, build_report
 from app.extensions.analysis.report.data_formats import as_csv, as_json
-from app.extensions.analysis.report.document import markdown
 from app.extensions.analysis.report.html_page import html
 
 # How a report is written, by the ending of its file.
-FORMATS: Mapping[str, Callable[[Report], str]] = {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
+FORMATS: Mapping[str, Callable[[Report], str]] = {"html": html, "csv": as_csv, "json": as_json}
 
 
-__all__ = ["FORMATS", "FactorArm", "Report", "VersionUsed", "as_csv", "as_json", "build_report", "html", "markdown"]
+__all__ = ["FORMATS", "FactorArm", "Report", "VersionUsed", "as_csv", "as_json", "build_report", "html"]

@@ -135,13 +135,6 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """A table of contents: headings with their anchors."""
-
-    entries: tuple[Heading, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Paragraph:
     """A paragraph; a loud one is a warning."""
 
@@ -151,14 +144,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class BulletList:
-    """A list; an item may end with code."""
-
-    items: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLine:
-    text: str
+    items: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +157,7 @@ class TextTable:
     words: int = 1
 
 
-Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
+Block: TypeAlias = Heading | Paragraph | BulletList | TextTable
 
 
 # A factor with more values than this (such as batches of questions) is summarised in one line.

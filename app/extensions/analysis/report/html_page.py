@@ -14,8 +14,10 @@ from app.extensions.analysis.estimates import Finding, format_interval, format_p
 from app.extensions.analysis.report import charts, wording
 from app.extensions.analysis.report.arrangement import grid, sections
 from app.extensions.analysis.report.build import Report, flow_stages, money
-from app.extensions.analysis.report.document import MANY
 from app.rendering.chart_style import Spec
+
+# The table of a figure with more estimates than this is folded.
+MANY = 14
 
 
 def html(report: Report) -> str:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from app.extensions.analysis.estimates import Finding, Unit, estimate
 from app.extensions.analysis.intervals import Interval
-from app.extensions.analysis.report import html, markdown
+from app.extensions.analysis.report import html
 from app.extensions.analysis.report.arrangement import grid
 from tests.fakes.reports import by_turn, hostile, report
 
@@ -76,5 +76,3 @@ def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:
     assert page.count('<td class="n cell"') == 4
     for text in ("10.0 %", "40.0 %", "n&nbsp;3"):
         assert text in page.split("</style>")[1]
-    text = markdown(report(by_two))
-    assert "| physics | 10.0 % (0.0 to 90.0 %), n 1 | 20.0 % (0.0 to 90.0 %), n 2 |" in text

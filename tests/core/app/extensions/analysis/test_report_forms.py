@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from app.errors import PublishedUnknown
 from app.extensions.analysis.chatbench.published import PublishedFigure as Printed
 from app.extensions.analysis.intervals import Interval
-from app.extensions.analysis.report import FORMATS, as_csv, as_json, html, markdown
+from app.extensions.analysis.report import FORMATS, as_csv, as_json, html
 from app.extensions.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.extensions.analysis.results import about, patterns, unique_names
 from tests.fakes.reports import NASTY, accuracy, by_turn, crossed, figure, finding, hostile
@@ -63,15 +63,6 @@ def test_the_csv_has_a_row_for_each_figure_and_nothing_that_a_spreadsheet_runs()
     assert json.loads(rows[0]["groups"]) == {"model": NASTY}
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
     assert sorted(row["published_value"] for row in rows)[-1] == "0.55"
-
-
-def test_markdown_shows_what_people_wrote_as_text() -> None:
-    text = markdown(made_up(hostile(), crossed([NASTY, "one"])))
-    assert "<script" not in text
-    assert "\n# d" not in text
-    assert "](javascript" not in text.replace("\\]", "")
-    tables = [line for line in text.splitlines() if line.startswith("|")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 5, 6, 7}
 
 
 def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:

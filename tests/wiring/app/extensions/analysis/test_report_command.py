@@ -64,7 +64,7 @@ def test_unfinished_sessions_are_analysed_only_if_asked_for(
 ) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(reports, "build_report", lambda *_, **wish: asked.append(wish["unfinished"]) or arena)
-    assert parley("report", "arena", "-o", "asked.md", *words, folder=folder).returncode == 0
+    assert parley("report", "arena", "-o", "asked.csv", *words, folder=folder).returncode == 0
     assert asked == [bool(words)]
 
 

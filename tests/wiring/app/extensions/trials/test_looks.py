@@ -135,12 +135,12 @@ def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, fold
     def run(*words: str) -> Done:
         return parley(*words, folder=folder)
 
-    refused = run("report", "trial", "-o", "r.md")
+    refused = run("report", "trial", "-o", "r.html")
     assert (refused.returncode, "--peek" in refused.stderr) == (2, True)
-    nowhere = run("report", "trial", "-o", "none/r.md", "--peek", "The funder asks.")
+    nowhere = run("report", "trial", "-o", "none/r.html", "--peek", "The funder asks.")
     assert (nowhere.returncode, "none" in nowhere.stderr) == (2, True), "it is seen before a look is recorded"
     assert plan_events(database, "trial").looks == ()
-    assert run("report", "trial", "-o", "r.md", "--peek", "The funder asks.").returncode == 0
+    assert run("report", "trial", "-o", "r.html", "--peek", "The funder asks.").returncode == 0
     assert run("export", "trial", "--schema", "tidy", "-o", "data").returncode == 0
     assert [(one.through, one.why) for one in plan_events(database, "trial").looks] == [
         ("report", "The funder asks."),

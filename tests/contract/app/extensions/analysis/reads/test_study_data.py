@@ -20,7 +20,7 @@ from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Finding
 from app.extensions.analysis.public import frame, instrument_frame, results, survey_frame
 from app.extensions.analysis.reads.study_data import data_version, flow, origins_of, recorded
-from app.extensions.analysis.report import build_report, markdown
+from app.extensions.analysis.report import build_report, html
 from app.extensions.analysis.report.charts import forest_chart
 from app.extensions.analysis.results import figure_names
 from app.session.service import Sessions
@@ -226,8 +226,8 @@ def test_rows_of_nobody_are_no_participant_anywhere(every: Database, talks: bool
     assert (report.flow.arrived, report.results.analysed) == (people, people)
     assert count_by_origin(every, "old").get("import", 0) == people
     assert sessions(every, "old", SessionQuery(), 0).matching == people
-    told = markdown(report)
-    assert f"{people} in the release" in told
+    told = html(report)
+    assert f"<strong>{people}</strong> in the release" in told
     assert ("belong to no participant" in told) == (not people)
 
 
