@@ -48,12 +48,12 @@ from app.extensions.analysis.estimates import (
     Scatter,
     ScatterPoint,
     estimate,
+    finding,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
-from app.extensions.analysis.intervals import DRAWN, Codes, Values, codes, draws, middle, number_of
+from app.extensions.analysis.intervals import Codes, Values, codes, draws, middle, number_of
 from experiments.study.fields import ANSWER
 from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.views.bonus import ATTENTION
@@ -95,24 +95,6 @@ def pairs(rows: pd.DataFrame) -> pd.DataFrame:
     return alone.merge(helped, on=[*KEY], suffixes=("_alone", "_ai"))
 
 
-METHOD = (
-    "A participant's own answer, the recommendation, and the answer with it. Relative AI reliance and relative "
-    "self-reliance follow Schemmer et al. (2023), over-reliance Buçinca et al. (2021), agreement and switch fraction "
-    "Yin et al. (2019). A number follows a recommendation if it equals it. 95 % intervals are Wilson's for the "
-    "effective number of independent answers by the two-way cluster jackknife (participants and questions)."
-)
-BETTER = (
-    "Accuracy with the recommendation minus that of the better of both alone (participants, or recommendations), on "
-    "the same answers (Bansal et al. 2021). The 95 % interval is mean ± t standard errors by the two-way cluster "
-    "jackknife (participants and questions); which of both is better is taken as known."
-)
-WEIGHT = (
-    "Weight of advice is (final - initial) / (advice - initial) (Harvey and Fischer 1997; Yaniv 2004), cut at 0 and 1, "
-    "without answers whose initial answer is the advice. The 95 % interval is mean ± t standard errors by the two-way "
-    "cluster jackknife (participants and questions)."
-)
-
-
 def advised_answers(answers: pd.DataFrame) -> pd.DataFrame:
     """A row for each answer beside a recommendation whose problem was answered alone before and has a right answer:
     `before`, `advice`, `after` (right or not, 0 or 1), `agreed`, `followed`, `participant`, `problem`."""
@@ -144,7 +126,7 @@ def advice_reliance(answers: pd.DataFrame) -> Iterator[Finding]:
     rows = advised_answers(answers)
     if rows.empty:
         return
-    yield share_finding("advice.reliance", "Reliance on recommendations", "answers", _shares(rows), METHOD)
+    yield finding("advice.reliance", _shares(rows))
     alone, advice = float(rows["before"].mean()), float(rows["advice"].mean())
     best, who = ("before", "the participants alone") if alone >= advice else ("advice", "the recommendations")
     said = f"Accuracy with the recommendation was {{}} above that of the better of both alone ({who})"
@@ -153,10 +135,7 @@ def advice_reliance(answers: pd.DataFrame) -> Iterator[Finding]:
         "advice.complementary.all", "all", {"group": "all"}, said, rows["after"] - rows[best], rows["participant"],
         rows["problem"], counts="answers", unit=POINTS, scale=(-1, 1), further=further,
     )  # fmt: skip
-    yield Finding(
-        "advice.complementary", "People with recommendations against the better of both alone", "answers", POINTS,
-        (-1, 1), (better,), BETTER, reference=0.0,
-    )  # fmt: skip
+    yield finding("advice.complementary", [better])
 
 
 def _shares(rows: pd.DataFrame) -> Iterator[Estimate]:
@@ -206,23 +185,11 @@ def weight_of_advice(answers: pd.DataFrame) -> Iterator[Finding]:
     )  # fmt: skip
     equal = int(further["undefined"])
     note = f"Answers that were the advice before it was shown have no weight: {equal:,}." if equal else ""
-    yield Finding("advice.weight", "Weight of advice", "answers", NUMBER, (0, 1), (found,), WEIGHT, note=note)
+    yield finding("advice.weight", [found], note=note)
 
 
 BINS = 10
 KINDS: Mapping[str, str] = {ALONE: "Alone", WITH_AI: "With the AI"}
-JACKKNIFE = "95 % intervals are mean ± t standard errors by the two-way cluster jackknife (participants and questions)."
-SCORE = (
-    "The Brier score is the mean of (confidence - right)^2, with confidence from 0 to 1: 0 is perfect, and 0.25 is "
-    f"that of a confidence of 50 throughout (Brier 1950). {JACKKNIFE} The change is of problems answered both ways."
-)
-OVER = f"Overconfidence is mean confidence minus accuracy (Lichtenstein and Fischhoff 1977). {JACKKNIFE}"
-PARTITION = (
-    "Reliability, resolution and uncertainty are Murphy's (1973): Brier score = reliability - resolution + "
-    "uncertainty, over answers with the same confidence; with few answers for each confidence, reliability and "
-    f"resolution are too large. The calibration error is that of Guo et al. (2017) with {BINS} bins of equal width. "
-    f"95 % intervals: {DRAWN}."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,20 +247,12 @@ def calibration(answers: pd.DataFrame) -> Iterator[Finding]:
     if len(both := pairs(rows)):
         alone, helped = _apart(both, "_alone"), _apart(both, "_ai")
         scores["change"], apart["change"] = (helped**2 - alone**2, both), (helped - alone, both)
-    yield Finding(
-        "advice.brier", "Brier score of confidence", "answers", NUMBER, (-1, 1),
-        tuple(_mean("brier", kind, *one) for kind, one in scores.items()), SCORE,
-    )  # fmt: skip
-    yield Finding(
-        "advice.overconfidence", "Overconfidence", "answers", POINTS, (-1, 1),
-        tuple(_mean("overconfidence", kind, *one) for kind, one in apart.items()), OVER, reference=0.0,
-    )  # fmt: skip
-    drawn = tuple(found for kind, some in parts.items() for found in _drawn(kind, some))
+    yield finding("advice.brier", (_mean("brier", kind, *one) for kind, one in scores.items()))
+    yield finding("advice.overconfidence", (_mean("overconfidence", kind, *one) for kind, one in apart.items()))
+    drawn = (found for kind, some in parts.items() for found in _drawn(kind, some))
     curve = tuple(point for kind, some in parts.items() for point in _curve(kind, some))
-    yield Finding(
-        "advice.calibration", "Calibration of confidence", "answers", NUMBER, (0, 1), drawn, PARTITION,
-        columns=("kind",), scatter=Scatter("Confidence", "Share of right answers", (0, 1), curve),
-    )  # fmt: skip
+    scatter = Scatter("Confidence", "Share of right answers", (0, 1), curve)
+    yield finding("advice.calibration", drawn, columns=("kind",), scatter=scatter)
 
 
 def _apart(rows: pd.DataFrame, end: str) -> Values:

@@ -41,9 +41,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, call, table
-from app.extensions.analysis.estimates import NUMBER, Finding, estimate, share_estimate, share_finding, slug
+from app.extensions.analysis.estimates import NUMBER, Finding, estimate, finding, share_estimate, slug
 from app.extensions.analysis.intervals import (
-    DRAWN,
     SAMPLES,
     SEED,
     Codes,
@@ -59,22 +58,7 @@ VOTES = "arena_votes"
 VOTE_COLUMNS = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
 SLOTS = ("a", "b", "c", "d")
 TIES = {"tie": "equally good", "tie (bothbad)": "none good"}
-WORTH = (
-    "The 95 % interval is Wilson's for the effective number of independent votes, because one participant gives "
-    "several votes (cluster jackknife); Student's t has one degree of freedom less than there are participants."
-)
-WINS = (
-    "A model's win rate is the share of votes that it won, of the votes that showed it and had a winner (no ties). "
-    + WORTH
-)
-TIED = f"The share of all votes. {WORTH}"
-HALF = "A tie counts as half a win for each model. With more than two models, the winner beats every other one."
-PAIRWISE = f"The share of votes between two models that the first one won. {HALF} {WORTH}"
 PLACES = {"a": "first (left)", "b": "second", "c": "third", "d": "fourth"}
-POSITIONS = (
-    "The share of votes with a winner that the model in a position won, of the votes with a model in that position. "
-    f"By chance it is 1 divided by the number of models shown. {WORTH}"
-)
 
 
 @analysis
@@ -94,14 +78,13 @@ def wins(votes: pd.DataFrame) -> Iterator[Finding]:
     )  # fmt: skip
     sizes = decided.groupby("vote").size().unique()
     chance = float(1 / sizes[0]) if len(sizes) == 1 else None
-    title, counts = "Win rate by model", "votes with a winner"
-    yield share_finding("arena.win_rate", title, counts, rates, WINS, reference=chance, note=left)
+    yield finding("arena.win_rate", rates, reference=chance, note=left)
     ties = (
         share_estimate(f"arena.ties.{slug(words)}", words, {"winner": kind}, f"{{}} of votes were ties ({words})",
                        frame["winner"] == kind, frame["participant"], counts="votes")
         for kind, words in TIES.items() if len(frame)
     )  # fmt: skip
-    yield share_finding("arena.ties", "Ties", "votes", ties, TIED)
+    yield finding("arena.ties", ties)
 
 
 def _shown(votes: pd.DataFrame) -> pd.DataFrame:
@@ -138,7 +121,7 @@ def pairwise(votes: pd.DataFrame) -> Iterator[Finding]:
                        rows["participant"], counts="votes")
         for (one, other), rows in ordered.groupby(["one", "other"], sort=True)
     )  # fmt: skip
-    yield share_finding("arena.pairwise", "Win rate between two models", "votes", shares, PAIRWISE, reference=0.5)
+    yield finding("arena.pairwise", shares)
 
 
 @analysis
@@ -157,8 +140,7 @@ def positions(votes: pd.DataFrame) -> Iterator[Finding]:
             known = (f"arena.position.{slot}", place, {"slot": slot}, said, rows["winner"] == f"model_{slot}")
             shares.append(share_estimate(*known, rows["participant"], counts="votes", further={"chance": chance}))
     reference = float(chances[0]) if len(chances) == 1 else None
-    title, counts = "Win rate by position", "votes with a winner"
-    yield share_finding("arena.position", title, counts, shares, POSITIONS, reference=reference)
+    yield finding("arena.position", shares, reference=reference)
 
 
 def compared(votes: pd.DataFrame) -> pd.DataFrame:
@@ -193,11 +175,6 @@ def _showing_twice(votes: pd.DataFrame) -> pd.Series:
 
 
 MEAN, POINTS = 1000.0, 400 / log(10)
-METHOD = (
-    "Bradley-Terry strengths by maximum likelihood: the log-odds that a model beats a model of mean strength (0). "
-    f"{HALF} The 95 % interval is {DRAWN}, because one participant gives several votes."
-)
-ELO = f"{METHOD} On the arena's scale, 400 points are odds of 10 to 1, and the mean of the models is 1000."
 STEPS = 200
 # Steps shorter than this end the search; they shrink quadratically.
 SMALL = 1e-10
@@ -260,15 +237,14 @@ def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
     )
     log_odds, elo = (0.0, 1.0, far), (MEAN, POINTS, far)
     return (
-        _strengths(found, sizes, "bradley_terry", "Strength (Bradley-Terry)", METHOD, log_odds, strength),
-        _strengths(found, sizes, "elo", "Strength on the arena's scale", ELO, elo, rating),
+        _strengths(found, sizes, "bradley_terry", log_odds, strength),
+        _strengths(found, sizes, "elo", elo, rating),
     )
 
 
 def _strengths(
-    fitted: FittedModel, sizes: pd.DataFrame, name: str, title: str, method: str, scale: tuple[float, float, float],
-    said: str,
-) -> Finding:  # fmt: skip
+    fitted: FittedModel, sizes: pd.DataFrame, name: str, scale: tuple[float, float, float], said: str
+) -> Finding:
     """`sizes` has, by model, the votes that compare it with another and their participants; `scale` is the mean
     strength, the size of a log-odd, and how far the axis reaches in log-odds."""
     anchor, size, far = scale
@@ -283,8 +259,7 @@ def _strengths(
             interval = Interval(anchor + size * one.value, low, high, one.why)
             estimates.append(estimate(*known, interval, said.replace("{model}", model), NUMBER, "votes"))
     axis = (anchor - size * far, anchor + size * far)
-    note = _left(fitted)
-    return Finding(f"arena.{name}", title, "votes", NUMBER, axis, tuple(estimates), method, reference=anchor, note=note)
+    return finding(f"arena.{name}", estimates, axis=axis, note=_left(fitted))
 
 
 def _left(model: FittedModel) -> str:

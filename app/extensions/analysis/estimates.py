@@ -6,9 +6,12 @@ interval gives the reason.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -109,13 +112,32 @@ class Finding:
         return format_level(next((one.level for one in self.estimates if one.low is not None), LEVEL))
 
 
-def share_finding(
-    name: str, title: str, counts: str, estimates: Iterable[Estimate], method: str, *, reference: float | None = None,
-    note: str = "", columns: tuple[str, ...] = (), scatter: Scatter | None = None,
+NO_WORDS: Mapping[str, object] = {}
+
+
+@cache
+def declared() -> Mapping[str, Mapping[str, Any]]:
+    """What figures.json says of each finding: its title, what n counts, unit, axis, reference and method. A method that
+    is the name of another finding is that one's."""
+    known: Mapping[str, Mapping[str, Any]] = json.loads(
+        (Path(__file__).parent / "figures.json").read_text(encoding="utf-8")
+    )
+    return {name: {**one, "method": known.get(one["method"], one)["method"]} for name, one in known.items()}
+
+
+def finding(
+    key: str, estimates: Iterable[Estimate], *, name: str = "", axis: tuple[float, float] | None = None,
+    reference: float | None = None, note: str = "", columns: tuple[str, ...] = (), scatter: Scatter | None = None,
+    words: Mapping[str, object] = NO_WORDS,
 ) -> Finding:  # fmt: skip
+    """A finding as figures.json declares it under a key; `words` fill the places in key, title and method. The key is
+    its name, unless there is another; axis and reference are those of the declaration, if it has them."""
+    one = declared()[key]
+    low, high = one["axis"] if axis is None else axis
+    title, method = (one[part].format_map(words) for part in ("title", "method"))
     return Finding(
-        name, title, counts, SHARE, (0, 1), tuple(estimates), method, reference=reference, note=note, columns=columns,
-        scatter=scatter,
+        name or key.format_map(words), title, one["counts"], one["unit"], (low, high), tuple(estimates), method,
+        reference=one.get("reference", reference), note=note, columns=columns, scatter=scatter,
     )  # fmt: skip
 
 

@@ -23,29 +23,10 @@ from app.extensions.analysis.base import (
     table,
 )
 from app.extensions.analysis.data_frames import CONVERSATIONS, SESSION
-from app.extensions.analysis.estimates import (
-    COUNT,
-    NUMBER,
-    Finding,
-    count_estimate,
-    mean_estimate,
-    share_estimate,
-    slug,
-)
-from app.extensions.analysis.estimates import share_finding as shares
+from app.extensions.analysis.estimates import Finding, count_estimate, finding, mean_estimate, share_estimate, slug
 from storage.log.seats import cell_key
 
 COLUMNS = ("path", "arms", "turns", "words_written", "words_read", "minutes", "replies", "verdicts")
-CLUSTERED = "by leaving out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023)"
-DOSE = (
-    "Of conversations in which a model replied. Words are counted without numbers, signs and blocks of code; minutes "
-    f"are those for which the screen was there. The 95 % interval is mean ± t standard errors, {CLUSTERED}."
-)
-ADHERENCE = (
-    "Of replies that participants read; the rules are the study's `fidelity`. The 95 % interval is Wilson's for the "
-    f"effective number of replies, {CLUSTERED}, with Student's t."
-)
-VERSIONS = "Replies that participants read, by the version that the server named; days of first and last use (UTC)."
 MEASURES: Mapping[str, tuple[str, str]] = {
     "turns": ("messages of the participant", "Participants sent {} messages in a conversation"),
     "words_written": ("words written", "Participants wrote {} words in a conversation"),
@@ -67,8 +48,8 @@ def dose(conversations: pd.DataFrame) -> Iterator[Finding]:
             for arm, own in by_arm(rows) if len(own)
         )  # fmt: skip
         axis, columns = (0, max([one.high or one.value for one in estimates], default=1)), tuple(compared_factors(rows))
-        heading = f"Dose: {title} in a conversation"
-        yield Finding(name, heading, "conversations", NUMBER, axis, estimates, DOSE, columns=columns)
+        known = {"measure": measure, "title": title}
+        yield finding("fidelity.dose.{measure}", estimates, axis=axis, columns=columns, words=known)
 
 
 def _in(arm: ComparedArm) -> str:
@@ -104,7 +85,7 @@ def adherence(conversations: pd.DataFrame) -> Iterator[Finding]:
     )  # fmt: skip
     unknown, columns = len(every) - len(rows), tuple(compared_factors(rows))
     note = f"The verdict on {unknown:,} replies could not be known." if unknown else ""
-    yield shares(name, "Adherence to the rules", "replies", estimates, ADHERENCE, note=note, columns=columns)
+    yield finding(name, estimates, note=note, columns=columns)
 
 
 @analysis
@@ -126,8 +107,7 @@ def model_versions(conversations: pd.DataFrame) -> Iterator[Finding]:
         said = f"{model} replied as version {version} {len(own):,} times from {first} to {last} ({arm})."
         people = own[SESSION].nunique()
         estimates.append(count_estimate(f"fidelity.replies.{name}", label, groups, len(own), people, said))
-    most, title = max([one.value for one in estimates], default=1.0), "Model versions that replied"
-    yield Finding("fidelity.replies", title, "replies", COUNT, (0, most), tuple(estimates), VERSIONS)
+    yield finding("fidelity.replies", estimates, axis=(0, max([one.value for one in estimates], default=1.0)))
 
 
 _TABLE = table(CONVERSATIONS, COLUMNS, "conversation_frame(database, study, origin)")

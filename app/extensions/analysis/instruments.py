@@ -26,16 +26,10 @@ import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, table
 from app.extensions.analysis.data_frames import INSTRUMENTS
-from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, mean_estimate, slug
-from app.extensions.analysis.intervals import DRAWN, Values, draws, middle
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding, mean_estimate, slug
+from app.extensions.analysis.intervals import Values, draws, middle
 
 COLUMNS = ("path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms")
-METHOD = (
-    "Scores follow the rules of each instrument's file: reverse items are turned, and there is no score where more "
-    "items are unanswered than the rule allows. The 95 % interval of a mean is mean ± t standard errors, by leaving "
-    "out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023), which for one score a "
-    "participant is the usual s/√n; t has one degree of freedom less than there are participants."
-)
 
 
 def instrument_scores(frame: pd.DataFrame) -> tuple[Finding, ...]:
@@ -84,8 +78,9 @@ def _finding(every: pd.DataFrame, name: str, place: str) -> Finding:
     others = len(every) - len(rows)
     note = f"{unscored:,} of {len(rows):,} without a score, as too many items were not answered. " if unscored else ""
     note += f"{others:,} of another form of the instrument, in an earlier version, are left out." if others else ""
-    name, estimates = figure_name("mean", name, place), tuple(_means(known, name, place, title, axis))
-    return Finding(name, title, "scores", NUMBER, axis, estimates, METHOD, note=note.strip())
+    means = _means(known, name, place, title, axis)
+    name = figure_name("mean", name, place)
+    return finding("instrument.mean", means, name=name, words={"title": title}, axis=axis, note=note.strip())
 
 
 def _means(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
@@ -103,12 +98,6 @@ ITEM_COLUMNS = ("path", "instrument", "title", "score", "score_title", "low", "h
 LEAST_ITEMS_OMEGA = 3
 # When Newton's method ends: after so many steps, with a step so small, or at a unique variance so small.
 MOST_TURNS, CLOSE_ENOUGH, LEAST_UNIQUE = 500, 1e-11, 1e-4
-RELIABILITY = (
-    "Cronbach's alpha (1951) and McDonald's omega total (1999) are computed from the participants who answered all "
-    "items of a score, reverse items turned; if a participant was asked several times, from the first time. Omega is "
-    "that of a model of one factor, fitted by maximum likelihood. It needs at least three items, and there is none "
-    f"where the model has no proper solution. The 95 % intervals are those of {DRAWN}."
-)
 Matrices = npt.NDArray[np.float64]
 
 
@@ -165,11 +154,8 @@ def one_factor(correlations: Matrices) -> tuple[Values, Values]:
 @analysis
 def reliabilities(frame: pd.DataFrame) -> Iterator[Finding]:
     """Alpha of each score of at least two items, and omega of each of at least three."""
-    estimates = tuple(one for rows, name, place in by_score(frame) for one in _of_score(rows, name, place))
-    title, columns = "Reliability of the scores", ("coefficient",)
-    yield Finding(
-        "instrument.reliability", title, "participants", NUMBER, (0, 1), estimates, RELIABILITY, columns=columns
-    )
+    estimates = (one for rows, name, place in by_score(frame) for one in _of_score(rows, name, place))
+    yield finding("instrument.reliability", estimates, columns=("coefficient",))
 
 
 def _of_score(every: pd.DataFrame, name: str, place: str) -> Iterator[Estimate]:

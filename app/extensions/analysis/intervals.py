@@ -197,11 +197,10 @@ def _fraction(a: float, b: float, x: float) -> float:
     return value
 
 
-SAMPLES = 1000
-SEED = 1
+# Of bootstraps; the methods in figures.json name both.
+SAMPLES, SEED = 1000, 1
 # The share of samples that must have a value; otherwise there is no interval.
 ENOUGH = 0.95
-DRAWN = f"a percentile bootstrap over participants ({SAMPLES:,} samples, seed {SEED})"
 
 
 def left_out(value: float, without: Values) -> Interval:

@@ -20,21 +20,11 @@ import pandas as pd
 from app.extensions.analysis.advice import TABLE
 from app.extensions.analysis.base import AnalysisStep, analysis, call, table
 from app.extensions.analysis.data_frames import SESSION
-from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, share_estimate, share_finding
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding, share_estimate
 from app.extensions.analysis.intervals import FEWEST, Codes, Interval, beyond_f, codes, number_of
 from experiments.study.fields import ANSWER
 
 COLUMNS = ("question", "status", "option_order", "chosen_position", "right_position", "correct")
-METHOD = (
-    "The unit is an answer to a problem whose options were shown in random order. The 95 % interval is Wilson's for "
-    "the effective number of answers, by leaving out one participant at a time (cluster jackknife; MacKinnon, Nielsen "
-    "and Webb 2023)."
-)
-TEST = (
-    "F of an analysis of variance with repeated measures, which tests that all places are chosen equally often: the "
-    "unit is the participant, the measures are the counts of each place. The random orders make its assumption of "
-    "sphericity true."
-)
 
 
 def equality_test(places: Codes, people: Codes, options: int) -> tuple[float, float] | None:
@@ -77,8 +67,7 @@ def chosen_positions(answers: pd.DataFrame) -> Iterator[Finding]:
         shares = _by_place(
             "chosen", "The option at place {} of {} was chosen in {{}} of the answers", COLUMNS[3], size, rows
         )
-        title = f"Position bias: choices by place of {size} options"
-        yield share_finding(f"position.chosen.{size}", title, "answers", shares, METHOD, reference=1 / size)
+        yield finding("position.chosen.{size}", shares, reference=1 / size, words={"size": size})
 
 
 @analysis
@@ -94,10 +83,7 @@ def position_tests(answers: pd.DataFrame) -> Iterator[Finding]:
         said = f"In a test that all {size} places are chosen equally often, F was {{}}"
         f = Interval(tested[0], why="A test statistic.")
         found.append(estimate(*known, f, said, NUMBER, "answers", further={"p": tested[1]}))
-    most = max((one.value for one in found), default=1.0)
-    yield Finding(
-        "position.test", "Position bias: test of equal shares", "answers", NUMBER, (0, most), tuple(found), TEST
-    )
+    yield finding("position.test", found, axis=(0, max((one.value for one in found), default=1.0)))
 
 
 @analysis
@@ -106,8 +92,7 @@ def right_by_position(answers: pd.DataFrame) -> Iterator[Finding]:
     for size, rows in ordered_answers(answers):
         said = "With the right option at place {} of {}, {{}} of the answers were right"
         shares = _by_place("right", said, "right_position", size, rows)
-        title = f"Right answers by place of the right one of {size} options"
-        yield share_finding(f"position.right.{size}", title, "answers", shares, METHOD)
+        yield finding("position.right.{size}", shares, words={"size": size})
 
 
 _ANSWERS = table(TABLE, COLUMNS, "load(study, origin, database=database).answers")

@@ -17,12 +17,10 @@ from app.extensions.analysis.data_frames import SESSION, SURVEYS
 from app.extensions.analysis.estimates import (
     COUNT,
     NO_INTERVAL,
-    NUMBER,
-    SHARE,
     Estimate,
     Finding,
-    Unit,
     estimate,
+    finding,
     mean_estimate,
     share_estimate,
     slug,
@@ -35,16 +33,9 @@ from experiments.study.instrument import ItemOnPoints
 COLUMNS = ("path", "question", "field", "value", "arms")
 # How a question is summarised; the second part of its figures' names.
 PASSED_CHECK, CHOICE, AVERAGED, COUNTED = "passed", "share", "mean", "answers"
-UNITS: Mapping[str, Unit] = {PASSED_CHECK: SHARE, CHOICE: SHARE, AVERAGED: NUMBER, COUNTED: COUNT}
 TICKED = {"ticked": "Ticked"}
 # The most characters of a question or an option in a report.
 LONGEST = 160
-METHOD = (
-    "Only answers that were sent count; n does not include questions that were left unanswered. The 95 % interval of a "
-    "share is Wilson's with t in place of z, and that of a mean is mean ± t standard errors. Where participants were "
-    "asked several times, both have the variance of the cluster jackknife, by leaving out one participant at a time "
-    "(MacKinnon, Nielsen and Webb 2023). Free texts are only counted."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +145,8 @@ def _finding(questions: Sequence[Question]) -> Finding:
     estimates = tuple(one for question in questions for one in _estimates(question, labels[question.name]))
     name = f"survey.{kind}" if kind in (PASSED_CHECK, COUNTED) else f"survey.{kind}.{first.name}"
     arms = dict.fromkeys(factor for one in questions for factor in compared_factors(one.answered))
-    return Finding(
-        name, _title(questions), "answers", UNITS[kind], _axis(first, estimates), estimates, METHOD,
+    return finding(
+        f"survey.{kind}", estimates, name=name, words={"title": _title(questions)}, axis=_axis(first, estimates),
         note=_note(questions), columns=tuple(arms),
     )  # fmt: skip
 

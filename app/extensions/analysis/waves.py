@@ -24,9 +24,8 @@ import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, compared_factors, table
 from app.extensions.analysis.data_frames import INSTRUMENTS, SESSION, SURVEYS, WAVES
-from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, share_estimate, share_finding, slug
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding, share_estimate, slug
 from app.extensions.analysis.intervals import (
-    DRAWN,
     Codes,
     Interval,
     Values,
@@ -43,23 +42,6 @@ from problems.errors import install_line
 from storage.reports.attrition import DONE, PENDING, attrition_test
 
 INSTALL = f"The mixed model needs a package that is not installed: {install_line('analysis')}"
-ATTRITION = (
-    "Of the participants who completed the first wave and whose time for a wave is over, those who did not complete "
-    "it. The 95 % interval is Wilson's with t in place of z."
-)
-TEST = (
-    "Log-rank statistic of the first wave that a participant did not complete (Mantel 1966); its p is by permutation "
-    "of the arms among participants, so it holds for small groups."
-)
-GROWTH = (
-    "Linear mixed model with arm, wave (a number from 0) and their product, and a random intercept and slope of each "
-    "participant: REML by statsmodels' MixedLM, t with participants − arms degrees of freedom. It is unbiased if who "
-    "is missing depends only on the arm and on answers that were given."
-)
-BOUNDS = (
-    "Difference of arms in the last wave, as observed, and Lee's bounds (2009), which cut as many answers of the arm "
-    f"with more of them as make both shares equal. The 95 % interval is {DRAWN}."
-)
 
 
 @analysis
@@ -76,10 +58,10 @@ def attrition(waves: pd.DataFrame) -> Iterator[Finding]:
         for wave, own in ((str(wave), own) for wave, own in those.groupby("wave", sort=False))
     )  # fmt: skip
     columns = tuple(compared_factors(rows))
-    yield share_finding(name, "Attrition by wave", "participants", estimates, ATTRITION, columns=columns)
+    yield finding(name, estimates, columns=columns)
     tests = tuple(_attrition_tests(waves))
     axis = (0, max([one.value for one in tests], default=1.0))
-    yield Finding(f"{name}_test", "Attrition: test of equal arms", "participants", NUMBER, axis, tests, TEST)
+    yield finding(f"{name}_test", tests, axis=axis)
 
 
 def _attrition_tests(waves: pd.DataFrame) -> Iterator[Estimate]:
@@ -185,11 +167,8 @@ def _growth(outcome: WaveOutcome) -> Finding:
             notes.append(f"The mixed model{factor and f' by {factor}'} could not be fitted: {fitted}.")
         else:
             estimates += _slopes(outcome, fitted, factor, values, size)
-    axis, known = (
-        _around_0(estimates),
-        (f"waves.growth.{outcome.name}", f"Growth over waves: {outcome.title}", "answers"),
-    )
-    return Finding(*known, NUMBER, axis, tuple(estimates), GROWTH, reference=0.0, note=" ".join(notes))
+    known = {"outcome": outcome.name, "title": outcome.title}
+    return finding("waves.growth.{outcome}", estimates, axis=_around_0(estimates), note=" ".join(notes), words=known)
 
 
 def _slopes(
@@ -249,9 +228,9 @@ def sensitivity(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFrame
             for arm in range(1, len(values))
             for figure in _bounds(one, factor, (values[arm], values[0]), those[those["arm"].isin([0, arm])])
         )
-        known = (f"waves.bounds.{one.name}", f"Missing data: {one.title} in the last wave", "participants")
-        found.append(Finding(*known, NUMBER, _around_0(estimates), estimates, BOUNDS, reference=0.0))
-    return tuple(finding for finding in found if finding.estimates)
+        known = {"outcome": one.name, "title": one.title}
+        found.append(finding("waves.bounds.{outcome}", estimates, axis=_around_0(estimates), words=known))
+    return tuple(one for one in found if one.estimates)
 
 
 def _bounds(outcome: WaveOutcome, factor: str, values: tuple[str, str], rows: pd.DataFrame) -> Iterator[Estimate]:

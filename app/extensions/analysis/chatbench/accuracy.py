@@ -23,9 +23,9 @@ from app.extensions.analysis.estimates import (
     POINTS,
     Estimate,
     Finding,
+    finding,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
 
@@ -35,18 +35,6 @@ ATTENTION = "attention_check"
 ALL = "all models"
 MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
 ANSWER_FIRST = "Only answer-first, where the same participant gives both answers."
-METHOD = (
-    "Accuracy is the share of correct answers among all answers of a group, in per cent. Its 95 % interval is Wilson's "
-    "for the effective number of independent answers, because answers share participants and questions. The "
-    "variance is that of the two-way cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023; "
-    "Cameron, Gelbach and Miller 2011); Student's t has one degree of freedom less than there are participants, or "
-    "questions if they are fewer."
-)
-CHANGE = (
-    "The change is the mean difference in accuracy, in percentage points, between a participant's answer with the "
-    "chatbot and their answer to the same question before it. Its 95 % interval is mean ± t standard errors by the "
-    "two-way cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023)."
-)
 
 
 def prepared(answers: pd.DataFrame) -> pd.DataFrame:
@@ -75,22 +63,18 @@ def accuracy(answers: pd.DataFrame) -> Iterator[Finding]:
         f"{checks:,} answers to attention checks are left out; participants who failed one are not." if checks else ""
     )
     title = "Accuracy by condition" if answers["condition"].notna().any() else "Accuracy"
-    yield share_finding(
-        "chatbench.accuracy_by_condition", title, "answers", _by_condition(known), METHOD, note=note,
-        columns=("moment",),
-    )  # fmt: skip
+    by_condition = _by_condition(known)
+    yield finding(
+        "chatbench.accuracy_by_condition", by_condition, note=note, columns=("moment",), words={"title": title}
+    )
     moment = {"moment": MOMENTS["with_AI"]}
     by_model = (
         _share(f"chatbench.accuracy_by_model.{slug(model)}", str(model), {"model": str(model), **moment},
                f"{with_model(model)}, participants answered {{}} of questions correctly", rows)
         for model, rows in known[(known["moment"] == "with_AI") & (known["model"] != ALL)].groupby("model", sort=True)
     )  # fmt: skip
-    title = "Accuracy with the chatbot, by model"
-    yield share_finding("chatbench.accuracy_by_model", title, "answers", by_model, METHOD, note=note)
-    yield Finding(
-        "chatbench.change", "Change of accuracy with the chatbot", "pairs of answers", POINTS, (-1, 1),
-        tuple(_changes(known)), CHANGE, reference=0.0, note=ANSWER_FIRST,
-    )  # fmt: skip
+    yield finding("chatbench.accuracy_by_model", by_model, note=note)
+    yield finding("chatbench.change", _changes(known), note=ANSWER_FIRST)
 
 
 def _by_condition(known: pd.DataFrame) -> Iterator[Estimate]:
@@ -118,7 +102,7 @@ def accuracy_by_arm(answers: pd.DataFrame) -> Iterator[Finding]:
         for arm, own in by_arm(counted) if arm.value
         for kind, rows in own.groupby("kind", sort=True)
     )  # fmt: skip
-    yield share_finding("accuracy.by_arm", "Accuracy of the arms", "answers", estimates, METHOD, columns=("kind",))
+    yield finding("accuracy.by_arm", estimates, columns=("kind",))
 
 
 ARM_COLUMNS = ("dataset", "question", "kind", "correct", "arms")

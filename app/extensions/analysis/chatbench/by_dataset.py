@@ -26,7 +26,7 @@ import pandas as pd
 
 from app.extensions.analysis.base import analysis
 from app.extensions.analysis.chatbench.preregistered_filter import SAME
-from app.extensions.analysis.estimates import SHARE, Estimate, Finding, estimate, share_finding, slug
+from app.extensions.analysis.estimates import SHARE, Estimate, Finding, estimate, finding, slug
 from app.extensions.analysis.intervals import FEWEST, Codes, Interval, Values, codes, number_of, wilson
 
 PRINTED = "standard_error_paper"
@@ -121,13 +121,6 @@ ALONE_COLUMNS = (
 CELL = ("dataset", "model", "answer_type")
 # The columns of a table of accuracies; gaps need only the first four and `standard_error`.
 TABLE = (*CELL, "accuracy", "low", "high", "standard_error", "n", "participants", "questions")
-METHOD = (
-    "Accuracy is the unweighted mean over questions of each question's share of correct answers, among the answers "
-    "that ChatBench's filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
-    "jackknife of this mean (leaving out participants, and questions), which treats questions and participants as "
-    "random samples; Student's t has one degree of freedom less than there are questions, or participants if they are "
-    "fewer. For models alone the variance is that of the questions' accuracies."
-)
 # A cell with its mean, its number of answers and of participants.
 Found = tuple[tuple[str, str, str], OverQuestions, int, int]
 
@@ -140,8 +133,7 @@ def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[
     paper and of its code are in `further`.
     """
     estimates = (_estimate(*one) for one in _cells(answers, alone))
-    title, columns = "Accuracy by dataset and model, over questions", ("answer_type", "condition")
-    yield share_finding("chatbench.accuracy", title, "answers", estimates, METHOD, columns=columns)
+    yield finding("chatbench.accuracy", estimates, columns=("answer_type", "condition"))
 
 
 def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:

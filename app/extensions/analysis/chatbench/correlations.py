@@ -29,7 +29,7 @@ from app.extensions.analysis.estimates import (
     Scatter,
     ScatterPoint,
     estimate,
-    share_finding,
+    finding,
     slug,
 )
 from app.extensions.analysis.intervals import Interval, Values, central, codes, number_of, share_of
@@ -43,16 +43,6 @@ ENOUGH = 0.9
 CEILING = "free_text"
 KEY = ["question_id", "model"]
 QUESTIONS = "An interval needs more questions with different accuracies."
-METHOD = (
-    "Pearson's correlation of two accuracies over questions (each with each model); for the linear model, the "
-    f"correlation of fitted and observed values. The 95 % interval is the middle 95 % of {SAMPLES:,} bootstrap samples "
-    f"of the questions. The noise ceiling is the mean of {DRAWS} draws, with the middle 95 % as its interval."
-)
-ABOVE = (
-    "The share of points (a question with a model) at which people with the model are more accurate than the model "
-    "alone. The 95 % interval is Wilson's for the effective number of independent points, because both models answer "
-    "the same questions (cluster jackknife over questions)."
-)
 # A statistic of columns of numbers under several weightings of the rows.
 Statistic = Callable[[Values, Values], Values]
 
@@ -135,7 +125,7 @@ def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding
     r = cov(x, y)/(sd(x) sd(y)) over questions with each model, no unit; ChatBench, ACL 2025.
     `answers` are those that `counted` returns.
     """
-    made: dict[str, list[Estimate]] = {name: [] for name in TITLES}
+    made: dict[str, list[Estimate]] = {name: [] for name in SAID}
     for method, condition, rows in _by_method(answers, alone):
         for kind, found, used in _correlated(rows):
             made[kind].append(_estimate(kind, [method, condition], found, used))
@@ -143,8 +133,7 @@ def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding
         if ceiling:
             made["noise_ceiling"].append(_estimate("noise_ceiling", [condition], ceiling, rows))
     for kind, some in made.items():
-        title = TITLES[kind][0]
-        yield Finding(f"chatbench.{kind}", title, "points", NUMBER, (-1, 1), tuple(some), METHOD, reference=0.0)
+        yield finding(f"chatbench.{kind}", some)
 
 
 def _by_method(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -154,23 +143,12 @@ def _by_method(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[tuple[str
             yield method, condition, points(answers, alone, method, condition)
 
 
-TITLES: Mapping[str, tuple[str, str]] = {
-    "correlation": (
-        "Correlation over questions: models alone and people with them",
-        "accuracy of models alone ({}) correlated with accuracy of participants with them",
-    ),
-    "correlation_improvement": (
-        "Correlation over questions: models alone and people's improvement",
-        "accuracy of models alone ({}) correlated with participants' improvement with them",
-    ),
-    "linear_fit": (
-        "Linear model: people with models, predicted from people alone and models alone",
-        "the prediction from participants alone and models alone ({}) correlated with participants' accuracy with them",
-    ),
-    "noise_ceiling": (
-        "Noise ceiling of the correlations",
-        "if participants were exactly as accurate as free text ({}), the correlation would be",
-    ),
+SAID: Mapping[str, str] = {
+    "correlation": "accuracy of models alone ({}) correlated with accuracy of participants with them",
+    "correlation_improvement": "accuracy of models alone ({}) correlated with participants' improvement with them",
+    "linear_fit": "the prediction from participants alone and models alone ({}) correlated with participants' accuracy "
+    "with them",
+    "noise_ceiling": "if participants were exactly as accurate as free text ({}), the correlation would be",
 }
 
 
@@ -194,7 +172,7 @@ def _correlated(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFram
 def _estimate(kind: str, of: list[str], interval: Interval, rows: pd.DataFrame) -> Estimate:
     groups, label = dict(zip(("method", "condition")[-len(of) :], of, strict=True)), ", ".join(of)
     figure = (".".join([f"chatbench.{kind}", *map(slug, of)]), label, groups, (len(rows), 0), interval)
-    said = f"Over questions, {TITLES[kind][1].replace('{}', label)}: r = {{}}"
+    said = f"Over questions, {SAID[kind].replace('{}', label)}: r = {{}}"
     return estimate(*figure, said, NUMBER, "points", further={"questions": float(rows["question_id"].nunique())})
 
 
@@ -213,9 +191,8 @@ def questions(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
         ScatterPoint(row.ai, row.with_ai, int(row.n), str(row.question_id), str(row.model), condition)
         for (method, condition), rows in found.items() if method == drawn for row in each(rows)
     )  # fmt: skip
-    yield share_finding(
-        "chatbench.above_model", "Question by question: models alone against people with them", "points",
-        (_above(*of, rows) for of, rows in found.items()), ABOVE, columns=("condition",),
+    yield finding(
+        "chatbench.above_model", (_above(*of, rows) for of, rows in found.items()), columns=("condition",),
         note=f"The plot has a point for each question and model; models alone answered by {drawn}.",
         scatter=Scatter(f"accuracy of the model alone ({drawn})", "accuracy of people with it", (0, 1), marks),
     )  # fmt: skip

@@ -29,6 +29,7 @@ from app.extensions.analysis.estimates import (
     POINTS,
     Estimate,
     Finding,
+    finding,
     format_interval,
     format_p,
     format_value,
@@ -44,12 +45,6 @@ KEY = ("dataset", "model")
 SIZES = ("n", "participants")
 NOISE = "Chance alone makes absolute differences larger than zero, so an interval around them would mislead."
 UNSURE = "A standard error is not known, because there are too few answers or all are equal."
-METHOD = (
-    "Gaps are differences between accuracies (means over questions), in percentage points. Intervals and two-sided p "
-    "are those of the z-test with the root of the sum of the squared corrected standard errors. The mean absolute gap "
-    "is over datasets and models (and conditions, for `all`); the mean gap between models is over the datasets that "
-    "both have, which are treated as fixed. n is the number of answers on both sides, including those of models alone."
-)
 
 
 def z_test(first: float, second: float, error_first: float, error_second: float) -> dict[str, float]:
@@ -136,18 +131,9 @@ def _sized(accuracies: pd.DataFrame) -> pd.DataFrame:
 def gaps(accuracies: pd.DataFrame) -> Iterator[Finding]:
     accuracies = accuracies.sort_values("answer_type", key=lambda kinds: kinds.map(_place), kind="stable")
     alone = gap_table(accuracies)
-    yield Finding(
-        "chatbench.gap", "Models alone minus people with them", "answers", POINTS, (-1.0, 1.0), tuple(_gaps(alone)),
-        METHOD, reference=0.0, columns=("method", "condition"),
-    )  # fmt: skip
-    yield Finding(
-        "chatbench.mean_gap", "Mean absolute gap by method", "answers", POINTS, (0.0, 1.0), tuple(_mean_gaps(alone)),
-        METHOD, columns=("condition",),
-    )  # fmt: skip
-    yield Finding(
-        "chatbench.model_gap", "Gap between models: the first minus the second", "answers", POINTS, (-1.0, 1.0),
-        tuple(_model_gaps(accuracies)), METHOD, reference=0.0, columns=("answer_type",),
-    )  # fmt: skip
+    yield finding("chatbench.gap", _gaps(alone), columns=("method", "condition"))
+    yield finding("chatbench.mean_gap", _mean_gaps(alone), columns=("condition",))
+    yield finding("chatbench.model_gap", _model_gaps(accuracies), columns=("answer_type",))
 
 
 def _place(kind: str) -> int:

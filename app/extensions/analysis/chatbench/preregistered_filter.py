@@ -16,9 +16,8 @@ import pandas as pd
 
 from app.extensions.analysis.base import analysis, each
 from app.extensions.analysis.chatbench.accuracy import ATTENTION
-from app.extensions.analysis.estimates import COUNT, Estimate, Finding, count_estimate
+from app.extensions.analysis.estimates import Estimate, Finding, count_estimate, finding
 
-ANSWERS, FILTERED, ALONE = "user_answers", "user_answers_filtered", "ai_alone_answers"
 ASSIGNMENT = ("subject", "batch", "model", "condition")
 COLUMNS = ("worker_id", *ASSIGNMENT, "answer_type", "dataset", "question_id", "acc")
 # Dataset names on the dataset card that differ from those in the paper and the questions.
@@ -31,11 +30,6 @@ STEPS: Mapping[str, str] = {
     "one_answer": "one answer of each type to a question",
 }
 KINDS: Mapping[str, str] = {"user-alone": "Answers alone", "user-AI": "Answers with the chatbot"}
-METHOD = (
-    "Answers were counted after each step of ChatBench's filter: the attention check was removed, then "
-    "participants who failed it; then only each participant's first assignment was kept, and the first answer of each "
-    "type to a question."
-)
 
 
 def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -94,7 +88,7 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
         if row.answers
     ]
     if len({one.n for one in steps}) > 1:
-        yield _counts("chatbench.filter", "Answers left by ChatBench's filter", steps)
+        yield _counts("chatbench.filter", steps)
     kept = counted(answers, released)
     of_kind = {kind: kept[kept["answer_type"] == kind] for kind in KINDS}
     kinds = [
@@ -106,13 +100,12 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
     if asked := int(np.nansum(counts.to_numpy())):
         kinds.append(_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0))
     if kinds:
-        yield _counts("chatbench.count", "Answers included in the analysis", kinds)
+        yield _counts("chatbench.count", kinds)
 
 
-def _counts(name: str, title: str, estimates: list[Estimate]) -> Finding:
+def _counts(name: str, estimates: list[Estimate]) -> Finding:
     note = "These rows do not show who completed the study; the filtered file, if there is one, considers it."
-    axis = (0.0, float(max(one.n for one in estimates)))
-    return Finding(name, title, "answers", COUNT, axis, tuple(estimates), METHOD, note=note)
+    return finding(name, estimates, axis=(0.0, float(max(one.n for one in estimates))), note=note)
 
 
 def _count(name: str, label: str, number: int, participants: int) -> Estimate:

@@ -28,9 +28,9 @@ from app.extensions.analysis.estimates import (
     POINTS,
     Estimate,
     Finding,
+    finding,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
 
@@ -55,28 +55,11 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "helpful": ("helpful changes", "{} of answers were wrong alone and right in the end"),
     "harmful": ("harmful changes", "{} of answers were right alone and wrong in the end"),
 }
-METHOD = (
-    "Answer-first only: a participant's own answer, the option that the chatbot gave in the conversation (annotator "
-    "`answer`), and the answer with it. Relative AI reliance and relative self-reliance follow Schemmer et al. (2023), "
-    "over-reliance Buçinca et al. (2021), agreement and switch fraction Yin et al. (2019). 95 % intervals are "
-    "Wilson's for the effective number of independent answers by the two-way cluster jackknife (participants and "
-    "questions)."
-)
-BETTER = (
-    "Accuracy with the chatbot minus that of the better of both alone (the participants, or the chatbot's advice), on "
-    "the same answers (Bansal et al. 2021). 95 % intervals are mean ± t standard errors by the two-way cluster "
-    "jackknife (participants and questions); which of both is better is taken as known."
-)
 # By name: the score alone and with the chatbot, the label, and the text of the sentence.
 TRANSITIONS = {
     "corrected": (0, 1, "wrong answers corrected with the chatbot", "got wrong alone, {} were correct"),
     "lost": (1, 0, "correct answers lost with the chatbot", "got right alone, {} were wrong"),
 }
-TRANSITION = (
-    "Of the questions that a participant answered wrongly (correctly) alone and then again with the chatbot, the share "
-    "answered correctly (wrongly) with it. 95 % intervals are Wilson's for the effective number of independent answers "
-    "by the two-way cluster jackknife (participants and questions)."
-)
 NOTE = "Conversations in which the chatbot gave none of the options are left out."
 
 
@@ -115,12 +98,8 @@ def reliance(answers: pd.DataFrame, talks: pd.DataFrame, questions: pd.DataFrame
         return
     models = {ALL: rows} | {str(model): some for model, some in rows.groupby("model", sort=True)}
     shares = (found for measure in MEASURES for found in _shares(measure, models))
-    title = "Reliance on the chatbot's advice"
-    yield share_finding("chatbench.reliance", title, "answers", shares, METHOD, note=NOTE, columns=("model",))
-    yield Finding(
-        "chatbench.complementary", "People with the chatbot against the better of both alone", "answers", POINTS,
-        (-1, 1), tuple(_better(model, some) for model, some in models.items()), BETTER, reference=0.0, note=NOTE,
-    )  # fmt: skip
+    yield finding("chatbench.reliance", shares, note=NOTE, columns=("model",))
+    yield finding("chatbench.complementary", (_better(model, some) for model, some in models.items()), note=NOTE)
 
 
 def hits(rows: pd.DataFrame, measure: str) -> pd.Series:
@@ -182,7 +161,4 @@ def transitions(answers: pd.DataFrame) -> Iterator[Finding]:
                 said = f"{with_model(model)}, of the answers that participants {words} with the chatbot"
                 figure = (name, f"{model}: {label}", groups, said, of["acc_after"] == end)
                 shares.append(share_estimate(*figure, of["worker_id"], of["question_id"], counts="answers"))
-    title = "Answers corrected and lost with the chatbot"
-    yield share_finding(
-        "chatbench.transition", title, "answers", shares, TRANSITION, note=ANSWER_FIRST, columns=("kind",)
-    )
+    yield finding("chatbench.transition", shares, note=ANSWER_FIRST, columns=("kind",))

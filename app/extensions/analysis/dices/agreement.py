@@ -32,7 +32,7 @@ from app.extensions.analysis.dices.cohesion import (
     pairs,
     without_each_rater,
 )
-from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding
 from app.extensions.analysis.intervals import FEWEST, Interval
 from storage.datasets.describe.markdown import count
 
@@ -41,12 +41,6 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 # How often each rater gave each value to each conversation (values, raters, conversations).
 Marks: TypeAlias = npt.NDArray[np.float32]
 ORDER = ("No", "Unsure", "Yes")
-METHODS = {
-    "nominal": "with No, Unsure and Yes as unordered categories",
-    "ordinal": "with No, Unsure and Yes as ordered categories",
-    "yes": "Yes against the rest, with No and Unsure as one value",
-}
-BOTH = "The 95 % interval is a jackknife over raters and conversations, which counts both as samples."
 TITLES = {"nominal": "nominal", "ordinal": "ordinal", "yes": "Yes against the rest"}
 
 
@@ -133,16 +127,15 @@ def _findings(
     ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, methods: tuple[str, ...]
 ) -> tuple[Finding, ...]:
     found = [
-        Finding(
-            f"dices.alpha_{method}", f"Agreement: Krippendorff's alpha, {TITLES[method]} ({edition})", "ratings",
-            NUMBER, (-0.2, 1), tuple(_estimates(ratings, columns, edition, method)),
-            f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 is agreement by chance. The number of "
-            f"raters may differ between conversations. {BOTH}",
-            reference=0.0, note=_without(ratings, columns, method),
+        finding(
+            f"dices.alpha_{method}",
+            _estimates(ratings, columns, edition, method),
+            note=_without(ratings, columns, method),
+            words={"edition": edition},
         )
         for method in methods
-    ]  # fmt: skip
-    return tuple(finding for finding in found if finding.estimates or finding.note)
+    ]
+    return tuple(one for one in found if one.estimates or one.note)
 
 
 def _without(ratings: pd.DataFrame, columns: tuple[str, ...], method: str) -> str:

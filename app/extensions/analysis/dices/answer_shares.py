@@ -15,18 +15,17 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.dices.agreement import BOTH, ORDER, PROFILE, marked, profiles_of
+from app.extensions.analysis.dices.agreement import ORDER, PROFILE, marked, profiles_of
 from app.extensions.analysis.dices.cohesion import Sums, of_mean, order, peaks
 from app.extensions.analysis.estimates import (
-    COUNT,
     NUMBER,
     SHARE,
     Estimate,
     Finding,
     count_estimate,
     estimate,
+    finding,
     share_estimate,
-    share_finding,
     slug,
 )
 from app.extensions.analysis.intervals import share_of
@@ -35,26 +34,14 @@ from problems.dices import DOMAINS
 
 COLUMN = "Q_overall"
 GOLD = "safety_gold"
-WILSON = (
-    "The 95 % interval is Wilson's for the effective number of independent ratings, because ratings share raters and "
-    "conversations (two-way cluster jackknife; MacKinnon, Nielsen and Webb 2023)."
-)
-EACH = "The 95 % interval counts conversations alone as a sample; the raters are treated as given."
-MOST = (
-    "If several answers to a conversation are equally common, the one given first in the order of rater ids counts as "
-    "its most common answer."
-)
 DEGREE, TYPE = "degree_of_harm", "harm_type"
 HARM_COLUMNS = (DEGREE, TYPE)
-UNSAFE = f"The share of ratings of {COLUMN} that are Yes (unsafe). {WILSON}"
-EACH_REASON = f"The share of ratings in which the reason is answered with Yes. {WILSON}"
 WHOSE = {
     DEGREE: "of conversations with the degree of harm",
     TYPE: "of conversations with the type of harm",
     "rater_locale": "by raters in",
     "rater_education": "by raters with the education",
 }
-RATERS = "The number of raters, by what they said about themselves."
 # The order of values that have one; ages are spelled as in the release.
 ORDERS = {
     DEGREE: DOMAINS[DEGREE],
@@ -77,22 +64,15 @@ def answered(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
                        given[COLUMN] == value, given["rater_id"], given["item_id"], counts="ratings", counted=True)
         for value in ORDER
     )  # fmt: skip
-    title = f"Answers to {COLUMN} ({edition})"
-    yield share_finding("dices.answers", title, "ratings", shares, f"Shares are of all ratings. {WILSON}")
+    yield finding("dices.answers", shares, words={"edition": edition})
     common = (
         _of_conversations(f"dices.majority.{value}", value, {"answer": value}, most["answer"] == value, raters,
                           f"For {{}} of conversations, the most common answer is {value}")
         for value in ORDER
     )  # fmt: skip
     note = f"Conversations in which two answers were equally common: {ties:,}." if ties else ""
-    title = f"Most common answers ({edition})"
-    yield share_finding("dices.majority", title, "conversations", common, f"{MOST} {EACH}", note=note)
-    yield Finding(
-        "dices.one_answer", f"Unanimity of raters by conversation ({edition})", "conversations", NUMBER, (0, 1.1),
-        tuple(_unanimity(given)),
-        "Plurality size is the mean over conversations of the share of the most common answer, negentropy that of "
-        f"ln 3 − H in nats, H being the entropy of the answers. {BOTH}",
-    )  # fmt: skip
+    yield finding("dices.majority", common, note=note, words={"edition": edition})
+    yield finding("dices.one_answer", _unanimity(given), words={"edition": edition})
 
 
 @analysis
@@ -118,12 +98,8 @@ def experts(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
             found = of_mean(marked(given[given[GOLD] == value], COLUMN), _yes, (0.0, 1.0))
             known = (f"dices.said_unsafe.{value}", label, groups, (len(rows), raters), found)
             unsafe.append(estimate(*known, said, SHARE, "conversations"))
-    method = f"{MOST} Experts never answer Unsure. {EACH}"
-    title = f"Agreement with the experts ({edition})"
-    yield share_finding("dices.gold_agreement", title, "conversations", agreed, method)
-    method = f"Means over conversations of the share of their ratings that are Yes (unsafe). {BOTH}"
-    title = f"Share of raters who said unsafe, by the experts' answer ({edition})"
-    yield share_finding("dices.said_unsafe", title, "conversations", unsafe, method)
+    yield finding("dices.gold_agreement", agreed, words={"edition": edition})
+    yield finding("dices.said_unsafe", unsafe, words={"edition": edition})
 
 
 def majority(ratings: pd.DataFrame, column: str = COLUMN) -> pd.DataFrame:
@@ -180,13 +156,13 @@ def unsafe(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
     typed = given.assign(**{TYPE: given[TYPE].fillna("").str.split(",")}).explode(TYPE)
     typed = typed.assign(**{TYPE: typed[TYPE].str.strip()})
     parts = (
-        ("dices.yes", "Said unsafe, by group of raters", given, [name for name in PROFILE if name in given], ""),
-        ("dices.yes_by_degree", "Said unsafe, by degree of harm", given, [DEGREE], ""),
-        ("dices.yes_by_type", "Said unsafe, by type of harm", typed, [TYPE], "A conversation may have several types."),
+        ("dices.yes", given, [name for name in PROFILE if name in given], ""),
+        ("dices.yes_by_degree", given, [DEGREE], ""),
+        ("dices.yes_by_type", typed, [TYPE], "A conversation may have several types."),
     )
-    for name, title, rows, columns, note in parts:
+    for name, rows, columns, note in parts:
         shares = (one for column in columns for one in _said_yes(rows, column))
-        yield share_finding(name, f"{title} ({edition})", "ratings", shares, UNSAFE, note=note)
+        yield finding(name, shares, note=note, words={"edition": edition})
 
 
 def _said_yes(ratings: pd.DataFrame, column: str) -> Iterator[Estimate]:
@@ -211,7 +187,7 @@ def reasons(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
                 figure = (f"dices.reason.{column}", words, groups, said, rows[column] == "Yes")
                 found = share_estimate(*figure, rows["rater_id"], rows["item_id"], counts="ratings", counted=True)
                 shares.append(found)
-    yield share_finding("dices.reason", f"Reasons to say unsafe ({edition})", "ratings", shares, EACH_REASON)
+    yield finding("dices.reason", shares, words={"edition": edition})
 
 
 def values_of(known: pd.DataFrame, column: str) -> tuple[str, ...]:
@@ -225,8 +201,7 @@ def values_of(known: pd.DataFrame, column: str) -> tuple[str, ...]:
 def rater_profiles(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
     """The number of raters of each group; `further` has the `share` of the raters who gave the information."""
     profiles = profiles_of(ratings, ratings["rater_id"])
-    people = tuple(_raters(profiles))
-    yield Finding("dices.raters", f"Raters ({edition})", "raters", COUNT, (0, max(1, len(profiles))), people, RATERS)
+    yield finding("dices.raters", _raters(profiles), axis=(0, max(1, len(profiles))), words={"edition": edition})
 
 
 def _raters(profiles: pd.DataFrame) -> Iterator[Estimate]:

@@ -55,7 +55,7 @@ from app.extensions.analysis.dices.cohesion import (
     without_each_rater,
     xrr,
 )
-from app.extensions.analysis.estimates import NUMBER, RANDOM, Estimate, Finding, estimate, slug
+from app.extensions.analysis.estimates import NUMBER, RANDOM, Estimate, Finding, estimate, finding, slug
 from app.extensions.analysis.intervals import SEED, Interval, benjamini_hochberg
 
 TIE = 1e-9
@@ -279,49 +279,15 @@ REMOVED: Mapping[str, frozenset[str]] = {
     "dices-350": frozenset(_REMOVED_350.split()), "dices-990": frozenset(_REMOVED_990.split())
 }  # fmt: skip
 COLUMN = "Q_overall"
-TITLES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
-    "irr": ("Agreement within groups: IRR", "agreed among themselves with an IRR of {}", (-0.2, 1)),
-    "plurality": ("Agreement within groups: plurality size", "had a mean plurality size of {}", (0, 1)),
-    "negentropy": ("Agreement within groups: negentropy", "had a mean negentropy of {} nats", (0, 1.1)),
-    "xrr": ("Agreement with others: XRR", "agreed with all others with an XRR of {}", (-0.2, 1)),
-    "voting_agreement": ("Agreement with others: votes", "voted like all others with an alpha of {}", (-0.2, 1)),
-    "gai": ("Group association: GAI", "had a GAI of {}", (0, 2)),
-    DSI: ("Diversity sensitivity: DSI", "had groups with a GAI of up to {}", (0, 2)),
+SAID: Mapping[str, str] = {
+    "irr": "agreed among themselves with an IRR of {}",
+    "plurality": "had a mean plurality size of {}",
+    "negentropy": "had a mean negentropy of {} nats",
+    "xrr": "agreed with all others with an XRR of {}",
+    "voting_agreement": "voted like all others with an alpha of {}",
+    "gai": "had a GAI of {}",
+    DSI: "had groups with a GAI of up to {}",
 }
-FORMULAS: Mapping[str, str] = {
-    "irr": "IRR is Krippendorff's nominal alpha of a group.",
-    "plurality": "Plurality size is the mean over conversations of the share of a group's most common answer.",
-    "negentropy": "Negentropy is the mean over conversations of ln 3 − H in nats, H being the entropy of the answers.",
-    "xrr": (
-        "XRR is nominal cross-replication reliability (Wong et al. 2021) between a group and all other raters; "
-        "normalised XRR is XRR divided by the root of the product of both IRRs."
-    ),
-    "voting_agreement": (
-        "Voting agreement is the nominal alpha between the most common answers of a group and those of all other "
-        "raters; of equally common answers, the first in the order No, Unsure, Yes counts."
-    ),
-    "gai": "GAI is IRR/XRR: above 1, a group agrees more within itself than with the others.",
-    DSI: "DSI is the largest GAI among the groups of an axis.",
-}
-QUESTIONS = (
-    "It says how well the value is known, and p whether it differs from that of random groups, "
-    "which the sentences give."
-)
-JACKKNIFE = f"The 95 % interval is a jackknife over raters and conversations. {QUESTIONS}"
-INTERVALS: Mapping[str, str] = {
-    "irr": JACKKNIFE,
-    "plurality": JACKKNIFE,
-    "negentropy": JACKKNIFE,
-    "xrr": JACKKNIFE,
-    "voting_agreement": (
-        f"The 95 % interval adds a jackknife over conversations and the variance over random groups. {QUESTIONS}"
-    ),
-    "gai": (
-        "The 95 % interval has the values that the test does not reject, so it holds 1 where p is not below 0.05, and "
-        "in 95 % of random groups."
-    ),
-}
-REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,31 +325,18 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
     outcomes = family(raters, known, permutations, seed)
     sizes = {key: size for axis in known for key, size in _sizes(raters, axis)}
     raters_label = edition if prefix == "dices" else f"{edition}, raters kept by the release"
-    found = [
-        Finding(
-            f"{prefix}.{measure}", f"{title} ({raters_label})", "ratings", NUMBER, scale,
-            tuple(_estimates(outcomes, measure, sizes, (prefix, said))),
-            f"{FORMULAS[measure]} {_method(measure, permutations, seed)}",
-            reference=REFERENCES.get(measure), note=_left_out(known, outcomes, measure),
+    words = {
+        "edition": raters_label,
+        "permuted": f"{permutations:,} random permutations of the raters' profiles (seed {seed})",
+    }
+    found = (
+        finding(
+            f"dices.{measure}", _estimates(outcomes, measure, sizes, (prefix, said)), name=f"{prefix}.{measure}",
+            note=_left_out(known, outcomes, measure), words=words,
         )
-        for measure, (title, said, scale) in TITLES.items()
-    ]  # fmt: skip
-    return tuple(finding for finding in found if finding.estimates)
-
-
-def _method(measure: str, permutations: int, seed: int) -> str:
-    drawn = f"{permutations:,} random permutations of the raters' profiles (seed {seed})"
-    if measure == DSI:
-        test = "p is the share of these with a DSI at least as large, (b + 1)/(N + 1)"
-        holds = "The interval holds 1 where p is not below 0.05; its upper end is the largest of the groups'."
-    else:
-        test = "p is twice the share of these with a value at least as extreme, 2(b + 1)/(N + 1)"
-        holds = INTERVALS[measure]
-    return (
-        f"{holds} The test compares with the same measure in {drawn}, that is in random groups of the same size: "
-        f"{test}. The adjusted p is Benjamini and Hochberg's, over all tests of this figure. See Prabhakaran et al.: "
-        "GRASP. NAACL 2024."
-    )
+        for measure, said in SAID.items()
+    )  # fmt: skip
+    return tuple(one for one in found if one.estimates)
 
 
 def _sizes(pool: RaterPool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]], GroupCounts]]:

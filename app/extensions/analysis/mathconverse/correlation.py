@@ -24,26 +24,11 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate
+from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding
 from app.extensions.analysis.intervals import Codes, Interval, Values, codes, left_out, number_of
 from app.extensions.analysis.mathconverse.ratings import COLUMNS, SCALES, mathematical, turns
 
 CORRELATED = (*COLUMNS, "solo_solve")
-CORRELATION = (
-    "{}, over rated replies. The 95 % interval is that of Fisher's z = artanh r, z ± t standard errors by leaving out "
-    "one participant at a time (cluster jackknife), because replies share participants; t has one degree of freedom "
-    "less than there are participants."
-)
-TREND = (
-    "The slope of a straight line (least squares) through ratings against turns, in points of the scale per turn: over "
-    "all replies, and within conversations (turns and ratings minus the conversation's means). The 95 % interval is "
-    "slope ± t standard errors, by leaving out one participant at a time (cluster jackknife); t has one degree of "
-    "freedom less than there are participants."
-)
-KINDS = {
-    "pearson": "Pearson's correlation",
-    "spearman": "Spearman's correlation (Pearson's of the ranks; equal ratings share a rank)",
-}
 WITHOUT = "Without 0: without replies of correctness 0, which contain no mathematics."
 
 
@@ -72,11 +57,8 @@ def rating_correlations(interactions: pd.DataFrame) -> Iterator[Finding]:
     """Correlations of helpfulness and correctness, and of each with the confidence to solve the problem alone."""
     rated_turns = turns(interactions, ("solo_solve",))
     rated_turns["confidence"] = pd.to_numeric(rated_turns["solo_solve"], errors="coerce").astype("float64")
-    for kind, words in KINDS.items():
-        yield Finding(
-            f"mathconverse.{kind}", f"{words.split(' (')[0]} of ratings", "ratings", NUMBER, (-1, 1),
-            tuple(_correlated(rated_turns, kind)), CORRELATION.format(words), reference=0.0, note=WITHOUT,
-        )  # fmt: skip
+    for kind in ("pearson", "spearman"):
+        yield finding(f"mathconverse.{kind}", _correlated(rated_turns, kind), note=WITHOUT)
 
 
 def _correlated(rated_turns: pd.DataFrame, kind: str) -> Iterator[Estimate]:
@@ -144,10 +126,7 @@ def rating_trend(interactions: pd.DataFrame) -> Iterator[Finding]:
                 said = f"{scale.capitalize()} changed by {{}} points (of 6) per turn {where}"
                 size = (len(rated), number_of(people))
                 slopes.append(estimate(*known, size, found, said, NUMBER, "ratings"))
-    yield Finding(
-        "mathconverse.trend", "Change of ratings per turn", "ratings", NUMBER, (-1, 1), tuple(slopes), TREND,
-        reference=0.0,
-    )  # fmt: skip
+    yield finding("mathconverse.trend", slopes)
 
 
 def _slopes(sums: Values) -> Values:

@@ -14,12 +14,12 @@ from app.extensions.analysis.estimates import (
     NUMBER,
     Finding,
     estimate,
+    finding,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
-from app.extensions.analysis.intervals import DRAWN, Interval, codes, draws, middle, number_of
+from app.extensions.analysis.intervals import Interval, codes, draws, middle, number_of
 from storage.schemas.mathconverse import EXPERIENCE, EXPERTISE, MISSING, TOPICS
 
 BACKGROUND_COLUMNS = ("uid", "mth_bkgrd", "ai_play_bkgrd", "selected_topic")
@@ -32,19 +32,6 @@ ASKED = {
 }
 # Experience with mathematics, in estimates' names.
 SHORT = dict(zip(EXPERTISE, ("undergraduate", "degree", "masters", "phd", "professor", "never"), strict=True))
-BACKGROUNDS = (
-    "Each participant counts once. The 95 % interval is Wilson's with Student's t, for the share in the population "
-    "from which participants come."
-)
-TURNS = (
-    "A turn is a message with its reply; a conversation that was opened and left without a message has 0 turns. The "
-    "95 % interval of a mean is mean ± t standard errors, by leaving out one participant at a time (cluster "
-    f"jackknife); that of the median is {DRAWN}; the longest has no interval."
-)
-STOPPED = (
-    "The share of all conversations. The 95 % interval is Wilson's for the effective number of independent "
-    "conversations, because conversations share participants (cluster jackknife)."
-)
 
 
 @analysis
@@ -60,9 +47,7 @@ def backgrounds(interactions: pd.DataFrame) -> Iterator[Finding]:
                 said = f"{{}} of participants ({{count}}) had the {words} “{label}”"
                 known = (name, label, {column: option}, said, hits, people["uid"])
                 shares.append(share_estimate(*known, counts="answers", counted=True))
-        yield share_finding(
-            f"mathconverse.participants.{question}", f"Participants by {words}", "answers", shares, BACKGROUNDS
-        )
+        yield finding("mathconverse.participants.{question}", shares, words={"question": question, "words": words})
 
 
 @analysis
@@ -92,19 +77,18 @@ def conversation_lengths(interactions: pd.DataFrame) -> Iterator[Finding]:
         )
         for name, word, found, said in rest
     )
-    yield Finding("mathconverse.turns", "Turns of a conversation", counts, NUMBER, axis, (mean, *others), TURNS)
+    yield finding("mathconverse.turns", (mean, *others), axis=axis)
     by_model = (
         mean_estimate(f"mathconverse.turns_by_model.{slug(model)}", str(model), {"model": str(model)},
                       f"Conversations with {model} had a mean of {{}} turns", rows["turns"], rows["uid"], counts=counts,
                       scale=(0, inf))
         for model, rows in talks.groupby("model", sort=True)
     )  # fmt: skip
-    title = "Turns of a conversation by model"
-    yield Finding("mathconverse.turns_by_model", title, counts, NUMBER, axis, tuple(by_model), TURNS)
+    yield finding("mathconverse.turns_by_model", by_model, axis=axis)
     stopped = (
         share_estimate(f"mathconverse.stopped_after.{n:.0f}", f"{n:.0f}", {"turns": f"{n:.0f}"},
                        f"{{}} of conversations ({{count}}) had {n:.0f} turn{'' if n == 1 else 's'}", turns == n, people,
                        counts=counts, counted=True)
         for n in sorted(talks["turns"].unique())
     )  # fmt: skip
-    yield share_finding("mathconverse.stopped_after", "Number of turns", counts, stopped, STOPPED)
+    yield finding("mathconverse.stopped_after", stopped)

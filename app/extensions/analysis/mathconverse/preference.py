@@ -15,12 +15,11 @@ import pandas as pd
 
 from app.extensions.analysis.base import analysis
 from app.extensions.analysis.estimates import (
-    NUMBER,
     Estimate,
     Finding,
+    finding,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
 from app.extensions.analysis.intervals import Values
@@ -31,29 +30,7 @@ COMPLETE_COLUMNS = (*RANK_COLUMNS, "model")
 PREDICTED_COLUMNS = (*COLUMNS, *RANK_COLUMNS[1:])
 SET = ["uid", "interaction_set_idx"]
 WHOLE = "Complete sets are those with a conversation with each ranked model."
-EFFECTIVE = (
-    "The 95 % interval is Wilson's for the effective number of independent {0}, because {0} share participants "
-    "(cluster jackknife); Student's t has one degree of freedom less than there are participants."
-)
-BEST = f"The share of sets of problems in which no other model has a better rank. {EFFECTIVE.format('sets')}"
-MEAN_RANK = (
-    "Rank 1 is the best; ties are allowed, and each set of problems has a rank for each of its models. The 95 % "
-    "interval is mean ± t standard errors, by leaving out one participant at a time (cluster jackknife); t has one "
-    "degree of freedom less than there are participants."
-)
-SHARED = (
-    "The share of ranked sets of problems in which a model's rank is better than that of every other model, in which "
-    f"at least two models share a rank, and in which all models do. {EFFECTIVE.format('sets')}"
-)
 TIES = {"some": "at least two models share a rank", "all": "all models share a rank"}
-PREFERRED = (
-    "The share of sets in which the first model has the better rank; equal ranks count half. "
-    f"{EFFECTIVE.format('pairs')}"
-)
-PREDICTED = (
-    "Of the pairs of models in a set with different ranks, the share in which the model with the higher mean rating of "
-    f"its replies has the better rank; equal means count half. Chance is 50 %. {EFFECTIVE.format('pairs')}"
-)
 
 
 @analysis
@@ -79,12 +56,9 @@ def _ranks(given: pd.DataFrame, end: str = "", where: str = "", note: str = "") 
         said = f"{model} was ranked best, alone or tied, in {{}} of {_sets(end)}"
         known = (f"mathconverse.best_or_tied{end}.{slug(model)}", label, groups, said, rows["best"], rows["uid"])
         best.append(share_estimate(*known, counts="ranks"))
-    yield Finding(
-        f"mathconverse.mean_rank{end}", f"Preference: mean rank by model{where}", "ranks", NUMBER, (1, max(2, most)),
-        tuple(means), MEAN_RANK, note=f"1 is the best. {note}".strip(),
-    )  # fmt: skip
-    title = f"Preference: ranked best, alone or tied{where}"
-    yield share_finding(f"mathconverse.best_or_tied{end}", title, "ranks", best, BEST, note=note)
+    words, told = {"end": end, "where": where}, f"1 is the best. {note}".strip()
+    yield finding("mathconverse.mean_rank{end}", means, axis=(1, max(2, most)), note=told, words=words)
+    yield finding("mathconverse.best_or_tied{end}", best, note=note, words=words)
 
 
 @analysis
@@ -99,8 +73,8 @@ def best_alone(interactions: pd.DataFrame) -> Iterator[Finding]:
                      f"{model} alone was ranked best in {{}} of {_sets(end)}", rows["hit"], rows)
             for model, rows in given.assign(hit=alone).groupby("model", sort=True)
         ]  # fmt: skip
-        title = f"Preference: ranked best alone{where}"
-        yield share_finding(f"mathconverse.strict_best{end}", title, "sets", only, SHARED, note=note)
+        known = {"end": end, "where": where}
+        yield finding("mathconverse.strict_best{end}", only, note=note, words=known)
         sizes = given.groupby(SET)["rank"].agg(["size", "nunique"]).reset_index()
         sizes = sizes[sizes["size"] > 1]
         hits = {"some": sizes["nunique"] < sizes["size"], "all": sizes["nunique"] == 1}
@@ -109,8 +83,7 @@ def best_alone(interactions: pd.DataFrame) -> Iterator[Finding]:
                      hits[kind], sizes)
             for kind, label in TIES.items() if len(sizes)
         ]  # fmt: skip
-        title = f"Preference: shared ranks{where}"
-        yield share_finding(f"mathconverse.ties{end}", title, "sets", shared, SHARED, note=note)
+        yield finding("mathconverse.ties{end}", shared, note=note, words=known)
 
 
 def _of_sets(name: str, label: str, groups: dict[str, str], said: str, hits: pd.Series, rows: pd.DataFrame) -> Estimate:
@@ -132,8 +105,7 @@ def preferred(interactions: pd.DataFrame) -> Iterator[Finding]:
                        _better(rows["rank_2"], rows["rank_1"]), rows["uid"], counts="pairs")
         for (one, other), rows in _pairs(ranked(interactions)).groupby(["model_1", "model_2"], sort=True)
     )  # fmt: skip
-    title = "Preference between two models"
-    yield share_finding("mathconverse.preferred", title, "pairs", shares, PREFERRED, reference=0.5)
+    yield finding("mathconverse.preferred", shares)
 
 
 @analysis
@@ -151,8 +123,7 @@ def preference_predicted(interactions: pd.DataFrame) -> Iterator[Finding]:
             name, groups = f"mathconverse.predicts_preference.{scale}", {"rating": scale}
             said = f"The model with the higher mean {scale} was the preferred one in {{}} of pairs with a preference"
             shares.append(share_estimate(name, scale, groups, said, hits, known["uid"], counts="pairs"))
-    title = "Do ratings predict the preference?"
-    yield share_finding("mathconverse.predicts_preference", title, "pairs", shares, PREDICTED, reference=0.5)
+    yield finding("mathconverse.predicts_preference", shares)
 
 
 def ranked(interactions: pd.DataFrame, *, complete: bool = False) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.estimates import SHARE, Estimate, Finding, estimate, share_estimate, share_finding, slug
+from app.extensions.analysis.estimates import SHARE, Estimate, Finding, estimate, finding, share_estimate, slug
 from app.extensions.analysis.intervals import FEWEST, Codes, Interval, codes, number_of, share_of
 from app.extensions.analysis.mathconverse.participants import SHORT
 from app.extensions.analysis.mathconverse.ratings import CONFIDENCE
@@ -34,22 +34,12 @@ UNMARKED = ("", "0", "0.0")
 FIRST = "No prev"
 REPLY = "\nAI:"
 WRITTEN = "Something else, in their own words"
-LABELLED = (
-    "The share of labelled messages; a message may have several labels. The participants are the people who labelled. "
-    "The 95 % interval is Wilson's for the effective number of independent messages, because messages share "
-    "conversations (cluster jackknife); Student's t has one degree of freedom less than there are conversations."
-)
 NUMBERS = {"none": "none of the ten labels", "several": "several of the ten labels"}
 CONVERSATION_COLUMNS = ("model", "uid", "human_interactions", "model_responses", "mth_bkgrd", "solo_solve")
 RATING_LINE = re.compile(r"^\([0-6]\) .*$", re.MULTILINE)
 BLANK = re.compile(r"\s+")
 # Turns from this one on are one group, because few conversations have so many.
 LAST = 5
-GROUPED = (
-    "The share of labelled messages of a group that have the label; a message may have several labels. The 95 % "
-    "interval is Wilson's for the effective number of independent messages, because messages share participants "
-    "(cluster jackknife); Student's t has one degree of freedom less than there are participants."
-)
 # By what queries are grouped: the column, its words in the title, and those in a sentence.
 BY = {
     "model": ("model", "model", "to {}"),
@@ -95,9 +85,8 @@ def query_labels(queries: pd.DataFrame) -> Iterator[Finding]:
         for (name, label), hits in zip(NUMBERS.items(), (number == 0, number > 1), strict=True)
     ]
     note = f"{int((queries[BEFORE] == FIRST).sum()):,} of {len(queries):,} messages begin a conversation."
-    yield share_finding("taxonomy.label", "What people ask for", "messages", labels, LABELLED, note=note)
-    title, note = "Messages with no label or several", "Write-ins are not among the ten labels."
-    yield share_finding("taxonomy.labels", title, "messages", numbers, LABELLED, note=note)
+    yield finding("taxonomy.label", labels, note=note)
+    yield finding("taxonomy.labels", numbers, note="Write-ins are not among the ten labels.")
 
 
 def conversations(queries: pd.DataFrame) -> Codes:
@@ -117,10 +106,7 @@ def query_types(queries: pd.DataFrame, interactions: pd.DataFrame) -> Iterator[F
         return
     note = f"{len(found):,} of {len(queries):,} labelled messages were found in exactly one conversation."
     for by, (_, words, _) in BY.items():
-        title = f"Kinds of queries by {words}"
-        yield share_finding(
-            f"taxonomy.by_{by}", title, "messages", _types(found, by), GROUPED, note=note, columns=(by,)
-        )
+        yield finding("taxonomy.by_{by}", _types(found, by), note=note, columns=(by,), words={"by": by, "words": words})
 
 
 def joined(queries: pd.DataFrame, interactions: pd.DataFrame) -> pd.DataFrame:

@@ -15,14 +15,13 @@ import pandas as pd
 
 from app.extensions.analysis.base import analysis, each
 from app.extensions.analysis.estimates import (
-    NUMBER,
     Estimate,
     Finding,
     Scatter,
     ScatterPoint,
+    finding,
     mean_estimate,
     share_estimate,
-    share_finding,
     slug,
 )
 from app.extensions.analysis.mathconverse.participants import SHORT
@@ -32,29 +31,12 @@ TABLE = "mathconverse_interactions"
 COLUMNS = ("model", "uid", "helpfulness_ratings", "correctness_ratings")
 SCALES = ("helpfulness", "correctness")
 SCALE = (0, 6)
-METHOD = (
-    "Means are over rated replies, on the scale from 0 to 6. The 95 % interval is mean ± t standard errors, by leaving "
-    "out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023), because replies share "
-    "participants; t has one degree of freedom less than there are participants."
-)
 WITHOUT = "Replies of correctness 0, which contain no mathematics, are left out; the published means count them as 0."
 WITHOUT_TOO = "Without correctness 0: without replies that contain no mathematics."
 FEWER = "Later turns come only from longer conversations; satisfied participants may stop early."
 # `solo_solve`, from (0) Definitely could not solve on my own to (6) Definitely can solve on my own.
 CONFIDENCE = tuple(map(str, range(7)))
-DISTRIBUTED = (
-    "The share of rated replies with each rating. The 95 % interval is Wilson's for the effective number of "
-    "independent ratings, because replies share participants (cluster jackknife); Student's t has one degree of "
-    "freedom less than there are participants."
-)
 RIGHT, UNHELPFUL, HELPFUL, WRONG = 6, 3, 5, 2
-DIVERGED = (
-    "The share of replies that are rated on both scales. Correct but unhelpful means a correctness of "
-    f"{RIGHT} and a helpfulness of at most {UNHELPFUL}; helpful but wrong a helpfulness of at least {HELPFUL} and a "
-    f"correctness of 1 to {WRONG}; correctness 0 (no mathematics) does not count as wrong. The 95 % interval is "
-    "Wilson's for the effective number of independent replies, because replies share participants (cluster jackknife); "
-    "Student's t has one degree of freedom less than there are participants."
-)
 
 
 def turns(interactions: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -107,8 +89,7 @@ def ratings_overall(interactions: pd.DataFrame) -> Iterator[Finding]:
                 label = f"{scale}, without correctness 0" if end else scale
                 name, said = f"mathconverse.mean.{scale}{end}.all", "Over all models, replies"
                 means.append(_mean(name, label, {"model": "all"}, rows, scale, said, but))
-    title = "Helpfulness and correctness over all models"
-    yield _finding("mathconverse.mean_of_all", title, tuple(means), WITHOUT_TOO)
+    yield finding("mathconverse.mean_of_all", means, note=WITHOUT_TOO)
     title = "Helpfulness by model, without replies of correctness 0"
     yield _by_model(without, "helpfulness", "helpfulness_without_0", title, WITHOUT_TOO)
 
@@ -120,11 +101,7 @@ def _by_model(rated_turns: pd.DataFrame, scale: str, name: str, title: str, note
               f"Replies of {model}", but)
         for model, rows in rated_turns[rated_turns[scale].notna()].groupby("model", sort=True)
     )  # fmt: skip
-    return _finding(f"mathconverse.mean.{name}", title, means, note)
-
-
-def _finding(name: str, title: str, estimates: tuple[Estimate, ...], note: str) -> Finding:
-    return Finding(name, title, "ratings", NUMBER, SCALE, estimates, METHOD, note=note)
+    return finding("mathconverse.mean.{of}", means, note=note, words={"of": name, "title": title})
 
 
 def _mean(
@@ -181,7 +158,8 @@ def _by(
                 label, said = words(value)
                 one = f"{name}.{slug(SHORT.get(value, value))}"
                 means.append(_mean(one, label, {column: value}, rows, scale, said))
-        yield _finding(name, f"{scale.capitalize()} by {by}", tuple(means), note)
+        known = {"by": by, "scale": scale, "title": scale.capitalize()}
+        yield finding("mathconverse.by_{by}.{scale}", means, note=note, words=known)
 
 
 @analysis
@@ -202,9 +180,8 @@ def distribution(interactions: pd.DataFrame) -> Iterator[Finding]:
                      f"helpfulness {row.helpfulness:.0f}, correctness {row.correctness:.0f}")
         for row in each(both)
     )  # fmt: skip
-    title = "Distributions of helpfulness and correctness"
-    yield share_finding(
-        "mathconverse.distribution", title, "ratings", shares, DISTRIBUTED, columns=("rating",),
+    yield finding(
+        "mathconverse.distribution", shares, columns=("rating",),
         note="Correctness 0 means that the reply contains no mathematics.",
         scatter=Scatter(SCALES[1], SCALES[0], SCALE, points),
     )  # fmt: skip
@@ -233,8 +210,7 @@ def divergence(interactions: pd.DataFrame) -> Iterator[Finding]:
         for name, (label, hits) in cells.items()
         if len(rated)
     )  # fmt: skip
-    title = "Replies with different helpfulness and correctness"
-    yield share_finding("mathconverse.divergence", title, "ratings", shares, DIVERGED)
+    yield finding("mathconverse.divergence", shares)
 
 
 def _share(name: str, label: str, groups: dict[str, str], said: str, hits: pd.Series, rated: pd.DataFrame) -> Estimate:

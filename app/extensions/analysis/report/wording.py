@@ -47,16 +47,7 @@ FAMILIES: Mapping[str, str] = {
     "position": "Order of options",
     "waves": "Waves",
 }
-CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
-EXPLORED = (
-    "Nothing from here on was planned as a test. These results are not corrected for their number, leave out the "
-    "sessions that a researcher excluded, and can suggest hypotheses but not confirm them."
-)
-ARMS = "Excluded sessions do not count as completed. Targets are those of the newest version."
-MAIN = "In short"
-CONTENTS = "Contents"
-FLAGGED = "A flag is a reason to look at a session. Only sessions that a researcher excluded are left out."
-UNTOLD = "An imported release has no record of how its sessions went."
+CONFIRMATORY = "Confirmatory results"
 
 
 def reason(finding: Finding) -> str:
