@@ -20,9 +20,6 @@ For confidences p and right answers y (0 or 1), n answers:
 
 - Brier score: mean of (p - y)^2. Brier: Verification of Forecasts Expressed in Terms of Probability (Monthly Weather
   Review 78, 1950), in its usual form for two outcomes
-- its partition: Brier = reliability - resolution + uncertainty, over the groups k of answers with the same confidence:
-  reliability is the mean of (p_k - y_k)^2, resolution that of (y_k - mean y)^2, uncertainty mean y * (1 - mean y).
-  Murphy: A New Vector Partition of the Probability Score (Journal of Applied Meteorology 12, 1973)
 - expected calibration error: the mean over answers of |mean p - mean y| of their bin, with BINS bins of equal width,
   closed on the right. Guo, Pleiss, Sun, Weinberger: On Calibration of Modern Neural Networks (ICML 2017), section 2
 - overconfidence: mean p - mean y. Lichtenstein and Fischhoff: Do Those Who Know More Also Know More about How Much They
@@ -31,8 +28,7 @@ For confidences p and right answers y (0 or 1), n answers:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -192,27 +188,6 @@ BINS = 10
 KINDS: Mapping[str, str] = {ALONE: "Alone", WITH_AI: "With the AI"}
 
 
-@dataclass(frozen=True, slots=True)
-class BrierPartition:
-    """Murphy's partition: the Brier score is `reliability - resolution + uncertainty`."""
-
-    reliability: float
-    resolution: float
-    uncertainty: float
-
-
-def partition(confidence: Values, right: Values, weight: Values | None = None) -> BrierPartition:
-    """Murphy's partition over answers with the same confidence; `weight` is how often each answer counts."""
-    each = np.ones(right.size) if weight is None else weight
-    _, group = np.unique(confidence, return_inverse=True)
-    size = np.bincount(group, each)
-    used = size > 0
-    stated, came = (np.bincount(group, each * one)[used] / size[used] for one in (confidence, right))
-    total, mean = size.sum(), float(np.average(right, weights=each))
-    reliability, resolution = (float(size[used] @ part / total) for part in ((stated - came) ** 2, (came - mean) ** 2))
-    return BrierPartition(reliability, resolution, mean * (1 - mean))
-
-
 def bins_of(confidence: Values) -> Codes:
     """The bin of each confidence, from 0; bins are closed on the right, and the first holds 0 as well."""
     points = np.rint(np.asarray(confidence) * 100).astype(np.int64)
@@ -224,15 +199,6 @@ def calibration_error(confidence: Values, right: Values, weight: Values | None =
     each = np.ones(right.size) if weight is None else weight
     apart = np.bincount(bins_of(confidence), each * (confidence - right))
     return float(np.abs(apart).sum() / each.sum())
-
-
-# By name: the label, and the function of confidences, right answers and weights.
-_DRAWN: Mapping[str, tuple[str, Callable[[Values, Values, Values | None], float]]] = {
-    "error": ("expected calibration error", calibration_error),
-    "reliability": ("reliability", lambda p, y, w: partition(p, y, w).reliability),
-    "resolution": ("resolution", lambda p, y, w: partition(p, y, w).resolution),
-    "uncertainty": ("uncertainty", lambda p, y, w: partition(p, y, w).uncertainty),
-}
 
 
 @analysis
@@ -249,7 +215,7 @@ def calibration(answers: pd.DataFrame) -> Iterator[Finding]:
         scores["change"], apart["change"] = (helped**2 - alone**2, both), (helped - alone, both)
     yield finding("advice.brier", (_mean("brier", kind, *one) for kind, one in scores.items()))
     yield finding("advice.overconfidence", (_mean("overconfidence", kind, *one) for kind, one in apart.items()))
-    drawn = (found for kind, some in parts.items() for found in _drawn(kind, some))
+    drawn = (_drawn(kind, some) for kind, some in parts.items())
     curve = tuple(point for kind, some in parts.items() for point in _curve(kind, some))
     scatter = Scatter("Confidence", "Share of right answers", (0, 1), curve)
     yield finding("advice.calibration", drawn, columns=("kind",), scatter=scatter)
@@ -270,17 +236,16 @@ def _mean(measure: str, kind: str, values: Values, rows: pd.DataFrame) -> Estima
     )  # fmt: skip
 
 
-def _drawn(kind: str, rows: pd.DataFrame) -> Iterator[Estimate]:
+def _drawn(kind: str, rows: pd.DataFrame) -> Estimate:
     confidence, right = (rows[name].to_numpy(dtype="float64") for name in ("confidence", "correct"))
     people = codes(rows["participant"])
     count = number_of(people)
-    samples = [times[people].astype("float64") for times in draws(count)]
-    for measure, (label, of) in _DRAWN.items():
-        drawn = np.array([of(confidence, right, some) for some in samples])
-        found = middle(of(confidence, right, None), drawn, count)
-        name = f"advice.calibration.{measure}.{slug(kind)}"
-        known = (name, f"{kind}: {label}", {"measure": label, "kind": kind}, (len(rows), count), found)
-        yield estimate(*known, f"{KINDS[kind]}, the {label} of confidence was {{}}", NUMBER, "answers")
+    label = "expected calibration error"
+    drawn = np.array([calibration_error(confidence, right, times[people].astype("float64")) for times in draws(count)])
+    found = middle(calibration_error(confidence, right), drawn, count)
+    known = (f"advice.calibration.error.{slug(kind)}", f"{kind}: {label}", {"measure": label, "kind": kind})
+    size, said = (len(rows), count), f"{KINDS[kind]}, the {label} of confidence was {{}}"
+    return estimate(*known, size, found, said, NUMBER, "answers")
 
 
 def _curve(kind: str, rows: pd.DataFrame) -> Iterator[ScatterPoint]:

@@ -14,7 +14,6 @@ from app.extensions.analysis.advice import (
     calibration,
     calibration_error,
     judgements,
-    partition,
     weight_of_advice,
 )
 from app.extensions.analysis.arena import bradley_terry, pairwise, positions, strengths, wins

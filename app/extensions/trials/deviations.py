@@ -9,8 +9,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from app.extensions.trials.reads.plan_events import PlanEvents, Preregistration, plan_events
-from app.extensions.trials.reads.plan_participants import complete_people, exclusions, plan_in_force, started_before
+from app.extensions.trials.reads.plan_events import (
+    PlanEvents,
+    Preregistration,
+    complete_people,
+    exclusions,
+    plan_events,
+    plan_in_force,
+    started_before,
+)
 from app.web.console.context import ConsoleContext
 from experiments.study.study import Study
 from storage.db.engine import Database

@@ -155,8 +155,6 @@ class Difference:
     """Rows."""
     participants: Mapping[str, int]
     """Participants of each arm, or `all` of them for a difference of two moments."""
-    left_out: int = 0
-    """Rows without a value or a covariate, which are in no other number."""
     raw: tuple[float, float] | None = None
     """The plain means of the values: treatment and control, or after and before. None if arrays were given."""
 
@@ -167,14 +165,6 @@ class Difference:
     @property
     def p(self) -> float:
         return beyond(self.estimate / self.standard_error, self.df)
-
-    def p_above(self, null: float = 0.0) -> float:
-        """The one-sided p against "the difference is at most `null`": small where it is greater."""
-        return upper_tail((self.estimate - null) / self.standard_error, self.df)
-
-    def p_below(self, null: float = 0.0) -> float:
-        """The one-sided p against "the difference is at least `null`": small where it is less."""
-        return upper_tail((null - self.estimate) / self.standard_error, self.df)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         return self.interval_of_p(1 - level)
@@ -192,10 +182,6 @@ def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = ()) -> Differe
     have effects of their own, and the covariates (numbers, or labels, of which each has its effect). Rows without
     a value or a covariate are left out. Raises TrialError where there is no estimate.
     """
-    _expect(rows, ("participant", "arm", "value", *covariates))
-    others = sorted(set(rows["arm"].dropna().astype(str)) - {TREATMENT, CONTROL})
-    if others:
-        raise TrialError(f'The column `arm` has {", ".join(others)}; it may have "{TREATMENT}" and "{CONTROL}".')
     whole = rows.dropna(subset=["participant", "arm", "value", *covariates])
     arm = whole["arm"].astype(str).to_numpy()
     if lacking := next((one for one in (TREATMENT, CONTROL) if one not in arm), ""):
@@ -208,7 +194,7 @@ def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = ()) -> Differe
         _numbers(whole, covariates),
     )
     treatment, control = (float(whole["value"][arm == one].mean()) for one in (TREATMENT, CONTROL))
-    return replace(found, left_out=len(rows) - len(whole), raw=(treatment, control))
+    return replace(found, raw=(treatment, control))
 
 
 def paired(rows: pd.DataFrame) -> Difference:
@@ -218,10 +204,6 @@ def paired(rows: pd.DataFrame) -> Difference:
     difference is that of a participant's two values for a question, otherwise that of their two means. Those with
     one moment only are left out. With one difference for each participant, it is the paired t test.
     """
-    _expect(rows, ("participant", "moment", "value"))
-    others = sorted(set(rows["moment"].dropna().astype(str)) - {BEFORE, AFTER})
-    if others:
-        raise TrialError(f'The column `moment` has {", ".join(others)}; it may have "{BEFORE}" and "{AFTER}".')
     keys = ["participant", "question"] if "question" in rows else ["participant"]
     means = rows.dropna(subset=["value"]).groupby([*keys, "moment"], sort=False)["value"].mean().unstack("moment")
     both = means.reindex(columns=[BEFORE, AFTER]).dropna()
@@ -229,8 +211,7 @@ def paired(rows: pd.DataFrame) -> Difference:
         raise TrialError(f"No {' and '.join(keys)} has a value before and one after, so there is no difference.")
     people = codes(both.index.get_level_values("participant"))
     found = change_of((both[AFTER] - both[BEFORE]).to_numpy(float), people)
-    raw = float(both[AFTER].mean()), float(both[BEFORE].mean())
-    return replace(found, left_out=len(means) - len(both), raw=raw)
+    return replace(found, raw=(float(both[AFTER].mean()), float(both[BEFORE].mean())))
 
 
 def difference_of(
@@ -306,41 +287,18 @@ def _basis(columns: Values) -> Values:
     return found
 
 
-def _expect(rows: pd.DataFrame, names: Sequence[str]) -> None:
-    lacking = [name for name in names if name not in rows]
-    if lacking:
-        raise TrialError(f"The table has no column {', '.join(lacking)}; it has {', '.join(map(str, rows))}.")
+def p_of(difference: Difference, direction: Direction, margin: float | None = None) -> float:
+    """The p of the test of a direction."""
+    edge = (margin or 0.0) if direction in ("equivalent", "not_worse") else 0.0
+    above = upper_tail((difference.estimate + edge) / difference.standard_error, difference.df)
+    below = upper_tail((edge - difference.estimate) / difference.standard_error, difference.df)
+    two_sided, both = min(1.0, 2 * min(above, below)), max(above, below)
+    return {"different": two_sided, "less": below, "equivalent": both}.get(direction, above)
 
 
-@dataclass(frozen=True, slots=True)
-class HypothesisTest:
-    p: float
-    alpha: float
-    low: float
-    high: float
-    level: float
+def level_of(direction: Direction, alpha: float) -> float:
     """The level of the interval that agrees with the test: 1 - alpha if it is two-sided, otherwise 1 - 2 alpha."""
-
-
-def evaluate(
-    difference: Difference, direction: Direction, alpha: float = 0.05, margin: float | None = None
-) -> HypothesisTest:
-    """The test of a direction. Raises TrialError for a margin that is not above 0, where the direction needs one."""
-    edge = 0.0
-    if direction in ("equivalent", "not_worse"):
-        edge = margin or 0.0
-        if not edge > 0:
-            raise TrialError(f"The margin must be more than 0, not {edge:g}.")
-    above, below = difference.p_above(-edge), difference.p_below(edge)
-    p = {
-        "different": min(1.0, 2 * min(above, below)),
-        "greater": above,
-        "less": below,
-        "not_worse": above,
-        "equivalent": max(above, below),
-    }[direction]
-    level = 1 - alpha if sides(direction) == 2 else 1 - 2 * alpha
-    return HypothesisTest(p, alpha, *difference.interval(level), level)
+    return 1 - alpha * 2 / sides(direction)
 
 
 def sides(direction: Direction) -> Literal[1, 2]:

@@ -17,12 +17,11 @@ from math import isfinite
 from statistics import NormalDist
 
 from app.errors import TrialError
-from app.extensions.trials.estimator import evaluate, shown, sides
+from app.extensions.trials.estimator import p_of, shown, sides
 from app.extensions.trials.outcome_lock import next_look, planned_study
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
 from app.extensions.trials.populations import intention_to_treat
-from app.extensions.trials.reads.plan_events import RecordedLook, plan_events, record_look
-from app.extensions.trials.reads.plan_participants import complete_people
+from app.extensions.trials.reads.plan_events import RecordedLook, complete_people, plan_events, record_look
 from app.extensions.trials.sequential import Monitor, boundaries, sequence_width
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Hypothesis, Plan, PlannedContrast
 from storage.db.engine import Database
@@ -158,7 +157,7 @@ def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequenc
     watch, at = _monitor(plan, hypothesis, tuple(dict.fromkeys(shares)))
     low, high = watch.interval(found, at)
     crossed = shown(low, high, hypothesis.direction, hypothesis.margin)
-    p = evaluate(found, hypothesis.direction, watch.alpha, hypothesis.margin).p
+    p = p_of(found, hypothesis.direction, hypothesis.margin)
     boundary = watch.bounds.nominal[at] if watch.bounds is not None else None
     sign = -1 if key and _first(hypothesis.contrast, key) == hypothesis.contrast.control else 1
     ends = sorted((sign * low, sign * high))

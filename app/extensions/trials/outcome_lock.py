@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events, record_look
-from app.extensions.trials.reads.plan_participants import complete_people, plan_in_force
+from app.extensions.trials.reads.plan_events import (
+    PlanEvents,
+    RecordedLook,
+    complete_people,
+    plan_events,
+    plan_in_force,
+    record_look,
+)
 from experiments.study.sections.plan import Plan
 from experiments.study.study import Study
 from storage.accounts.roles import TERMINAL

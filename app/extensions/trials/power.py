@@ -1,7 +1,7 @@
 """Power by simulation: the share of simulated trials that show a hypothesis, for a grid of sizes and effects.
 
 Each point of the grid draws from a seed of its own, which follows from the seed of the run and what is simulated. So
-the numbers do not depend on the number of workers, on the rest of the grid, or on an interruption.
+the numbers do not depend on the number of workers or on the rest of the grid.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from math import ceil, sqrt
 from multiprocessing import get_context
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -41,7 +40,7 @@ class GridPoint:
 
     @property
     def key(self) -> str:
-        """A digest of all of it, by which a stored result is known."""
+        """A digest of all of it, for the seed."""
         data = asdict(self)
         data["design"]["looks"] = self.design.looks and self.design.looks.model_dump(mode="json")
         return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]
@@ -79,46 +78,16 @@ def run_point(point: GridPoint) -> PowerPoint:
 
 
 def run_grid(
-    points: Sequence[GridPoint],
-    *,
-    workers: int = 1,
-    store: Path | None = None,
-    progress: Callable[[PowerPoint], object] = lambda _: None,
+    points: Sequence[GridPoint], *, workers: int = 1, progress: Callable[[PowerPoint], object] = lambda _: None
 ) -> tuple[PowerPoint, ...]:
-    """The results of all points, in their order.
-
-    A finished point is appended to `store`, a file with a JSON object a line; what is there already is not simulated
-    again. `progress` is called for each point. On KeyboardInterrupt the points under way are given up.
-    """
+    """The results of all points, in their order. `progress` is called for each."""
     for point in points:
         point.assumed.treated(point.effect)
-    found = stored(store)
-    for point in points:
-        if point.key in found:
-            progress(found[point.key])
-    left = list(dict.fromkeys(point for point in points if point.key not in found))
-    for point, result in _results(left, workers):
-        if store is not None:
-            with store.open("a", encoding="utf-8") as file:  # a line of its own, also after one that was cut off
-                file.write("\n" + json.dumps({"key": point.key, **asdict(result)}))
-        found[point.key] = result
+    found = {}
+    for point, result in _results(list(dict.fromkeys(points)), workers):
+        found[point] = result
         progress(result)
-    return tuple(found[point.key] for point in points)
-
-
-def stored(store: Path | None) -> dict[str, PowerPoint]:
-    """The results in a file, by key; a line that was cut off is left out."""
-    found: dict[str, PowerPoint] = {}
-    if store is None or not store.is_file():
-        return found
-    for line in store.read_text("utf-8").splitlines():
-        try:
-            data = json.loads(line)
-            key = data.pop("key")
-            found[key] = PowerPoint(**data)
-        except (ValueError, TypeError, KeyError):
-            continue
-    return found
+    return tuple(found[point] for point in points)
 
 
 def _results(points: Sequence[GridPoint], workers: int) -> Iterator[tuple[GridPoint, PowerPoint]]:

@@ -25,9 +25,8 @@ from app.extensions.trials.estimator import sides
 from app.extensions.trials.outcome_lock import outcome_lock
 from app.extensions.trials.outcomes import TrialData, read_trial
 from app.extensions.trials.populations import ArmFlow, arm_flows
-from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events
-from app.extensions.trials.reads.plan_participants import plan_in_force
-from app.extensions.trials.results import HypothesisResult, findings, raw_means, raw_words, trial_results, unit_of
+from app.extensions.trials.reads.plan_events import PlanEvents, RecordedLook, plan_events, plan_in_force
+from app.extensions.trials.results import HypothesisResult, findings, raw_means, trial_results, unit_of
 from app.extensions.trials.wording import (
     ESTIMATOR,
     PAIRED,
@@ -77,11 +76,6 @@ class TrialReport:
     def unplanned_looks(self) -> tuple[RecordedLook, ...]:
         return tuple(one for one in self.events.looks if one.number is None)
 
-    @property
-    def methods(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The methods section: headings, each with a paragraph or the items of a list."""
-        return tuple(_methods(self))
-
 
 def trial_report(database: Database, study: str, origin: str) -> TrialReport | None:
     """Read and compute the confirmatory part; None for a study without a plan, or without sessions of its own."""
@@ -122,6 +116,7 @@ def _over(database: Database, study: str, data: TrialData, events: PlanEvents) -
 
 
 def _methods(trial: TrialReport) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The methods section: headings, each with a paragraph or the items of a list."""
     plan, study = trial.plan, trial.study
     yield "Hypotheses", tuple(f"{one.claim} {hypothesis_words(one)}" for one in plan.hypotheses)
     factors = "; ".join(factor_words(study))
@@ -135,20 +130,6 @@ def _methods(trial: TrialReport) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "Inference", (" ".join(inference_words(plan)),)
     yield "Populations", (exclusion_words(plan),)
     yield "Missing data", (missing_words(plan),)
-    yield "Participants", tuple(_people(trial))
-    yield "Results", tuple(map(_result, trial.results))
-
-
-def _people(trial: TrialReport) -> Iterator[str]:
-    for flow_ in trial.flows:
-        for group, numbers in zip(flow_.groups, zip(*(row.counts for row in flow_.rows), strict=True), strict=True):
-            counts = ", ".join(f"{row.words} {number:,}" for row, number in zip(flow_.rows, numbers, strict=True))
-            yield f"{flow_.factor}, {group}: {counts}."
-
-
-def _result(result: HypothesisResult) -> str:
-    sentence = result.finding.estimates[0].sentence if result.finding else ""
-    return " ".join(filter(None, (f"{result.hypothesis.id}.", sentence, raw_words(result), result.decision)))
 
 
 PLANNED = (
@@ -203,7 +184,7 @@ def confirmatory(trial: TrialReport) -> Iterator[Block | Finding]:
         yield from _flow(arm_flow)
     yield from _history(trial)
     yield Heading(3, "Methods", "trial.methods")
-    for title, texts in trial.methods:
+    for title, texts in _methods(trial):
         yield Heading(4, title)
         yield Paragraph(texts[0]) if len(texts) == 1 else BulletList(texts)
 

@@ -14,7 +14,7 @@ from math import isfinite
 from app.errors import TrialError
 from app.extensions.analysis.estimates import NUMBER, POINTS, SHARE, Estimate, Finding, Unit, estimate, format_value
 from app.extensions.analysis.intervals import Interval
-from app.extensions.trials.estimator import Difference, adjusted, evaluate, sides
+from app.extensions.trials.estimator import Difference, adjusted, level_of, p_of, sides
 from app.extensions.trials.looks import nominal_alpha
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
 from app.extensions.trials.populations import RULES, Population, excluded_otherwise, intention_to_treat, per_protocol
@@ -107,9 +107,7 @@ def _tested(data: TrialData, hypothesis: Hypothesis, population: Population) -> 
         found, people = estimated(data, hypothesis, population.sessions)
     except TrialError as error:
         return _Tested(hypothesis, None, why=str(error))
-    return _Tested(
-        hypothesis, found, people, "", evaluate(found, hypothesis.direction, hypothesis.alpha, hypothesis.margin).p
-    )
+    return _Tested(hypothesis, found, people, "", p_of(found, hypothesis.direction, hypothesis.margin))
 
 
 def _adjusted(plan: Plan, tested: Sequence[_Tested]) -> Iterator[tuple[str, float]]:
@@ -129,7 +127,7 @@ def _whole(
     if found is None:
         result = HypothesisResult(one, None, tested.why, None, None, alpha)
         return replace(result, decision=_decision(result))
-    level = 1 - alpha if sides(one.direction) == 2 else 1 - 2 * alpha
+    level = level_of(one.direction, alpha)
     low, high = found.interval(level)
     confirmed = (tested.p if corrected is None else corrected) <= alpha and found.fewest >= FEWEST_IN_A_GROUP
     known = (confirmed, low, high, level, tested.people)

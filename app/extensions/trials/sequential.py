@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import e, erfc, inf, log, pi, sqrt
 from statistics import NormalDist
 from typing import Literal
@@ -39,12 +38,7 @@ _tail = np.vectorize(lambda z: 0.5 * erfc(z / sqrt(2)), otypes=[float])
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    fractions: tuple[float, ...]
-    """The share of the information that there is at each look, rising to 1."""
-    alpha: float
     sides: Sides
-    spent: tuple[float, ...]
-    """Alpha that is spent until each look, rising to `alpha`."""
     critical: tuple[float, ...]
     """Each look's z: cross at |Z| >= z, or Z >= z if there is one side. Infinite where nothing can be spent yet."""
     nominal: tuple[float, ...]
@@ -54,8 +48,8 @@ class Boundaries:
 def boundaries(
     fractions: Sequence[float], alpha: float = 0.05, spending: Spending = "obrien-fleming", sides: Sides = 2
 ) -> Boundaries:
-    times = _checked(fractions, alpha)
-    apart = _apart(times)
+    """The boundaries at information fractions that rise from above 0 to 1."""
+    apart = _apart(fractions)
     spent = tuple(spend(t, alpha, spending, sides) for t in apart)
     critical: list[float] = []
     state = _Continuation()
@@ -64,7 +58,7 @@ def boundaries(
         critical.append(z)
         state = state.after(t, z, sides)
     nominal = tuple(0.0 if z == inf else sides * float(_tail(z)) for z in critical)
-    return Boundaries(times, alpha, sides, spent, tuple(critical), nominal)
+    return Boundaries(sides, tuple(critical), nominal)
 
 
 def spend(t: float, alpha: float, spending: Spending, sides: Sides = 2) -> float:
@@ -168,12 +162,3 @@ def _apart(fractions: Sequence[float]) -> tuple[float, ...]:
     for at in range(len(found) - 2, -1, -1):
         found[at] = min(found[at], NEAREST * found[at + 1])
     return tuple(found)
-
-
-def _checked(fractions: Sequence[float], alpha: float) -> tuple[float, ...]:
-    times = tuple(map(float, fractions))
-    if not times or times[-1] != 1 or times[0] <= 0 or any(b <= a for a, b in pairwise(times)):
-        raise TrialError(f"Information fractions must rise from above 0 to 1, as 0.5, 1; not {list(fractions)}.")
-    if not 0 < alpha < 0.5:
-        raise TrialError(f"Alpha must be between 0 and 0.5, not {alpha:g}.")
-    return times

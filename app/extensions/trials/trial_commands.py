@@ -216,14 +216,12 @@ def power(
     workers: Annotated[
         int | None, option("--workers N", "Processes. Default: one for each core.", min=1, max=256)
     ] = None,
-    resume: Annotated[bool, option("--resume", "Keep the finished points of an earlier run.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute the power of a trial: trials of the study's design are simulated and analysed as the report does, for a
     grid of sizes and effects.
 
-    Looks and their early ends are simulated too. Finished points are kept in STUDY-power.jsonl; after Ctrl-C, the same
-    command with `--resume` goes on from there. Figures are shares of simulated trials, with Monte Carlo intervals.
+    Looks and their early ends are simulated too. Figures are shares of simulated trials, with Monte Carlo intervals.
     """
     from app.extensions.trials.power_plan import PowerOptions, chosen_hypotheses, plan_of, plan_power
 
@@ -235,7 +233,7 @@ def power(
     tried, pilot = _try_out(found, plan), _pilot(found, plan, source)
     options = PowerOptions(assumed, answers, questions, tuple(sizes or ()), tuple(effects or ()), runs, seed)
     planned = [plan_power(found, plan, one, tried, pilot, options) for one in chosen]
-    results = _run(planned, workers or os.cpu_count() or 1, Path(f"{found.name}-power.jsonl"), resume)
+    results = _run(planned, workers or os.cpu_count() or 1)
     hypotheses_ = [_hypothesis_data(one) for one in results]
     whole = {"study": found.name, "hash": found.hash, "runs": options.runs, "seed": options.seed}
     if as_json:
@@ -302,18 +300,16 @@ def _complete_cases(plan: Plan) -> Plan:
     return plan.model_copy(update={"missing": "complete-cases"})
 
 
-def _run(powers: Sequence[HypothesisPower], workers: int, store: Path, resume: bool) -> list[HypothesisPower]:
+def _run(powers: Sequence[HypothesisPower], workers: int) -> list[HypothesisPower]:
     from app.extensions.trials.power import run_grid
 
-    if not resume:
-        store.unlink(missing_ok=True)
     points = [point for one in powers for point in one.grid]
     try:
         with progress_bar() as bar:
             task = bar.add_task("Simulating", total=len(points))
-            results = iter(run_grid(points, workers=workers, store=store, progress=lambda _: bar.advance(task)))
+            results = iter(run_grid(points, workers=workers, progress=lambda _: bar.advance(task)))
     except KeyboardInterrupt:
-        err.print(f"Stopped. Finished points are in {store}; the same command with --resume goes on from there.")
+        err.print("Stopped. Fewer runs, sizes or effects take less time.")
         raise typer.Exit(INTERRUPTED) from None
     return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in powers]
 

@@ -54,7 +54,7 @@ def test_a_repeated_interval_excludes_zero_where_the_look_crosses() -> None:
     bounds = boundaries([0.5, 1.0], 0.05, "pocock")
     for seed in range(60):
         found = difference(frame(20, seed))
-        low, high = Monitor(bounds.fractions, 0.05, bounds).interval(found, 0)
+        low, high = Monitor((0.5, 1.0), 0.05, bounds).interval(found, 0)
         assert (low > 0 or high < 0) == (found.p <= bounds.nominal[0])
     assert high - low == pytest.approx(2 * student(18, 1 - bounds.nominal[0]) * found.standard_error, abs=1e-9)
 

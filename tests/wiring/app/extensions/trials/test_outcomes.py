@@ -11,7 +11,7 @@ from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.extensions.trials.outcomes import read_trial
-from app.extensions.trials.reads.plan_participants import complete_people, started_before
+from app.extensions.trials.reads.plan_events import complete_people, started_before
 from app.session.service import SessionService
 from storage.db.engine import open_database
 from storage.registers.persons import person_of

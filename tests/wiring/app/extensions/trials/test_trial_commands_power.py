@@ -1,4 +1,4 @@
-"""`parley trial power`: the same numbers again, and a run that goes on where it was stopped."""
+"""`parley trial power`: the same numbers again, from options or from sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLAGS = (
 )  # fmt: skip
 
 
-def test_power_is_written_and_resumed(tmp_path: Path) -> None:
+def test_power_is_the_same_again(tmp_path: Path) -> None:
     trial(tmp_path)
     done = parley(*SMALL, *FLAGS, "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -29,12 +29,7 @@ def test_power_is_written_and_resumed(tmp_path: Path) -> None:
     ]
     assert all(one["low"] <= one["power"] <= one["high"] for one in right["points"])
     assert {one["power"] for one in right["needed"]} == {0.8, 0.9}
-    store = tmp_path / "trial-power.jsonl"
-    lines = [line for line in store.read_text().splitlines() if line]
-    store.write_text("\n".join(lines[:-1]))  # stopped before the last point
-    again = parley(*SMALL, *FLAGS, "--json", "--resume", folder=tmp_path)
-    assert json.loads(again.stdout) == found
-    assert sorted(line for line in store.read_text().splitlines() if line) == sorted(lines)
+    assert json.loads(parley(*SMALL, *FLAGS, "--json", folder=tmp_path).stdout) == found
 
 
 def test_the_smallest_size_is_only_a_bound(tmp_path: Path) -> None:
@@ -63,4 +58,3 @@ def test_what_lacks_is_said(tmp_path: Path) -> None:
     ):
         done = parley(*words, folder=tmp_path)
         assert (done.returncode, part in done.stderr) == (2, True), done.stderr
-    assert not (tmp_path / "trial-power.jsonl").exists(), "nothing was simulated"
