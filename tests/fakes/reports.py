@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from app.extensions.analysis.chatbench.published import PublishedPaper
 from app.extensions.analysis.estimates import Estimate, Finding, Scatter, ScatterPoint, Unit, estimate
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.reads.study_data import ParticipantFlow
 from app.extensions.analysis.report import FactorArm, Report, VersionUsed
-from app.extensions.analysis.report.build import DataQuality, ModelCosts
-from app.extensions.analysis.report.published_comparison import PublishedPaper
 from app.extensions.analysis.results import Results
-from storage.reports.costs import Cost
 
 NASTY = (
     '=HYPERLINK("x")<script>alert(1)</script>|`a`\\input{/etc/passwd}%$_#&~^{}[b](javascript:c)\n# d\n\\end{longtable}'
@@ -71,7 +69,5 @@ def report(*findings: Finding, origin: str = "person", paper: PublishedPaper | N
         "mine", NASTY, origin, (VersionUsed(2, "ab" * 32),),
         ParticipantFlow(origin, 9, "", {}, {"complete": 6, "no_consent": 1, "": 2}, {NASTY: 1}),
         (FactorArm("condition", NASTY, 5, 4, 0.8, 0.5), FactorArm("condition", "b", 4, 2, 0.2, 0.5)),
-        Results("mine", origin, ("chatbench",), 5, findings), 1_800_000_000_000_000, "9.9",
-        DataQuality({"too_fast": 2}, 2, 1, 40, 3, 6, 1),
-        ModelCosts("USD", {NASTY: Cost(40, 2, 1000, 500, 0.25, 3)}), paper,
+        Results("mine", origin, ("chatbench",), 5, findings), 1_800_000_000_000_000, "9.9", paper,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 from app.extension import CommandEntry, Extension, register
 
 HERE = __name__
-REPORT = CommandEntry(f"{HERE}.report_command", "Write a report: participants, results, quality and cost.")
+REPORT = CommandEntry(f"{HERE}.report_command", "Write a report: participants and results.")
 
 register(
     Extension(
@@ -17,7 +17,7 @@ register(
         styles=Path(__file__).parent / "static",
         hooks={
             "annotator_agreement": f"{HERE}.annotator_agreement:agreement_of",
-            "fidelity_report": f"{HERE}.fidelity_rehearsal:fidelity_report",
+            "fidelity_report": f"{HERE}.fidelity:fidelity_report",
         },
     )
 )

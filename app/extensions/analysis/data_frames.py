@@ -9,13 +9,13 @@ person, who is one participant in all of them. Whole numbers are pandas' Int64, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import nan
 from typing import Any
 
 import pandas as pd
 
 from app.clock import SystemClock
-from app.extensions.analysis.reads.session_answers import scored_sessions, survey_answers, survey_questions
 from app.extensions.analysis.reads.study_data import (
     part_of,
     parts_of,
@@ -28,12 +28,15 @@ from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.fidelity import Reply
 from experiments.session.state import visited
 from experiments.session.telemetry import without_indices
-from experiments.study.fields import ANSWER
+from experiments.steps.check import CheckStep
+from experiments.study.fields import ANSWER, Field
 from experiments.study.location import Location
 from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.reply_checks import words
+from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.fidelity import verdicts
-from experiments.views.instrument_scores import limits
+from experiments.views.instrument_scores import instrument_answers, keyed, limits, scores
 from experiments.views.screen_measures import seconds_shown
 from storage.db.engine import Database
 from storage.errors import StorageError
@@ -57,6 +60,8 @@ PROBLEM_ANSWERS = "problem_answers"
 WAVES = "waves"
 # How an answer to a problem was given: with the AI if it is beside a conversation or a recommendation.
 ALONE, WITH_AI = "alone", "with AI"
+# A name that no question of a check has.
+PASSED = "passed"
 
 
 def frame(
@@ -121,10 +126,15 @@ def instrument_frame(database: Database, study: str, origin: str, *, complete: b
     require_origin(database, study, origin)
     found = [
         (
-            one.path, one.instrument.instrument, one.instrument.title, one.score.name, one.score.title, one.value,
-            *limits(one.instrument, one.score), one.items, one.arms, one.session,
+            without_indices(place.path), one.instrument, one.title, score.name, score.title, made.value,
+            *limits(one, score),
+            tuple(keyed(one, i, given[i.id]) if i.id in given else nan for i in one.items_of(score)),
+            session.arms, session.stream,
         )
-        for one in scored_sessions(database, study, origin, complete=complete)
+        for session in analysed_sessions(database, study, origin, complete=complete)
+        for place in visited(session.study, session.state)
+        for one, given in ((found.instrument, found.answers) for found in instrument_answers(session.study, place))
+        for score, made in zip(one.scores, scores(one, given), strict=True)
     ]  # fmt: skip
     columns = ["path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms", SESSION]
     data = _by_person(database, study, pd.DataFrame(found, columns=columns, dtype="object"))
@@ -143,10 +153,13 @@ def survey_frame(database: Database, study: str, origin: str, *, complete: bool 
     versions = Studies(database).with_sessions(study, origin)
     keys = dict.fromkeys(key for one in reversed(versions) for key in survey_questions(one))
     order = {key: n for n, key in enumerate(keys)}
-    found = sorted(
-        survey_answers(database, study, origin, complete=complete), key=lambda one: order[one.path, one.question]
+    found = (
+        (without_indices(place.path), question, field, value, session.arms, session.stream)
+        for session in analysed_sessions(database, study, origin, complete=complete)
+        for place in visited(session.study, session.state)
+        for question, field, value in _given(place)
     )
-    rows = [(one.path, one.question, one.field, one.value, one.arms, one.session) for one in found]
+    rows = sorted(found, key=lambda one: order[one[0], one[1]])
     columns = ["path", "question", "field", "value", "arms", SESSION]
     return _by_person(database, study, pd.DataFrame(rows, columns=columns, dtype="object"))
 
@@ -206,3 +219,27 @@ def _conversed(location: Location) -> tuple[Any, ...]:
     replies = tuple((one.data["model"], one.data.get("version") or "", one.at_us) for one in read if is_by_model(one))
     about = without_indices(location.path), Reply(location, "", 0, "").condition
     return *about, len(said), *sizes, seconds and seconds / 60, replies, tuple(verdicts(location.facts))
+
+
+def survey_questions(study: Study) -> Iterator[tuple[str, str]]:
+    """The path and the name of each question, and PASSED of each check."""
+    for path, step in study.steps:
+        yield from ((path, name) for name in _asked(step))
+
+
+def _asked(step: Step) -> Mapping[str, Field | None]:
+    """The questions of a step by name. Consent has none, and answers to problems and ratings have analyses of their
+    own; the options of a problem that is asked as a check differ."""
+    if step.admits or isinstance(step, AnsweringStep) or type(step).rates is not Step.rates:
+        return {}
+    fields = {field.name: field for field in step.questions_asked() if type(field) is not Field}
+    return {PASSED: None, **fields} if isinstance(step, CheckStep) else fields
+
+
+def _given(location: Location) -> Iterator[tuple[str, Field | None, Any]]:
+    sent = next((event for event in reversed(location.facts) if event.kind == "submitted"), None)
+    if sent is None or not isinstance(location.node, Step):
+        return
+    for question, field in _asked(location.node).items():
+        if question in sent.data:
+            yield question, field, sent.data[question]

@@ -17,11 +17,16 @@ from app.extensions.analysis.advice import (
     weight_of_advice,
 )
 from app.extensions.analysis.arena import bradley_terry, pairwise, positions, strengths, wins
-from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm
-from app.extensions.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
+from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm, counted, filter_counts, filter_table
+from app.extensions.analysis.chatbench.by_dataset import (
+    accuracy_by_dataset,
+    accuracy_table,
+    gap_table,
+    gaps,
+    mean_gaps,
+    model_gaps,
+)
 from app.extensions.analysis.chatbench.correlations import correlations, questions
-from app.extensions.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
-from app.extensions.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
 from app.extensions.analysis.chatbench.reliance import advised, reliance, transitions
 from app.extensions.analysis.data_frames import (
     answer_frame,
@@ -31,15 +36,27 @@ from app.extensions.analysis.data_frames import (
     survey_frame,
     wave_frame,
 )
-from app.extensions.analysis.dices.agreement import agreement, alpha, axes, axis, counts_of, dichotomy, pool
+from app.extensions.analysis.dices.agreement import (
+    agreement,
+    alpha,
+    axes,
+    axis,
+    counts_of,
+    dichotomy,
+    gai,
+    negentropy,
+    normalised_xrr,
+    plurality,
+    pool,
+    voting_agreement,
+    xrr,
+)
 from app.extensions.analysis.dices.answer_shares import answered, experts, majority, rater_profiles, reasons, unsafe
-from app.extensions.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
 from app.extensions.analysis.dices.grasp import family, groups, kept_groups, p_value
 from app.extensions.analysis.estimates import Estimate, Finding
 from app.extensions.analysis.fidelity import adherence, dose, model_versions
 from app.extensions.analysis.instruments import cronbach_alpha, instrument_scores, omega_total, reliabilities
 from app.extensions.analysis.intervals import benjamini_hochberg, holm
-from app.extensions.analysis.mathconverse.correlation import correlation, rating_correlations, rating_trend
 from app.extensions.analysis.mathconverse.participants import backgrounds, conversation_lengths
 from app.extensions.analysis.mathconverse.preference import (
     best_alone,
@@ -50,8 +67,11 @@ from app.extensions.analysis.mathconverse.preference import (
 )
 from app.extensions.analysis.mathconverse.queries import query_labels, query_types
 from app.extensions.analysis.mathconverse.ratings import (
+    correlation,
     distribution,
     divergence,
+    rating_correlations,
+    rating_trend,
     ratings,
     ratings_by_confidence,
     ratings_by_expertise,

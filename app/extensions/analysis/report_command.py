@@ -26,7 +26,7 @@ from app.cli.common import (
 )
 from app.cli.printing import echo, err, progress_bar, warn
 from app.clock import SystemClock
-from app.errors import FormatUnknown, PublishedUnknown
+from app.errors import FormatUnknown
 from app.extensions.analysis.reads.study_data import origins_of
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
@@ -79,25 +79,16 @@ def report_(
     against: Annotated[
         str, option("--compare-with PAPER", f"Add the figures published in a paper: {', '.join(PAPERS)}.")
     ] = "",
-    called: Annotated[
-        list[str] | None,
-        option(
-            "--match-model MINE=THEIRS",
-            "With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
-        ),
-    ] = None,
     reason: PeekReason = "",
 ) -> None:
     """The report is an HTML page that needs no network and can be printed; or csv or JSON."""
+    from app.extensions.analysis.chatbench.published import published_paper
     from app.extensions.analysis.report import FORMATS, build_report
-    from app.extensions.analysis.report.published_comparison import published_paper
     from app.use_cases.outcome_lock import look_now
 
     chosen = _format(form, to)
     require_folder(to)
-    if called and not against:
-        raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
-    papers = published_paper(against, called or ()) if against else None
+    papers = published_paper(against) if against else None
     database, name = existing_database(settings_in_use()), name_of(study)
     shown = (found for found in origins_of(database, name) if found != Origin.REHEARSAL)
     shown_origin = origin or next(shown, Origin.PERSON)

@@ -45,10 +45,10 @@ from app.extensions.analysis.data_frames import (
     frame,
     instrument_frame,
     survey_frame,
+    survey_questions,
     wave_frame,
 )
 from app.extensions.analysis.estimates import Finding
-from app.extensions.analysis.reads.session_answers import survey_questions
 from app.extensions.analysis.reads.study_data import recorded, require_origin
 from app.extensions.analysis.tidy_frames import load
 from experiments.study.cells import cells

@@ -1,21 +1,24 @@
-"""The figures of ChatBench's paper, by the names of our estimates, for comparison with a study's own figures.
+"""ChatBench's printed figures, by the names of ours, and a study's beside them: `parley report mine --compare-with
+chatbench`.
 
 published_accuracies.csv has Tables A1 and A2 as a table of accuracies, from which `gaps` computes differences as it
 does from data; published_figures.csv has the others. Shares and differences are numbers from 0 to 1. Figures without a
 matching estimate are left out: the 34 % of conversations that mirror the benchmark (the preprint), and the totals over
-all collections.
+all collections. Models are compared with those of the same name: gpt-4o and llama-3.1-8b.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from app.errors import PublishedUnknown
 from app.extensions.analysis.base import each
-from app.extensions.analysis.estimates import slug
+from app.extensions.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit, format_value, slug
+from experiments.errors import suggestion
 
 TABLES = "Tables A1 and A2"
 MODELS = ("gpt-4o", "llama-3.1-8b")
@@ -23,6 +26,7 @@ MODELS = ("gpt-4o", "llama-3.1-8b")
 MODEL_GAP = "model_gap."
 # Accuracies (mean over questions) with the paper's standard errors.
 TABLE = pd.read_csv(Path(__file__).parent / "published_accuracies.csv")
+PAPERS: Mapping[str, str] = {"chatbench": "ChatBench (Chang, Anderson, Hofman: ACL 2025)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +38,77 @@ class PublishedFigure:
     source: str
 
 
-def figures(called: Mapping[str, Sequence[str]]) -> Mapping[str, PublishedFigure]:
-    """Every published figure, by the name of the matching estimate.
-
-    `called` maps each of the paper's models to the study's names for it: mostly one, or none.
-    """
-    return dict(_figures(called))
-
-
-def _figures(called: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, PublishedFigure]]:
+def figures() -> Iterator[tuple[str, PublishedFigure]]:
+    """Every published figure, with the name of the matching estimate."""
     for row in each(TABLE):
-        for name in called.get(row.model, ()):
-            named = _named("accuracy", row.dataset, name, *row.answer_type.split("."))
-            yield named, PublishedFigure(row.accuracy, row.standard_error, TABLES)
-    pairs = [(one, other) for one in called.get(MODELS[0], ()) for other in called.get(MODELS[1], ())]
+        named = _named("accuracy", row.dataset, row.model, *row.answer_type.split("."))
+        yield named, PublishedFigure(row.accuracy, row.standard_error, TABLES)
     for row in each(pd.read_csv(Path(__file__).parent / "published_figures.csv")):
-        if not row.figure.startswith(MODEL_GAP):
-            yield row.figure, PublishedFigure(row.value, None, row.source)
-            continue
-        kind = row.figure.removeprefix(MODEL_GAP).split(".")
-        for one, other in pairs:
-            value = row.value if one < other else -row.value  # estimates have their models in the order of the names
-            yield _named("model_gap", *sorted((one, other)), *kind), PublishedFigure(value, None, row.source)
+        gap = row.figure.removeprefix(MODEL_GAP)
+        name = row.figure if gap == row.figure else _named("model_gap", *MODELS, *gap.split("."))
+        yield name, PublishedFigure(row.value, None, row.source)
 
 
 def _named(*parts: str) -> str:
     return ".".join(["chatbench", *map(slug, parts)])
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPaper:
+    """A paper to compare with: its figures, by Parley's stable names."""
+
+    name: str
+    title: str
+    figures: Mapping[str, PublishedFigure]
+
+    def summary(self, number: int) -> str:
+        """A summary in words, of so many figures that were compared."""
+        return (
+            f"{number:,} of the {len(self.figures):,} published figures of {self.title} have a counterpart in this "
+            f"study; models are those of the same name ({' and '.join(MODELS)}). Whether the figures are comparable "
+            "depends on the questions, models and participants of both."
+        )
+
+
+def published_paper(name: str) -> PublishedPaper:
+    """The paper of this name; raises PublishedUnknown."""
+    if name not in PAPERS:
+        raise PublishedUnknown(f"there are no published figures named {name!r}{suggestion(name, PAPERS)}")
+    return PublishedPaper(name, PAPERS[name], dict(figures()))
+
+
+@dataclass(frozen=True, slots=True)
+class FigureComparison:
+    """A figure of a study beside the published one."""
+
+    finding: Finding
+    estimate: Estimate
+    published: PublishedFigure
+
+    @property
+    def difference(self) -> float:
+        """Ours minus theirs."""
+        return self.estimate.value - self.published.value
+
+    @property
+    def difference_text(self) -> str:
+        """The formatted difference; for shares in percentage points."""
+        return format_value(self.difference, self._apart)
+
+    @property
+    def error_text(self) -> str:
+        """The formatted published standard error; for shares in percentage points."""
+        return format_value(self.published.standard_error, self._apart)
+
+    @property
+    def _apart(self) -> Unit:
+        return POINTS if self.finding.unit == SHARE else self.finding.unit
+
+
+def compare_with_published(findings: tuple[Finding, ...], paper: PublishedPaper | None) -> Iterator[FigureComparison]:
+    """The figures that both have, in the order of the report."""
+    figures = paper.figures if paper else {}
+    for finding in findings:
+        for one in finding.estimates:
+            if one.name in figures:
+                yield FigureComparison(finding, one, figures[one.name])

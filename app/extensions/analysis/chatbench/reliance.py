@@ -21,9 +21,8 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.chatbench.accuracy import ALL, ANSWER_FIRST, with_model
+from app.extensions.analysis.chatbench.accuracy import ALL, ANSWER_FIRST, ASSIGNMENT, with_model
 from app.extensions.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.extensions.analysis.chatbench.preregistered_filter import ASSIGNMENT
 from app.extensions.analysis.estimates import (
     POINTS,
     Estimate,

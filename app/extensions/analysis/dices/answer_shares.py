@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.dices.agreement import ORDER, PROFILE, marked, profiles_of
-from app.extensions.analysis.dices.cohesion import Sums, of_mean, order, peaks
+from app.extensions.analysis.dices.agreement import ORDER, PROFILE, Sums, marked, of_mean, order, peaks, profiles_of
 from app.extensions.analysis.estimates import (
     NUMBER,
     SHARE,

@@ -42,16 +42,22 @@ from math import log
 import numpy as np
 import pandas as pd
 
-from app.extensions.analysis.dices.agreement import LEAST, Axis, Codes, Marks, RaterPool, axes, pool
-from app.extensions.analysis.dices.cohesion import (
+from app.extensions.analysis.dices.agreement import (
     AT_MOST_1,
     IN_GROUP,
+    LEAST,
     MEASURES,
+    Axis,
+    Codes,
+    Marks,
+    RaterPool,
     Sums,
+    axes,
     jackknife,
     leave_each_out,
     measured,
     normalised_xrr,
+    pool,
     without_each_rater,
     xrr,
 )

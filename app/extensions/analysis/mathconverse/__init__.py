@@ -1,7 +1,6 @@
 """The analysis of MathConverse's tables and CheckMate's annotated queries. Collins et al., PNAS 2024."""
 
 from app.extensions.analysis.base import AnalysisStep, call, table
-from app.extensions.analysis.mathconverse.correlation import CORRELATED, rating_correlations, rating_trend
 from app.extensions.analysis.mathconverse.participants import (
     BACKGROUND_COLUMNS,
     LENGTH_COLUMNS,
@@ -27,9 +26,12 @@ from app.extensions.analysis.mathconverse.queries import (
 )
 from app.extensions.analysis.mathconverse.ratings import (
     COLUMNS,
+    CORRELATED,
     TABLE,
     distribution,
     divergence,
+    rating_correlations,
+    rating_trend,
     ratings,
     ratings_by_confidence,
     ratings_by_expertise,

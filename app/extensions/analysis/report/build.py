@@ -1,128 +1,31 @@
-"""Data quality (flags of sessions) and the cost of models' replies, for the report.
+"""The contents of a report, read from a study's data; with its CONSORT flow diagram.
 
-The contents of a report, read from a study's data; with its CONSORT flow diagram."""
+The parts of a report in their order: the main results, a section for each schema, and tables of rows and columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
 from app.extension import hooked
-from app.extensions.analysis.chatbench.accuracy import ATTENTION, TABLE
-from app.extensions.analysis.data_frames import SESSION, frame
-from app.extensions.analysis.estimates import Finding
-from app.extensions.analysis.reads.study_data import ParticipantFlow, flow, origins_of, recorded, require_origin
-from app.extensions.analysis.report.published_comparison import FigureComparison, PublishedPaper, compare_with_published
-from app.extensions.analysis.report.wording import WARNINGS, WHOSE, ended
-from app.extensions.analysis.results import Results, Steps, results
+from app.extensions.analysis.chatbench.published import FigureComparison, PublishedPaper, compare_with_published
+from app.extensions.analysis.estimates import Estimate, Finding
+from app.extensions.analysis.reads.study_data import ParticipantFlow, flow, recorded, require_origin
+from app.extensions.analysis.report.wording import WARNINGS, WHOSE, ended, family
+from app.extensions.analysis.results import EVERY, MAIN, Results, Steps, matches, results
 from experiments.study.cells import cells
 from experiments.study.study import Study
-from experiments.views.quality_flags import FLAGS
 from problems.errors import DISTRIBUTION
 from storage.ai_alone.model_use import asked_alone_of
 from storage.db.engine import Database
-from storage.log.seats import COMPLETE, query_params
+from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.blinding import ALL, blinding
-from storage.reports.costs import Cost, costs
-from storage.reports.monitoring.sessions import flag_counts, session_groups
 from storage.schemas.registry import schema
-
-EVERYBODY = (
-    "Model calls of all sessions of the study: those of participants, pilot sessions and simulated participants."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class DataQuality:
-    """Data-quality issues of sessions of an origin, including excluded ones.
-
-    For imports only attention checks are known. `checked` is the number of participants with a question of ChatBench's
-    attention check, and `missed` the number of those who answered one wrongly.
-    """
-
-    flags: Mapping[str, int]
-    flagged: int
-    pasted: int
-    replies: int
-    leaks: int
-    checked: int
-    missed: int
-
-    def issues(self, flow: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
-        """Each issue in words, with its count and the total."""
-        if flow.origin != Origin.IMPORT:
-            yield "Sessions with a flag", self.flagged, flow.arrived
-            for name, words in FLAGS.items():
-                yield f"Sessions that {words} ({name})", self.flags.get(name, 0), flow.arrived
-            yield "Sessions in which text was pasted", self.pasted, flow.arrived
-            yield "Sessions that a researcher excluded", sum(flow.excluded.values()), flow.arrived
-        if self.replies:
-            yield "Replies that revealed which model wrote them", self.leaks, self.replies
-        if self.checked:
-            yield "Participants who missed a question of the attention check", self.missed, self.checked
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCosts:
-    """The usage and cost of each model, most expensive first, and the currency."""
-
-    currency: str
-    models: Mapping[str, Cost]
-
-    @property
-    def total(self) -> Cost:
-        return sum(self.models.values(), Cost())
-
-    @property
-    def by_model(self) -> Iterator[tuple[str, Cost]]:
-        """The cost of each model, and the total if there are several."""
-        yield from self.models.items()
-        if len(self.models) > 1:
-            yield "all", self.total
-
-    @property
-    def note(self) -> str:
-        """Which calls the costs cover, and the number of replies with unknown cost."""
-        unknown = self.total.unknown
-        return f"{EVERYBODY} {unknown:,} replies have no known cost." if unknown else EVERYBODY
-
-
-def money(cost: Cost) -> str:
-    """Format a cost; `over` if part of it is unknown."""
-    if not cost.unknown:
-        return f"{cost.cost:,.4f}"
-    return f"over {cost.cost:,.4f}" if cost.cost else "unknown"
-
-
-def quality(
-    database: Database, study: str, origin: str, schemas: Collection[str], now_us: int, part: str = ""
-) -> DataQuality:
-    """The data-quality issues of a study's sessions."""
-    checked, missed = _attention(database, study, origin, part) if "chatbench" in schemas else (0, 0)
-    if origin == Origin.IMPORT or origin not in origins_of(database, study):  # read, or of models alone
-        return DataQuality({}, 0, 0, 0, 0, checked, missed)
-    with database.connect() as connection:
-        found = flag_counts(session_groups(connection, query_params(study, origin, now_us, 0)))
-    rows = [row for row in blinding(database, study, origin).leaks if row.by == ALL]
-    replies, leaks = sum(row.replies for row in rows), sum(row.flagged for row in rows)
-    return DataQuality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
-
-
-def _attention(database: Database, study: str, origin: str, part: str) -> tuple[int, int]:
-    """The number of participants with an attention check among their questions, and of those who missed one."""
-    answers = frame(database, study, TABLE, origin, excluded=True, columns=("dataset", "acc"), part=part)
-    checks = answers[(answers["dataset"] == ATTENTION) & answers["acc"].notna()]
-    missed = checks.loc[checks["acc"].astype("float64") < 1, SESSION]
-    return int(checks[SESSION].nunique()), int(missed.nunique())
-
-
-def spent(database: Database, study: str, currency: str) -> ModelCosts:
-    """The usage and cost of a study's models, over sessions of all origins."""
-    return ModelCosts(currency, costs(database, study, "model"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +103,6 @@ CONFIRMATORY_HOOK = "confirmatory_part"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The contents of a report. An imported release has no costs."""
-
     study: str
     title: str
     origin: str
@@ -211,8 +112,6 @@ class Report:
     results: Results
     made_us: int
     parley: str
-    quality: DataQuality | None = None
-    costs: ModelCosts | None = None
     against: PublishedPaper | None = None
     trial: ConfirmatoryPart | None = None
     """The confirmatory part, for a study with a plan."""
@@ -254,7 +153,7 @@ class Report:
     @property
     def comparison_summary(self) -> str:
         """A summary of the comparison with the paper, in words."""
-        return self.against.summary(self.compared, self.results.findings) if self.against else ""
+        return self.against.summary(len(self.compared)) if self.against else ""
 
 
 def build_report(
@@ -271,8 +170,7 @@ def build_report(
     """Read and compute the contents of a study's report, of an imported release about one `part` of it. Sessions that
     were not completed are analysed only if `unfinished` is true.
 
-    Raises StorageError if it has no sessions of that origin or part, PublishedUnknown if it has no such model to
-    compare.
+    Raises StorageError if it has no sessions of that origin or part.
     """
     require_origin(database, study, origin)
     people = flow(database, study, origin, part)
@@ -283,11 +181,7 @@ def build_report(
     title = asked[-1].file.title if asked else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
     found = results(database, study, origin, whole=True, steps=steps, part=part, unfinished=unfinished)
-    if paper is not None:
-        paper.check(found.findings)
-    known = quality(database, study, origin, found.schemas, at_us, part)
-    paid = spent(database, study, studies[-1].file.currency) if studies else None
-    parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, paper)
+    parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), paper)
     planned = (part(database, study, origin) for part in hooked(CONFIRMATORY_HOOK))
     return Report(*parts, next(planned, None) if studies else None, unfinished)
 
@@ -392,3 +286,114 @@ def _allocated(report: Report) -> tuple[FactorArm, ...]:
     few = [name for name, arms in factors.items() if 1 < len(arms) <= FEW_ARMS]
     first = "condition" if "condition" in few else next(iter(few), None)
     return tuple(factors[first]) if first else ()
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """A group with an estimate in each column, or None where it has none."""
+
+    label: str
+    cells: tuple[Estimate | None, ...]
+    size: tuple[int, int] | None
+    """n and the number of participants, if the table has them once for each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; `counts` is what n counts if that is once for each row, else empty."""
+
+    heads: tuple[str, ...]
+    rows: tuple[GridRow, ...]
+    counts: str
+
+
+def grid(finding: Finding) -> Grid | None:
+    if not finding.columns:
+        return None
+    cells: dict[str, dict[str, Estimate]] = {}
+    for one, (row, column) in zip(finding.estimates, grid_places(finding), strict=True):
+        cells.setdefault(row, {})[column] = one
+    heads = tuple(dict.fromkeys(column for row in cells.values() for column in row))
+    sizes = {label: {(one.n, one.participants) for one in row.values()} for label, row in cells.items()}
+    alike = all(len(size) == 1 for size in sizes.values())
+    rows = (
+        GridRow(label, tuple(row.get(head) for head in heads), next(iter(sizes[label])) if alike else None)
+        for label, row in cells.items()
+    )
+    return Grid(heads, tuple(rows), finding.counts if alike else "")
+
+
+def grid_places(finding: Finding) -> list[tuple[str, str]]:
+    """The row and the column of each estimate of a finding with columns.
+
+    Where columns are the values of several groups, each is named with its group; so are rows that would be called
+    alike.
+    """
+    keys = [
+        tuple((name, value) for name, value in one.groups.items() if name not in finding.columns)
+        for one in finding.estimates
+    ]
+    labels = {key: ", ".join(value for _, value in key) for key in keys}
+    often = Counter(labels.values())
+    named = {key: ", ".join(f"{name}: {value}" for name, value in key) for key in keys if often[labels[key]] > 1}
+    return [((labels | named)[key], _column(finding, one)) for key, one in zip(keys, finding.estimates, strict=True)]
+
+
+def _column(finding: Finding, estimate: Estimate) -> str:
+    values = {column: estimate.groups[column] for column in finding.columns if column in estimate.groups}
+    if len(finding.columns) > 1 and not (len(values) > 1 and {*EVERY}.issuperset(values.values())):
+        return ", ".join(f"{column}: {value}" for column, value in values.items())
+    return next(iter(values.values()), "")
+
+
+# A main result needs so many participants, or answers where models answered alone.
+FEWEST = 10
+TOO_FEW = f"Fewer than {FEWEST} participants so far: too few for a main result. All figures are below."
+# The maximum number of sentences of a section's main results.
+MOST = 8
+SURVEYS = "survey"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """The findings of a schema, or of both editions of one; `main` are its main results in sentences."""
+
+    title: str
+    anchor: str
+    findings: tuple[Finding, ...]
+    main: tuple[str, ...]
+
+
+def sections(findings: Sequence[Finding]) -> Iterator[ReportSection]:
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(family(finding.name), []).append(finding)
+    for title, own in found.items():
+        anchor = own[0].name.partition(".")[0]
+        yield ReportSection(title, anchor, tuple(_titled(own)), tuple(_main(anchor.partition("-")[0], own)))
+
+
+def _titled(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings; those of two editions with the edition in their titles."""
+    often = Counter(finding.title for finding in findings)
+    for one in findings:
+        edition = (
+            f" ({one.name.partition('.')[0]})" if often[one.title] > 1 and "-" in one.name.partition(".")[0] else ""
+        )
+        yield replace(one, title=f"{one.title}{edition}")
+
+
+def _main(schema: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """The sentences of the main results; of a section without declared ones, those of its first finding."""
+    estimates = [one for finding in findings for one in finding.estimates]
+    if schema == SURVEYS or not estimates:
+        return
+    large = [one for one in estimates if _is_large(one)]
+    named = [one for pattern in MAIN.get(schema, ()) for one in large if matches(one.name, pattern)]
+    first = next(finding.estimates for finding in findings if finding.estimates)
+    shown = named or [one for one in first if _is_large(one)]
+    yield from [one.sentence for one in shown[:MOST]] or [TOO_FEW]
+
+
+def _is_large(estimate: Estimate) -> bool:
+    return (estimate.participants or estimate.n) >= FEWEST

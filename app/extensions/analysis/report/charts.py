@@ -23,7 +23,7 @@ from app.extensions.analysis.estimates import (
     format_interval,
     format_value,
 )
-from app.extensions.analysis.report.arrangement import grid_places
+from app.extensions.analysis.report.build import grid_places
 from app.rendering.chart_style import COLOURS, CONFIG, INK, Spec
 from problems.errors import install_line
 

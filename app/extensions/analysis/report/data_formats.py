@@ -52,8 +52,6 @@ def contents(report: Report) -> dict[str, Any]:
         "findings": [_finding(finding) for finding in report.findings],
         "trial": report.trial.data if report.trial else None,
         "against": _against(report),
-        "quality": report.quality and asdict(report.quality),
-        "cost": report.costs and {"currency": report.costs.currency, "models": _costs(report)},
     }
 
 
@@ -91,19 +89,8 @@ def _iso(at_us: int) -> str:
 def _against(report: Report) -> dict[str, Any] | None:
     if report.against is None:
         return None
-    known = len(report.against.figures)
-    return {
-        "name": report.against.name,
-        "title": report.against.title,
-        "figures": known,
-        "compared": len(report.compared),
-        "models": report.against.called,
-        "without_counterpart": report.against.alone(report.results.findings),
-    }
-
-
-def _costs(report: Report) -> dict[str, Any]:
-    return {name: asdict(cost) for name, cost in report.costs.models.items()} if report.costs else {}
+    figures, compared = len(report.against.figures), len(report.compared)
+    return {"name": report.against.name, "title": report.against.title, "figures": figures, "compared": compared}
 
 
 PUBLISHED = ("value", "standard_error", "source")

@@ -12,8 +12,7 @@ from markupsafe import Markup, escape
 from app.errors import SettingsError
 from app.extensions.analysis.estimates import Finding, format_interval, format_p, format_value
 from app.extensions.analysis.report import charts, wording
-from app.extensions.analysis.report.arrangement import grid, sections
-from app.extensions.analysis.report.build import Report, flow_stages, money
+from app.extensions.analysis.report.build import Report, flow_stages, grid, sections
 from app.rendering.chart_style import Spec
 
 # The table of a figure with more estimates than this is folded.
@@ -79,7 +78,6 @@ _PAGES.filters |= {
     "breakable": _breakable,
     "percent": wording.share,
     "p": lambda one: format_p(one.further),
-    "money": money,
     "between": lambda one, unit: format_interval(one.low, one.high, unit),
 }
 _PAGE = _PAGES.get_template("page.html.j2")

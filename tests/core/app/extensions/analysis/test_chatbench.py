@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.extensions.analysis.chatbench.accuracy import COUNTED_COLUMNS as COLUMNS
 from app.extensions.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.extensions.analysis.chatbench.correlations import fit_of, r_of
-from app.extensions.analysis.chatbench.preregistered_filter import COLUMNS
 from app.extensions.analysis.public import (
     Estimate,
     Finding,

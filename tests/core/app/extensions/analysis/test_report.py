@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from app.extensions.analysis.estimates import Finding, Unit, estimate
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.report import html
-from app.extensions.analysis.report.arrangement import grid
+from app.extensions.analysis.report.build import grid
 from tests.fakes.reports import by_turn, hostile, report
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import PublishedUnknown
 from app.extensions.analysis.chatbench.published import PublishedFigure as Printed
+from app.extensions.analysis.chatbench.published import PublishedPaper, published_paper
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.report import FORMATS, as_csv, as_json, html
-from app.extensions.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.extensions.analysis.results import about, patterns, unique_names
 from tests.fakes.reports import NASTY, accuracy, by_turn, crossed, figure, finding, hostile
 from tests.fakes.reports import report as made_up
@@ -51,7 +50,6 @@ def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
     assert (known["pilot"], known["simulated"]) == (True, False)
     assert known["flow"]["outcomes"] == {"complete": 6, "no_consent": 1, "": 2}
     assert known["findings"][0]["figures"] == ["arena.win_rate.x"]
-    assert known["cost"]["models"][NASTY]["prompt_tokens"] == 1000
     assert "\n  " in as_json(made_up())
 
 
@@ -76,31 +74,14 @@ def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
     assert not [one for one in images if b"<script" in one]
 
 
-def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:
-    plain = published_paper("chatbench").figures
-    paper = published_paper("chatbench", ["zoe=gpt-4o", "v1.5=llama-3_1-8b"])
-    assert len(paper.figures) == len(plain)
-    for way, sign in (("accuracy.moral_scenarios.{}.free_text", 1), ("model_gap.{}.{}.free_text", -1)):
-        ours, theirs = ("zoe", "v1_5"), ("gpt-4o", "llama-3_1-8b")
-        own = f"chatbench.{way}".format(*(reversed(ours) if sign < 0 else ours))
-        assert paper.figures[own].value == sign * plain[f"chatbench.{way}".format(*theirs)].value
-    names = [f"chatbench.accuracy.moral_scenarios.{model}.free_text" for model in ("zoe", "v1_5", "other_1")]
-    found = finding("chatbench.accuracy", [
-        figure(name, "g", Interval(0.5, 0.4, 0.6), model=model)
-        for name, model in zip(names, ("zoe", "v1.5", "other.1"), strict=True)
-    ])  # fmt: skip
+def test_figures_of_the_same_name_are_compared() -> None:
+    paper = published_paper("chatbench")
+    assert paper.figures["chatbench.model_gap.gpt-4o.llama-3_1-8b.free_text"].value == 0.25
+    names = [f"chatbench.accuracy.moral_scenarios.{model}.free_text" for model in ("gpt-4o", "other")]
+    found = finding("chatbench.accuracy", [figure(name, "g", Interval(0.5, 0.4, 0.6)) for name in names])
     report = made_up(found, paper=paper)
-    assert [one.estimate.name for one in report.compared] == names[:2]
-    assert "v1.5 is compared with the paper's llama-3.1-8b." in report.comparison_summary
-    assert (
-        "without a counterpart: other.1; the paper's models are gpt-4o and llama-3.1-8b (--match-model MINE"
-        in report.comparison_summary
-    )
-    assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
-    single = made_up(finding("chatbench.accuracy", [figure("x.y", "g", Interval(0.5), model="all models")]))
-    assert published_paper("chatbench").alone(single.results.findings) == ("all models",), "which can be named, too"
-    with pytest.raises(PublishedUnknown, match=r"no model 'zoe'; allowed: all models"):
-        paper.check(single.results.findings)
+    assert [one.estimate.name for one in report.compared] == names[:1]
+    assert json.loads(as_json(report))["against"]["compared"] == 1
 
 
 NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by group", "dices.pearson.a_b": "r"}

@@ -15,8 +15,8 @@ import pytest
 from app.extensions.analysis import report as reports
 from app.extensions.analysis import report_command
 from app.extensions.analysis.base import AnalysisStep
+from app.extensions.analysis.chatbench.published import PAPERS
 from app.extensions.analysis.report import FORMATS, build_report
-from app.extensions.analysis.report.published_comparison import PAPERS
 from app.extensions.analysis.results import figure_names, patterns, results
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
@@ -81,11 +81,9 @@ def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_th
     assert {name: len(patterns(name, figure_names())) for name in expected} == dict.fromkeys(expected, 1)
     assert {name: one["value"] for name, one in known["figures"].items()} == expected
     assert known["simulated"]
-    assert known["quality"]["replies"] > 0
 
     imported = json.loads(parley("report", "published", "-o", "-", "--format", "json", folder=folder).stdout)
-    assert (imported["origin"], imported["warning"], imported["cost"]) == ("import", None, None)
-    assert (imported["flow"]["outcomes"], imported["quality"]["flags"]) == ({}, {})
+    assert (imported["origin"], imported["warning"], imported["flow"]["outcomes"]) == ("import", None, {})
     shared = imported["figures"].keys() & expected.keys()
     assert shared
     assert all(imported["figures"][name]["value"] == expected[name] for name in shared)
@@ -112,7 +110,6 @@ def test_conversations_and_their_labels_in_one_study_are_reported_together(share
         (("demo", "--format", "pdf"), "html"),
         (("demo", "-o", "report.odt"), "report.odt"),
         (("demo", "--compare-with", "chatbenk"), "'chatbench'"),
-        (("demo", "--match-model", "hasty=gpt-4o"), "--compare-with chatbench"),
         (("demo", "-o", "no/such/folder/report.html"), "no/such/folder"),
     ],
 )

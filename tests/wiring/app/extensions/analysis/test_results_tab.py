@@ -166,7 +166,7 @@ async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Pa
         answer = await ready(researcher, "/report/demo?origin=bot")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
-    for part in ("Simulated data.", "Accuracy by condition", "3</strong> started", 'id="quality"', 'id="cost"'):
+    for part in ("Simulated data.", "Accuracy by condition", "3</strong> started"):
         assert part in answer.text
     assert "registered" not in answer.text
     assert room.did == [("Ada", "read the report (bot)", "demo")]

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from app.extensions.analysis.dices.agreement import ORDER, RaterPool, marks_of
-from app.extensions.analysis.dices.cohesion import MEASURES, Metric
+from app.extensions.analysis.dices.agreement import MEASURES, ORDER, Metric, RaterPool, marks_of
 from app.extensions.analysis.dices.grasp import interval, interval_of_largest, p_above
 from app.extensions.analysis.public import (
     alpha,

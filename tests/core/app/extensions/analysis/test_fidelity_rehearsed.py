@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.extensions.analysis.fidelity_rehearsal import rank_test, worst_conversations
+from app.extensions.analysis.fidelity import rank_test, worst_conversations
 from problems.problem import Problem
 from storage.log.folded_sessions import FoldedSession
 from storage.registers.origins import Origin

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import strategies as st
 
 from app.extensions.analysis import dices, mathconverse
+from app.extensions.analysis.chatbench.accuracy import COUNTED_COLUMNS as COLUMNS
 from app.extensions.analysis.chatbench.by_dataset import ALONE_COLUMNS
-from app.extensions.analysis.chatbench.preregistered_filter import COLUMNS
 from app.extensions.analysis.estimates import SHARE, estimate
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.public import (
@@ -29,7 +29,7 @@ from app.extensions.analysis.public import (
     questions,
     transitions,
 )  # fmt: skip
-from app.extensions.analysis.report.arrangement import FEWEST, TOO_FEW, grid, sections
+from app.extensions.analysis.report.build import FEWEST, TOO_FEW, grid, sections
 from tests.fakes.planted import MODELS, Planted, drawn
 
 
