@@ -118,7 +118,6 @@ def _is_advice(rows: pd.DataFrame, which: str) -> pd.Series[bool]:
 
 @analysis
 def advice_reliance(answers: pd.DataFrame) -> Iterator[Finding]:
-    """Reliance on recommendations; the measures are those of `chatbench.reliance`."""
     rows = advised_answers(answers)
     if rows.empty:
         return
@@ -203,7 +202,6 @@ def calibration_error(confidence: Values, right: Values, weight: Values | None =
 
 @analysis
 def calibration(answers: pd.DataFrame) -> Iterator[Finding]:
-    """Calibration of confidence in points, alone and with the AI; `change` is with the AI minus alone."""
     rows = judgements(answers).dropna(subset=["confidence", "correct"])
     parts = {kind: some for kind in KINDS if len(some := rows[rows["kind"] == kind])}
     if not parts:

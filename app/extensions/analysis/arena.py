@@ -42,17 +42,7 @@ import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, call, table
 from app.extensions.analysis.estimates import NUMBER, Finding, estimate, finding, share_estimate, slug
-from app.extensions.analysis.intervals import (
-    SAMPLES,
-    SEED,
-    Codes,
-    Interval,
-    Values,
-    codes,
-    draws,
-    middle,
-    number_of,
-)
+from app.extensions.analysis.intervals import SAMPLES, SEED, Codes, Interval, Values, codes, draws, middle, number_of
 
 VOTES = "arena_votes"
 VOTE_COLUMNS = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
@@ -192,7 +182,6 @@ class FittedModel:
 
 
 def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> FittedModel:
-    """The strengths of the models in some votes, and in samples of as many participants."""
     met = compared(votes)
     labels = pd.Index(sorted({*met["one"], *met["other"]}))
     size = len(labels)

@@ -21,8 +21,6 @@ MOST = 32
 
 @dataclass(frozen=True, slots=True)
 class CachedResult(Generic[Value]):
-    """The cached result, its time, and whether a newer one is being computed."""
-
     value: Value | None
     as_of_us: int | None
     busy: bool

@@ -16,13 +16,7 @@ from typing import Any
 import pandas as pd
 
 from app.clock import SystemClock
-from app.extensions.analysis.reads.study_data import (
-    part_of,
-    parts_of,
-    persons_of_sessions,
-    require_origin,
-    rows,
-)
+from app.extensions.analysis.reads.study_data import part_of, parts_of, persons_of_sessions, require_origin, rows
 from experiments.errors import suggestion
 from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.fidelity import Reply

@@ -35,8 +35,6 @@ LARGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure of a group, based on `n` answers (ratings, votes) of `participants`."""
-
     name: str
     """Stable, with dots: `chatbench.accuracy_by_condition.direct-to-AI.with_AI`."""
     label: str
@@ -83,8 +81,6 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Estimates that are shown in one figure and one table."""
-
     name: str
     title: str
     counts: str
@@ -108,7 +104,6 @@ class Finding:
 
     @property
     def level(self) -> str:
-        """The level of the intervals in words: `95 %`."""
         return format_level(next((one.level for one in self.estimates if one.low is not None), LEVEL))
 
 
@@ -198,7 +193,6 @@ def count_estimate(
     name: str, label: str, groups: Mapping[str, str], n: int, participants: int, sentence: str,
     further: Mapping[str, float] | None = None,
 ) -> Estimate:  # fmt: skip
-    """A number of answers (ratings, participants), which has no interval."""
     return Estimate(name, label, float(n), None, None, n, participants, groups, sentence, NO_INTERVAL, further or {})
 
 

@@ -61,7 +61,6 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 
 @analysis
 def dose(conversations: pd.DataFrame) -> Iterator[Finding]:
-    """The mean of each measure of a conversation, overall and by arm."""
     for measure, (title, told) in MEASURES.items():
         rows, name = conversations[conversations[measure].notna()], f"fidelity.dose.{measure}"
         estimates = tuple(
@@ -95,7 +94,6 @@ def verdict_rows(conversations: pd.DataFrame) -> pd.DataFrame:
 
 @analysis
 def adherence(conversations: pd.DataFrame) -> Iterator[Finding]:
-    """The share of replies that kept each rule, overall and by arm."""
     every = verdict_rows(conversations)
     rows, name = every[every["kept"].notna()], "fidelity.adherence"
     estimates = tuple(
@@ -114,7 +112,6 @@ def adherence(conversations: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def model_versions(conversations: pd.DataFrame) -> Iterator[Finding]:
-    """The number of replies of each version of each model in each arm, with its first and last use."""
     arms = [{name: value for name, value in one.items() if name != "model"} for one in conversations["arms"]]
     few = len({*map(cell_key, arms)}) <= MOST_VALUES
     names = [(cell_key(arm), "-".join(arm.values())) if few and arm else ("all", "all") for arm in arms]
@@ -243,7 +240,6 @@ def rank_test(values: Values, others: Values) -> float:
 
 
 def worst_conversations(sessions: Sequence[FoldedSession]) -> list[dict[str, Any]]:
-    """Those in which most verdicts were not kept, the worst first."""
     broke = (one for one in map(_conversation, sessions) if one["kept"] < 1)
     return sorted(broke, key=lambda one: one["kept"])[:WORST]
 

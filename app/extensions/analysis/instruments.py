@@ -56,14 +56,12 @@ def of_newest_form(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def full_title(rows: pd.DataFrame, place: str) -> str:
-    """The title of a score: instrument, score, and the place if there are several."""
     newest = rows.iloc[-1]
     scored = f": {newest['score_title']}" if newest["score_title"] else f": {newest['score']}"
     return f"{newest['title']}{scored}{f', at {place}' if place else ''}"
 
 
 def figure_name(what: str, name: str, place: str, *rest: str) -> str:
-    """The name of a figure about a score."""
     parts = [f"instrument.{what}_at", name, slug(place)] if place else [f"instrument.{what}", name]
     return ".".join([*parts, *map(slug, rest)])
 
@@ -153,7 +151,6 @@ def one_factor(correlations: Matrices) -> tuple[Values, Values]:
 
 @analysis
 def reliabilities(frame: pd.DataFrame) -> Iterator[Finding]:
-    """Alpha of each score of at least two items, and omega of each of at least three."""
     estimates = (one for rows, name, place in by_score(frame) for one in _of_score(rows, name, place))
     yield finding("instrument.reliability", estimates, columns=("coefficient",))
 

@@ -235,7 +235,6 @@ def middle(value: float, found: Values, participants: int) -> Interval:
 
 
 def central(values: Values) -> tuple[float, float]:
-    """The ends of the middle 95 % of some values."""
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 

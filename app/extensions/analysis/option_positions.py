@@ -42,7 +42,6 @@ def equality_test(places: Codes, people: Codes, options: int) -> tuple[float, fl
 
 
 def ordered_answers(answers: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
-    """The answers to problems with options in random order, by the number of options."""
     kept = answers["option_order"].notna() & answers["chosen_position"].notna()
     rows = answers[kept & (answers["question"] == ANSWER.name) & (answers["status"] == "submitted")]
     sizes = rows["option_order"].map(lambda order: len(json.loads(order))).astype(int)
@@ -62,7 +61,6 @@ def _by_place(name: str, said: str, column: str, size: int, rows: pd.DataFrame) 
 
 @analysis
 def chosen_positions(answers: pd.DataFrame) -> Iterator[Finding]:
-    """The share of answers that are the option at each place."""
     for size, rows in ordered_answers(answers):
         shares = _by_place(
             "chosen", "The option at place {} of {} was chosen in {{}} of the answers", COLUMNS[3], size, rows
@@ -72,7 +70,6 @@ def chosen_positions(answers: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def position_tests(answers: pd.DataFrame) -> Iterator[Finding]:
-    """The test that all places are chosen equally often, by the number of options."""
     found = []
     for size, rows in ordered_answers(answers):
         people = codes(rows[SESSION])
@@ -88,7 +85,6 @@ def position_tests(answers: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def right_by_position(answers: pd.DataFrame) -> Iterator[Finding]:
-    """The share of right answers by the place of the right option."""
     for size, rows in ordered_answers(answers):
         said = "With the right option at place {} of {}, {{}} of the answers were right"
         shares = _by_place("right", said, "right_position", size, rows)

@@ -9,13 +9,7 @@ Each function returns findings: estimates with intervals, and sentences for the 
 What is imported here is public, as parley_studies.analysis.
 """
 
-from app.extensions.analysis.advice import (
-    advice_reliance,
-    calibration,
-    calibration_error,
-    judgements,
-    weight_of_advice,
-)
+from app.extensions.analysis.advice import advice_reliance, calibration, calibration_error, judgements, weight_of_advice
 from app.extensions.analysis.arena import bradley_terry, pairwise, positions, strengths, wins
 from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm, counted, filter_counts, filter_table
 from app.extensions.analysis.chatbench.by_dataset import (

@@ -111,7 +111,6 @@ def report_(
 
 
 def _format(wanted: str, to: Path | None) -> str:
-    """The format; raises FormatUnknown."""
     ending = to.suffix.removeprefix(".").lower() if to is not None else ""
     found = wanted or ending or FORMS[0]
     if found not in FORMS:

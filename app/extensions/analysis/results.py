@@ -125,7 +125,6 @@ def declared_order(study: Study | None) -> Order:
 
 
 def _study_order(study: Study) -> Order:
-    """The values of the study's factors, its models, and the datasets of its problems."""
     cell_values = [cell.values for cell in cells(study.factors, study.pools)]
     factors = {name: tuple(dict.fromkeys(values[name] for values in cell_values)) for name in study.factors}
     datasets = dict.fromkeys(problem.dataset for pool in study.pools.values() for problem in pool)
@@ -232,14 +231,17 @@ def results(
     require_origin(database, study, origin)
     versions = Studies(database).with_sessions(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
-    answered = [ACCURACY] if any(isinstance(one, AnsweringStep) for v in versions for _, one in v.steps) else []
-    scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
-    judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
-    surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
-    conversed = [FIDELITY] if any(one.asks_models([*v.file.models]) for v in versions for _, one in v.steps) else []
-    shuffled = [POSITION] if any(map(_shuffles, versions)) else []
-    longitudinal = [LONGITUDINAL] if any(one.waves for one in versions) else []
-    fills = (*schemas, *answered, *scored, *judged, *surveyed, *conversed, *shuffled, *longitudinal)
+    steps_of = [(one, [step for _, step in one.steps]) for one in versions]
+    filled = {
+        ACCURACY: any(isinstance(step, AnsweringStep) for _, own in steps_of for step in own),
+        INSTRUMENT: any(one.instruments for one in versions),
+        ADVICE: any(map(_asks_for_judgements, versions)),
+        SURVEY: any(next(survey_questions(one), None) for one in versions),
+        FIDELITY: any(step.asks_models([*one.file.models]) for one, own in steps_of for step in own),
+        POSITION: any(map(_shuffles, versions)),
+        LONGITUDINAL: any(one.waves for one in versions),
+    }
+    fills = (*schemas, *(name for name, there in filled.items() if there))
     owners, parts = _parts(fills, whole=whole)
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
     read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}
@@ -258,14 +260,12 @@ def results(
 
 
 def _shuffles(study: Study) -> bool:
-    """True if options of problems may be shown in random order."""
     keys = (source.options for source in study.file.problems.values())
     own = (step.options for _, step in study.steps if isinstance(step, OptionsStep))
     return not {*keys, *own} <= {None, "listed"}
 
 
 def _asks_for_judgements(study: Study) -> bool:
-    """True if participants give their confidence in points or see recommendations."""
     asking = (step for _, step in study.steps if isinstance(step, AnsweringStep))
     return any(step.ask_confidence or getattr(step, "advice", "") for step in asking)
 

@@ -52,7 +52,6 @@ class Question:
 
     @property
     def axis(self) -> tuple[float, float] | None:
-        """The ends of its scale; None without a scale."""
         return _scale(self.field) if self.kind == AVERAGED else None
 
     @property
@@ -66,7 +65,6 @@ class Question:
 
     @property
     def options(self) -> Mapping[str, str]:
-        """The options, those of earlier versions last."""
         fields = {id(field): field for field in reversed(self.rows["field"].tolist())}.values()
         found: dict[str, str] = {}
         for field in fields:
@@ -232,7 +230,6 @@ def _summary(question: Question, rows: pd.DataFrame, arm: ComparedArm, label: st
 def _figure_of(
     question: Question, arm: ComparedArm, own: Mapping[str, str], *parts: str
 ) -> tuple[str, str, Mapping[str, str]]:
-    """The name, the label and the groups of a figure."""
     name = ".".join(["survey", question.kind, question.name, *parts, *map(slug, arm.value)])
     (label,) = own.values()
     return name, f"{label} ({arm.label})" if arm.value else label, {**own, **arm.groups}

@@ -46,7 +46,6 @@ INSTALL = f"The mixed model needs a package that is not installed: {install_line
 
 @analysis
 def attrition(waves: pd.DataFrame) -> Iterator[Finding]:
-    """The share of participants who did not complete each wave, overall and by arm, and the test of equal arms."""
     rows, name = waves[(waves["number"] > 0) & (waves["state"] != PENDING)], "waves.attrition"
     estimates = tuple(
         share_estimate(
@@ -209,13 +208,11 @@ def _ends(values: Values, part: float) -> tuple[float, float]:
 
 
 def _differences(one: Values, other: Values) -> tuple[float, float, float]:
-    """The observed difference and Lee's bounds; NaN where they are undefined."""
     bounds = lee_bounds(one, other)
     return float(np.nanmean(one) - np.nanmean(other)) if isfinite(bounds[0]) else nan, *bounds
 
 
 def sensitivity(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFrame) -> tuple[Finding, ...]:
-    """What those who are missing in the last wave could change of the differences between arms, of each outcome."""
     found = []
     for one in wave_outcomes(waves, answers, scores):
         last = one.rows["wave"].max()

@@ -29,7 +29,6 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def score_records(samples: Iterable[HumanSample]) -> dict[str, list[dict[str, Any]]]:
-    """The records of `precomputed_scores`, by the question's name: one for each person and problem."""
     records: dict[str, list[dict[str, Any]]] = {}
     for sample in samples:
         for name, (_, view) in sample.answers.items():
@@ -49,7 +48,6 @@ def write_scores(samples: Iterable[HumanSample], folder: Path) -> Iterator[tuple
 
 
 def log_values(study: str, version: int, samples: Iterable[HumanSample], made_us: int) -> dict[str, Any]:
-    """A log as `EvalLog` reads it."""
     found = [_sample(sample) for sample in samples]
     ids = list(dict.fromkeys(sample["id"] for sample in found))
     dataset = {"name": study, "samples": len(ids), "sample_ids": ids}

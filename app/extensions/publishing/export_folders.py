@@ -152,7 +152,6 @@ def write_record(folder: Path, record: Record) -> None:
 
 
 def decide(export: ExportFolder, decision: Decision) -> GateReport:
-    """Examine an export with one decision more, which is recorded."""
     record = read_record(export.path)
     record = record.model_copy(update={"decisions": (*record.decisions, decision)})
     report = examine(export, record.decisions)

@@ -179,7 +179,6 @@ def _title(screen: Screen) -> str:
 
 
 def chromium() -> str | None:
-    """Its path; None if there is none but playwright's own."""
     return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 

@@ -46,8 +46,6 @@ Updates = Mapping[Component, Any]
 
 
 class IntegrityTab:
-    """The evidence of a study's sessions, and the session that is chosen."""
-
     name = "integrity"
     label = "Integrity"
 
@@ -116,7 +114,6 @@ class IntegrityTab:
         return {} if shown == _mark_of(study, origin, seen) else self._listed(user, study, origin, every)
 
     def _listed(self, _: CurrentUser, study: str, origin: str, every: bool) -> Updates:
-        """The rates of each indicator, and the sessions: those with most flags first."""
         seen = self._evidence(study, origin)
         found = seen.value
         flagged = {number: _flags(one) for number, one in found.sessions.items()} if found else {}
@@ -137,7 +134,6 @@ class IntegrityTab:
         }
 
     def _open(self, _: CurrentUser, study: str, origin: str, __: bool, number: str) -> Updates:
-        """The evidence of a session in full, and what can be decided."""
         return self._session(text(study), text(origin), _number(number))
 
     def _session(self, study: str, origin: str, number: int) -> Updates:

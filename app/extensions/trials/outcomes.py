@@ -196,7 +196,6 @@ def _in_wave(value: TrialValue, earlier: Sequence[TrialSession]) -> TrialValue:
 
 
 def _joined(waves: Sequence[TrialSession]) -> TrialSession:
-    """A person's sessions as one."""
     if len(waves) == 1:
         return waves[0]
     first, *_, last = waves

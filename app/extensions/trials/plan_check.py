@@ -27,8 +27,6 @@ CONFIDENCES = (ANSWER_CONFIDENCE, "confidence_points", "confidence")
 
 @dataclass(frozen=True, slots=True)
 class RecordedOutcome:
-    """An outcome that a step records, and whether its values are numbers."""
-
     name: str
     step: str
     numeric: bool
@@ -58,18 +56,11 @@ def plan_advice(study: Study) -> Iterator[str]:
     if plan is None:
         return
     for number, one in enumerate(plan.hypotheses):
-        if not one.claim.strip():
-            yield f"plan.hypotheses[{number}].claim: {one.id!r} has no claim. Write the sentence that it tests."
         if one.role == "primary" and one.smallest_effect is None and one.margin is None:
             yield (
                 f"plan.hypotheses[{number}].smallest_effect: {one.id!r} does not say which effect would matter. "
                 "Without it there is no power to compute, and a result can only be told from zero."
             )
-    if not plan.exclude:
-        yield (
-            "plan.exclude: there are no exclusion rules, so the per-protocol analysis is that of everybody. Write "
-            "`exclude: [...]` if some sessions should not count."
-        )
     for family, many in Counter(one.family for one in plan.primary).items():
         if many >= MANY_PRIMARY and plan.correction(family) == "none":
             yield (

@@ -16,19 +16,9 @@ from functools import partial
 
 from app.extensions.trials.deviations import INTEGRITY
 from app.extensions.trials.outcomes import TrialData, TrialSession
+from app.extensions.trials.wording import RULES
 from experiments.session.fidelity import OFF_PROTOCOL
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
-
-# The exclusion rules of a plan, each in words.
-RULES: Mapping[str, str] = {
-    "failed_attention": "failed an attention check",
-    "too_fast": "completed the study too fast",
-    "integrity": "were excluded by a researcher for integrity",
-    "timed_out": "ran out of time",
-    "technical_failure": "ended for a technical failure",
-    "off_protocol": "had replies that broke the rules of their arm",
-    "incomplete": "did not complete the study",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +93,10 @@ class ArmFlow:
     hypotheses: tuple[str, ...]
     """The hypotheses with this contrast; the rows `analysed` are those of the first."""
     rows: tuple[FlowRow, ...]
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        return [(row.words, *(f"{count:,}" for count in row.counts)) for row in self.rows]
 
 
 def arm_flows(data: TrialData, came: Mapping[str, Mapping[str, tuple[int, int]]]) -> tuple[ArmFlow, ...]:

@@ -80,7 +80,6 @@ def run_point(point: GridPoint) -> PowerPoint:
 def run_grid(
     points: Sequence[GridPoint], *, workers: int = 1, progress: Callable[[PowerPoint], object] = lambda _: None
 ) -> tuple[PowerPoint, ...]:
-    """The results of all points, in their order. `progress` is called for each."""
     for point in points:
         point.assumed.treated(point.effect)
     found = {}

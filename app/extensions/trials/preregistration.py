@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.extensions.trials import wording
 from app.extensions.trials.power_plan import plan_of
 from experiments.study.schema import Loop, Phase
-from experiments.study.sections.plan import STEP, Plan
+from experiments.study.sections.plan import Plan
 from experiments.study.step import Step
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
@@ -54,7 +54,7 @@ def texts(study: Study, people: int, pilots: int, files: Sequence[str] = ()) -> 
         "factors": _listed(wording.factor_words(study)),
         "measured": _listed(_measured(plan)),
         "scores": _listed(wording.outcome_words(one) for one in dict.fromkeys(scores)),
-        "models": _models(plan),
+        "models": wording.model_words(plan),
         "identity": f"The study is version {study.file.version} with the SHA-256 {study.hash}.{named}",
     }
     return {name: TEMPLATES.get_template(f"{name}.j2").render(known) for name in TEXTS}
@@ -98,9 +98,3 @@ def _measured(plan: Plan) -> Iterator[str]:
     yield from map(wording.outcome_words, dict.fromkeys(one.outcome for one in plan.hypotheses))
     for name in plan.covariates:
         yield f'the covariate "{name}", a survey question asked before the treatment'
-
-
-def _models(plan: Plan) -> str:
-    within = any(one.contrast.factor == STEP for one in plan.hypotheses)
-    covariates = f" Covariates: {', '.join(plan.covariates)}." if plan.covariates else " There are no covariates."
-    return f"{wording.ESTIMATOR}{' ' + wording.PAIRED if within else ''}{covariates}"

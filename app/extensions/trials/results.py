@@ -17,9 +17,9 @@ from app.extensions.analysis.intervals import Interval
 from app.extensions.trials.estimator import Difference, adjusted, level_of, p_of, sides
 from app.extensions.trials.looks import nominal_alpha
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
-from app.extensions.trials.populations import RULES, Population, excluded_otherwise, intention_to_treat, per_protocol
+from app.extensions.trials.populations import Population, excluded_otherwise, intention_to_treat, per_protocol
 from app.extensions.trials.reads.plan_events import RecordedLook, plan_events
-from app.extensions.trials.wording import ESTIMATOR, PAIRED, outcome_words
+from app.extensions.trials.wording import ESTIMATOR, PAIRED, RULES, outcome_words
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database

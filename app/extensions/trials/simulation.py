@@ -180,7 +180,6 @@ class SimulatedAnswers:
         return SimulatedAnswers(self.value[:end], self.treated[:end], self.people[:end], asked, self.arms[:people])
 
     def estimate(self, design: Design) -> Difference:
-        """The estimate of the report; raises TrialError where there is none."""
         value, treated, person, questions = self.value, self.treated, self.people, self.questions
         if design.missing == "worst-case":
             value, treated, person, questions = *self._shares(design.contrast), None

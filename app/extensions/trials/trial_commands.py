@@ -8,14 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.bots.dry_run import estimate_by_simulation
-from app.bots.preview_session import offline
-from app.bots.simulate import START_US, simulate
 from app.cli.commands import group
 from app.cli.common import (
     INTERRUPTED,
@@ -29,17 +26,15 @@ from app.cli.common import (
     settings_in_use,
 )
 from app.cli.printing import echo, err, progress_bar, show
-from app.clock import SystemClock, VirtualClock
+from app.clock import SystemClock
 from app.config.secret import secret_for
-from app.config.settings import Settings
 from app.errors import TrialError
 from app.extensions.analysis.reads.study_data import flow
 from app.extensions.trials.reads.plan_events import record_preregistration, record_reason
-from app.session.service import SessionService
 from experiments.errors import suggestion
 from experiments.study.study import Study
 from storage.accounts.roles import TERMINAL
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.study_versions import current, readable
@@ -54,7 +49,7 @@ TRIED, REPLY_TOKENS = 20, 300
 SHARES = ("icc_participant", "icc_question", "dropout")
 ASSUMED = ("baseline", "sd", *SHARES)
 commands = group("trial")
-REPORT, FROZEN = "simulated-report.html", "study.json"
+FROZEN = "study.json"
 
 
 @commands.command("preregister")
@@ -63,24 +58,22 @@ def preregister(
     to: Annotated[
         Path | None, option("-o --out FOLDER", "The folder for the files. Default: STUDY-preregistration.")
     ] = None,
-    simulated: Annotated[
-        int, option("--simulated N", "Simulated participants for the simulated report; 0 for none.", min=0)
-    ] = 60,
     record: Annotated[
         bool, option("--record", "Record that this version is preregistered now, with the files' SHA-256.")
     ] = False,
 ) -> None:
     """Write the preregistration of a trial, and record it.
 
-    The answers to OSF's form and AsPredicted's questions, the published study, the analysis code, and a report of
-    simulated data. Send the texts to a registry, then run the command again with `--record`, which keeps what you
-    changed in the folder. From then on changes, exclusions, an early end and looks at an outcome are recorded.
+    The answers to OSF's form and AsPredicted's questions, the published study, and the analysis code. Send the texts to
+    a registry, then run the command again with `--record`, which keeps what you changed in the folder, and what you
+    added, such as a report of simulated data. From then on changes, exclusions, an early end and looks at an outcome
+    are recorded.
     """
     database = existing_database()
     found = current(database, name_of(study))
     folder = to or Path(f"{found.name}-preregistration")
     if not (folder / FROZEN).exists():
-        made = _files(database, found, simulated)
+        made = _files(database, found)
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in made.items():
             with writing(folder / name) as file:
@@ -100,37 +93,13 @@ def preregister(
     echo(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.")
 
 
-def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:
+def _files(database: Database, study: Study) -> Mapping[str, str]:
     """The files by name. Raises TrialError if the study has no plan."""
     from app.extensions.trials.preregistration import texts
 
     people, pilots = (flow(database, study.name, origin).arrived for origin in (Origin.PERSON, Origin.PILOT))
-    names = ["study.yaml", FROZEN, "analysis.py", *([REPORT] if simulated else [])]
-    return {
-        **texts(study, people, pilots, names),
-        "study.yaml": f"{readable(study)}\n",
-        FROZEN: f"{study.document}\n",
-        **({REPORT: asyncio.run(_simulated_report(study, simulated))} if simulated else {}),
-    }
-
-
-async def _simulated_report(study: Study, count: int) -> str:
-    """The report of simulated participants, whose answers mean nothing, with the scripted model for every other."""
-    from app.extensions.analysis.report import build_report, html
-
-    free = offline(study)
-    with TemporaryDirectory() as folder:
-        clock = VirtualClock(START_US)
-        database = open_database(f"sqlite:///{folder}/simulated.db")
-        service = SessionService(database, Settings(), clock)
-        try:
-            service.studies.register(free)
-            async for _ in simulate(service, clock, free, count, "preregister"):
-                pass
-            return html(build_report(database, study.name, Origin.BOT, START_US))
-        finally:
-            await service.close()
-            database.dispose()
+    named = texts(study, people, pilots, ["study.yaml", FROZEN, "analysis.py"])
+    return {**named, "study.yaml": f"{readable(study)}\n", FROZEN: f"{study.document}\n"}
 
 
 @commands.command("look")
@@ -296,7 +265,6 @@ def _pilot(study: Study, plan: Plan, source: str) -> TrialData | None:
 
 
 def _complete_cases(plan: Plan) -> Plan:
-    """The plan with each answer as a row."""
     return plan.model_copy(update={"missing": "complete-cases"})
 
 
@@ -333,7 +301,6 @@ def _hypothesis_data(hypothesis_power: HypothesisPower) -> dict[str, Any]:
 
 
 def _tables(hypothesis: Mapping[str, Any]) -> dict[str, Any]:
-    """A hypothesis for people: its powers with their intervals in per cent, by size and effect."""
     by_size: dict[int, dict[str, Any]] = {}
     for one in hypothesis["points"]:
         row = by_size.setdefault(one["participants"], {"participants": one["participants"]})

@@ -52,14 +52,15 @@ SPENDING: Mapping[Spending, str] = {
     "pocock": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of Pocock.",
     "always-valid": "The interval is a confidence sequence, which is valid at all times together.",
 }
-EXCLUSIONS: Mapping[Exclusion, str] = {
-    "failed_attention": "participants who were stopped by attention checks, or failed one",
-    "too_fast": "participants whose session took less than {seconds:g} seconds",
-    "integrity": "participants whom a researcher excluded for integrity, blind to their outcomes",
-    "timed_out": "participants who ran out of time",
-    "technical_failure": "participants who were stopped by a technical failure",
-    "off_protocol": "participants of whose replies' verdicts less than {adherence:.0%} were kept",
-    "incomplete": "participants who did not complete the study",
+# The exclusion rules of a plan: what participants did whom they leave out.
+RULES: Mapping[Exclusion, str] = {
+    "failed_attention": "failed an attention check",
+    "too_fast": "completed the study too fast",
+    "integrity": "were excluded by a researcher for integrity",
+    "timed_out": "ran out of time",
+    "technical_failure": "ended for a technical failure",
+    "off_protocol": "had replies that broke the rules of their arm",
+    "incomplete": "did not complete the study",
 }
 DIRECTIONS: Mapping[str, str] = {
     "greater": "is greater with {treatment} than with {control}",
@@ -87,6 +88,14 @@ def hypothesis_words(hypothesis: Hypothesis) -> str:
         f" The smallest effect of interest is {hypothesis.smallest_effect:g}." if hypothesis.smallest_effect else ""
     )
     return f"{hypothesis.id} ({hypothesis.role}): {outcome_words(hypothesis.outcome)} {words} ({of}).{smallest}"
+
+
+def model_words(plan: Plan) -> str:
+    steps = any(one.contrast.factor == STEP for one in plan.hypotheses)
+    groups = any(one.contrast.factor != STEP for one in plan.hypotheses)
+    models = " ".join(words for words, used in ((ESTIMATOR, groups), (PAIRED, steps)) if used)
+    covariates = f" Covariates: {', '.join(plan.covariates)}." if plan.covariates else " There are no covariates."
+    return f"{models}{covariates}"
 
 
 def inference_words(plan: Plan) -> Iterator[str]:
@@ -132,9 +141,10 @@ def looks_words(plan: Plan) -> str:
 
 
 def exclusion_words(plan: Plan) -> str:
-    limits = {"seconds": plan.fastest_seconds or 0, "adherence": plan.least_adherence or 0}
-    named = [EXCLUSIONS[rule].format_map(limits) for rule in plan.exclude]
-    rules = f" The per-protocol analysis leaves out {'; '.join(named)}." if named else ""
+    limits = {"too_fast": f" (in less than {plan.fastest_seconds or 0:g} seconds)"}
+    limits["off_protocol"] = f" (less than {plan.least_adherence or 0:.0%} of the verdicts were kept)"
+    named = [RULES[rule] + limits.get(rule, "") for rule in plan.exclude]
+    rules = f" The per-protocol analysis leaves out participants who {'; '.join(named)}." if named else ""
     return (
         "The main analysis is by intention to treat: everybody who was assigned, in the assigned group. Data of "
         f"participants who withdrew are erased.{rules} Outliers are not treated otherwise."

@@ -100,7 +100,6 @@ def _by_condition(known: pd.DataFrame) -> Iterator[Estimate]:
 
 @analysis
 def accuracy_by_arm(answers: pd.DataFrame) -> Iterator[Finding]:
-    """Accuracy alone and with the AI in each condition of a study, from `answer_frame`."""
     counted = answers[answers["dataset"] != ATTENTION]
     estimates = (
         share_estimate(

@@ -325,7 +325,6 @@ def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sized(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The table with its SIZES; 0 where it has none."""
     return accuracies.assign(**{name: 0 for name in SIZES if name not in accuracies.columns})
 
 

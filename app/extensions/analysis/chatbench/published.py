@@ -39,7 +39,6 @@ class PublishedFigure:
 
 
 def figures() -> Iterator[tuple[str, PublishedFigure]]:
-    """Every published figure, with the name of the matching estimate."""
     for row in each(TABLE):
         named = _named("accuracy", row.dataset, row.model, *row.answer_type.split("."))
         yield named, PublishedFigure(row.accuracy, row.standard_error, TABLES)
@@ -55,14 +54,11 @@ def _named(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPaper:
-    """A paper to compare with: its figures, by Parley's stable names."""
-
     name: str
     title: str
     figures: Mapping[str, PublishedFigure]
 
     def summary(self, number: int) -> str:
-        """A summary in words, of so many figures that were compared."""
         return (
             f"{number:,} of the {len(self.figures):,} published figures of {self.title} have a counterpart in this "
             f"study; models are those of the same name ({' and '.join(MODELS)}). Whether the figures are comparable "
@@ -79,25 +75,20 @@ def published_paper(name: str) -> PublishedPaper:
 
 @dataclass(frozen=True, slots=True)
 class FigureComparison:
-    """A figure of a study beside the published one."""
-
     finding: Finding
     estimate: Estimate
     published: PublishedFigure
 
     @property
     def difference(self) -> float:
-        """Ours minus theirs."""
         return self.estimate.value - self.published.value
 
     @property
     def difference_text(self) -> str:
-        """The formatted difference; for shares in percentage points."""
         return format_value(self.difference, self._apart)
 
     @property
     def error_text(self) -> str:
-        """The formatted published standard error; for shares in percentage points."""
         return format_value(self.published.standard_error, self._apart)
 
     @property
@@ -106,7 +97,6 @@ class FigureComparison:
 
 
 def compare_with_published(findings: tuple[Finding, ...], paper: PublishedPaper | None) -> Iterator[FigureComparison]:
-    """The figures that both have, in the order of the report."""
     figures = paper.figures if paper else {}
     for finding in findings:
         for one in finding.estimates:

@@ -23,15 +23,7 @@ import pandas as pd
 from app.extensions.analysis.base import analysis
 from app.extensions.analysis.chatbench.accuracy import ALL, ANSWER_FIRST, ASSIGNMENT, with_model
 from app.extensions.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.extensions.analysis.estimates import (
-    POINTS,
-    Estimate,
-    Finding,
-    finding,
-    mean_estimate,
-    share_estimate,
-    slug,
-)
+from app.extensions.analysis.estimates import POINTS, Estimate, Finding, finding, mean_estimate, share_estimate, slug
 
 TALKS, QUESTIONS = "conversations", "questions"
 # What an answer and its conversation have in common.

@@ -4,14 +4,7 @@ from collections.abc import Callable
 
 from app.extensions.analysis.base import AnalysisStep, call, table
 from app.extensions.analysis.dices.agreement import PROFILE, agreement, dichotomy
-from app.extensions.analysis.dices.answer_shares import (
-    HARM_COLUMNS,
-    answered,
-    experts,
-    rater_profiles,
-    reasons,
-    unsafe,
-)
+from app.extensions.analysis.dices.answer_shares import HARM_COLUMNS, answered, experts, rater_profiles, reasons, unsafe
 from app.extensions.analysis.dices.grasp import groups, kept_groups
 from app.extensions.analysis.estimates import Finding
 from experiments.instruments.dices_safety import columns as reason_columns

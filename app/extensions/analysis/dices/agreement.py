@@ -293,7 +293,6 @@ def gai(group: npt.ArrayLike, others: npt.ArrayLike) -> float:
 
 
 def _chosen(counts: Sums) -> npt.NDArray[np.bool_]:
-    """True where a value is the first of a conversation's most common ones."""
     most = counts.max(axis=0)
     free = most > 0
     found = np.empty(counts.shape, dtype=np.bool_)
@@ -395,7 +394,6 @@ def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> 
 
 
 def dichotomy(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
-    """Alpha of `Yes` against the rest (No and Unsure alike)."""
     return _findings(ratings, columns, edition, ("yes",))
 
 
@@ -487,7 +485,6 @@ class Axis:
     """The group of each rater; -1 where it is not known."""
 
     def members(self) -> Marks:
-        """The members of each group (groups, raters)."""
         return np.asarray(np.arange(len(self.groups))[:, None] == self.codes, dtype=np.float32)
 
     def sizes(self) -> Codes:
@@ -524,7 +521,6 @@ def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:
 
 
 def axes(pool: RaterPool, crossed: Sequence[Sequence[str]] = CROSSED) -> tuple[Axis, ...]:
-    """Every column of the profile that anybody filled in, and the intersections."""
     wanted = [*((name,) for name in PROFILE), *crossed]
     found = (axis(pool, columns) for columns in wanted if set(columns) <= {*pool.profiles.columns})
     return tuple(one for one in found if one.groups)

@@ -76,7 +76,6 @@ def answered(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
 
 @analysis
 def experts(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
-    """Agreement of raters' most common answer with the experts' `safety_gold`, and the share of raters who said Yes."""
     given = ratings[ratings[COLUMN].isin(ORDER) & ratings[GOLD].isin(("Yes", "No"))]
     if given.empty:
         return
@@ -198,7 +197,6 @@ def values_of(known: pd.DataFrame, column: str) -> tuple[str, ...]:
 
 @analysis
 def rater_profiles(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
-    """The number of raters of each group; `further` has the `share` of the raters who gave the information."""
     profiles = profiles_of(ratings, ratings["rater_id"])
     yield finding("dices.raters", _raters(profiles), axis=(0, max(1, len(profiles))), words={"edition": edition})
 

@@ -10,15 +10,7 @@ import orjson
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.estimates import (
-    NUMBER,
-    Finding,
-    estimate,
-    finding,
-    mean_estimate,
-    share_estimate,
-    slug,
-)
+from app.extensions.analysis.estimates import NUMBER, Finding, estimate, finding, mean_estimate, share_estimate, slug
 from app.extensions.analysis.intervals import Interval, codes, draws, middle, number_of
 from storage.schemas.mathconverse import EXPERIENCE, EXPERTISE, MISSING, TOPICS
 
@@ -52,7 +44,6 @@ def backgrounds(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def conversation_lengths(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The number of turns in a conversation: mean, median and longest, means by model, and the share of each number."""
     talks = interactions[["model", "uid"]].reset_index(drop=True)
     talks["turns"] = [
         float(len(orjson.loads(cell.replace("None", "null")))) for cell in interactions[LENGTH_COLUMNS[2]]

@@ -14,14 +14,7 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import analysis
-from app.extensions.analysis.estimates import (
-    Estimate,
-    Finding,
-    finding,
-    mean_estimate,
-    share_estimate,
-    slug,
-)
+from app.extensions.analysis.estimates import Estimate, Finding, finding, mean_estimate, share_estimate, slug
 from app.extensions.analysis.intervals import Values
 from app.extensions.analysis.mathconverse.ratings import COLUMNS, SCALES, turns
 
@@ -35,7 +28,6 @@ TIES = {"some": "at least two models share a rank", "all": "all models share a r
 
 @analysis
 def ranks(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The mean rank of each model, and how often it was best, alone or tied."""
     yield from _ranks(ranked(interactions))
 
 
@@ -63,7 +55,6 @@ def _ranks(given: pd.DataFrame, end: str = "", where: str = "", note: str = "") 
 
 @analysis
 def best_alone(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Shares of sets with one best model, and of shared ranks; also of complete sets alone."""
     for end, where, note in (("", "", ""), ("_complete", ", complete sets", WHOLE)):
         given = ranked(interactions, complete=bool(end))
         best = are_best(given)
@@ -110,7 +101,6 @@ def preferred(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def preference_predicted(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The share of pairs in which the model with the higher rating is the preferred one."""
     rated_turns = turns(interactions, ("interaction_set_idx",))
     means = rated_turns.groupby([*SET, "model"])[list(SCALES)].mean().reset_index()
     both = _pairs(ranked(interactions).merge(means, on=[*SET, "model"]))
@@ -164,6 +154,5 @@ def _better(one: pd.Series, other: pd.Series) -> Values:
 
 @lru_cache(maxsize=10_000)
 def _preference(cell: str) -> dict[str, int]:
-    """A dictionary of ranks, as Python writes it."""
     found: dict[str, int] = ast.literal_eval(cell)
     return found

@@ -129,7 +129,6 @@ def joined(queries: pd.DataFrame, interactions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _turns(people: Sequence[str], replies: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """Each turn with everything said before it, and its message."""
     for turn, query in enumerate(people):
         before = [text for both in zip(people[:turn], replies[:turn], strict=True) for text in both]
         yield turn + 1, "\n".join(before) or FIRST, query

@@ -89,7 +89,6 @@ def mathematical(rated_turns: pd.DataFrame) -> pd.DataFrame:
 
 @analysis
 def ratings(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Mean helpfulness and correctness by model, and correctness of replies that contain mathematics."""
     rated_turns = turns(interactions)
     yield _by_model(rated_turns, "helpfulness", "helpfulness", "Helpfulness by model", "")
     yield _by_model(rated_turns, "correctness", "correctness", "Correctness by model", "")
@@ -99,7 +98,6 @@ def ratings(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def ratings_overall(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Mean helpfulness and correctness over all models; by model, helpfulness of replies that contain mathematics."""
     rated_turns = turns(interactions)
     without = mathematical(rated_turns)
     means = []
@@ -134,8 +132,6 @@ def _mean(
 
 @analysis
 def ratings_by_expertise(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Mean helpfulness and correctness by the participants' experience with mathematics (`mth_bkgrd`)."""
-
     def words(value: str) -> tuple[str, str]:
         label = "not said" if value == MISSING else value
         return label, f"Replies to participants with the experience “{label}”"
@@ -145,7 +141,6 @@ def ratings_by_expertise(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def ratings_by_confidence(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Mean helpfulness and correctness by confidence to solve the problem alone (`solo_solve`, 0 to 6)."""
     rated_turns = turns(interactions, ("solo_solve",))
     rated_turns = rated_turns.assign(solo_solve=rated_turns["solo_solve"].astype(str))
 
@@ -158,7 +153,6 @@ def ratings_by_confidence(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def ratings_by_turn(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Mean helpfulness and correctness of the first reply of a conversation, of the second, and so on."""
     rated_turns = turns(interactions)
     values = [str(turn) for turn in range(1, int(rated_turns["turn"].max()) + 1)] if len(rated_turns) else []
     rated_turns = rated_turns.assign(turn=rated_turns["turn"].astype(str))
@@ -185,7 +179,6 @@ def _by(
 
 @analysis
 def distribution(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The share of each rating from 0 to 6, on both scales, and how often each pair of ratings was given."""
     rated_turns = turns(interactions)
     shares = []
     for scale in SCALES:
@@ -264,7 +257,6 @@ def correlation(x: Values, y: Values, people: Codes, *, ranked: bool = False) ->
 
 @analysis
 def rating_correlations(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Correlations of helpfulness and correctness, and of each with the confidence to solve the problem alone."""
     rated_turns = turns(interactions, ("solo_solve",))
     rated_turns["confidence"] = pd.to_numeric(rated_turns["solo_solve"], errors="coerce").astype("float64")
     for kind in ("pearson", "spearman"):
@@ -321,7 +313,6 @@ def slope(x: Values, y: Values, people: Codes) -> Interval:
 
 @analysis
 def rating_trend(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """Change of helpfulness and correctness per turn, over all replies and within conversations."""
     rated_turns = turns(interactions)
     slopes = []
     for scale in SCALES:

@@ -109,7 +109,6 @@ def recorded(database: Database, study: str) -> tuple[str, ...]:
 
 
 def origins_of(database: Database, study: str) -> tuple[str, ...]:
-    """Whose sessions a study has, participants first."""
     with database.connect() as connection:
         found = connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars().all()
     return tuple(origin for origin in ORIGINS if origin in found)
@@ -147,7 +146,6 @@ def part_of(parts: Mapping[str, frozenset[str]], study: str, wanted: str) -> str
 
 
 def persons_of_sessions(database: Database, study: str) -> Mapping[str, str]:
-    """The person of each session of a study with waves."""
     query = select(_session.stream, _session.person).where(_session.study == study, _session.person.is_not(None))
     with database.connect() as connection:
         return {stream: person for stream, person in connection.execute(query)}

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, TypeAlias
+from typing import Any
+
+from markupsafe import Markup
 
 from app.extension import hooked
 from app.extensions.analysis.chatbench.published import FigureComparison, PublishedPaper, compare_with_published
@@ -26,42 +28,6 @@ from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.schemas.registry import schema
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of a level from 1; links reach it by its anchor, if it has one."""
-
-    level: int
-    text: str
-    anchor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph; a loud one is a warning."""
-
-    text: str
-    loud: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BulletList:
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A table; the first `words` columns are text, the others numbers."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: int = 1
-
-
-Block: TypeAlias = Heading | Paragraph | BulletList | TextTable
-
 
 # A factor with more values than this (such as batches of questions) is summarised in one line.
 MOST_VALUES = 12
@@ -81,19 +47,18 @@ class FactorArm:
 
 @dataclass(frozen=True, slots=True)
 class VersionUsed:
-    """A version of the study that has sessions."""
-
     number: int
     hash: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmatoryPart:
-    """The part of an extension in the report of a study with a plan, before all other results: its findings stand among
-    its `blocks`, and `data` in the JSON report."""
+    """The part of an extension in the report of a study with a plan, before all other results: HTML before and after
+    its findings, and `data` in the JSON report."""
 
     findings: tuple[Finding, ...]
-    blocks: tuple[Block | Finding, ...]
+    before: Markup
+    after: Markup
     data: Mapping[str, Any]
 
 
@@ -130,7 +95,6 @@ class Report:
 
     @property
     def whose(self) -> str:
-        """The source of the data, in words."""
         said = WHOSE.get(self.origin, self.origin)
         if self.origin == Origin.PERSON and not self.flow.arrived:
             said = "models alone; no person took part"
@@ -143,7 +107,6 @@ class Report:
 
     @property
     def excluded(self) -> int:
-        """The number of sessions that a researcher excluded."""
         return sum(self.flow.excluded.values())
 
     @property
@@ -152,7 +115,6 @@ class Report:
 
     @property
     def comparison_summary(self) -> str:
-        """A summary of the comparison with the paper, in words."""
         return self.against.summary(len(self.compared)) if self.against else ""
 
 
@@ -221,8 +183,6 @@ ANALYSED = "not excluded, and at least one answer, rating or vote"
 
 @dataclass(frozen=True, slots=True)
 class FlowExit:
-    """The participants who left at a stage, by reason."""
-
     number: int
     words: str
     items: tuple[tuple[int, str], ...]

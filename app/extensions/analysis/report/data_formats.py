@@ -121,7 +121,6 @@ def as_csv(report: Report) -> str:
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    """A figure's values in cells."""
     published = values.pop("published", None)
     cells = {name: orjson.dumps(value).decode() if isinstance(value, dict) else value for name, value in values.items()}
     return cells | ({f"published_{name}": published[name] for name in PUBLISHED} if published else {})

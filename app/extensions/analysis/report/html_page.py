@@ -41,7 +41,6 @@ def _no_images(finding: Finding) -> Sequence[tuple[str, str]]:
 
 
 def _images(finding: Finding) -> Sequence[tuple[str, str]]:
-    """The images of a finding, each with its description."""
     found: list[tuple[Spec, str]] = []
     if 0 < charts.rows_of(finding) <= charts.MOST_ROWS:
         found.append((charts.forest_chart(finding), finding.title))
@@ -69,7 +68,6 @@ _PAGES = Environment(
 _PAGES.globals |= {
     "grid": grid,
     "words": wording,
-    "kind": lambda part: type(part).__name__,
     "MANY": MANY,
 }
 _PAGES.filters |= {

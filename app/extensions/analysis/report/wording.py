@@ -47,7 +47,6 @@ FAMILIES: Mapping[str, str] = {
     "position": "Order of options",
     "waves": "Waves",
 }
-CONFIRMATORY = "Confirmatory results"
 
 
 def reason(finding: Finding) -> str:
@@ -88,5 +87,4 @@ def ended(flow: ParticipantFlow) -> Iterator[tuple[str, str, int]]:
 
 
 def share(part: float | None) -> str:
-    """A share of 1 in whole per cents."""
     return "–" if part is None else f"{100 * part:.0f} %"

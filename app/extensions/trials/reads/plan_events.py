@@ -162,12 +162,10 @@ def plan_in_force(database: Database, study: str, events: PlanEvents) -> Preregi
 
 
 def started_before(database: Database, study: str, at_us: int) -> int:
-    """The number of people who started before a time in microseconds UTC."""
     return _count(database, study, 0, _seat.begun_us < at_us)
 
 
 def exclusions(database: Database, study: str) -> tuple[Exclusion, ...]:
-    """The people's sessions that are excluded, in the order in which they were."""
     query = (
         select(_session.ordinal, func.max(_fact.at_us), _seat.excluded)
         .join_from(tables.seats, tables.sessions, _session.stream == _seat.stream)

@@ -12,13 +12,7 @@ from statsmodels.stats.weightstats import ttost_ind
 
 from app.errors import TrialError
 from app.extensions.analysis.intervals import benjamini_hochberg, holm
-from app.extensions.trials.estimator import (
-    difference,
-    level_of,
-    p_of,
-    paired,
-    shown,
-)
+from app.extensions.trials.estimator import difference, level_of, p_of, paired, shown
 from experiments.study.sections.plan import Direction
 from tests.fakes.clustered import by_definition
 

@@ -179,8 +179,6 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
     ("vague", "where"),
     [
         (plan({"smallest_effect": None}), f"{H}.smallest_effect"),
-        (plan({"claim": " "}), f"{H}.claim"),
-        (plan(exclude=[]), "plan.exclude"),
         (plan({}, {}, {}, corrections={"main": "none"}), "plan.corrections.main"),
         (plan(participants=15), "plan.participants"),
         (plan({"contrast": STEPS}, participants=7), "plan.participants"),

@@ -76,14 +76,14 @@ def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_it
         return done
 
     run("publish", "trial.yaml")
-    run("trial", "preregister", "uplift", "--simulated", "4")
+    run("trial", "preregister", "uplift")
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     assert plan_events(database, "uplift").preregistrations == (), "nothing is recorded before --record"
     folder = tmp_path / "uplift-preregistration"
     filled = (folder / "osf.md").read_text(encoding="utf-8").replace("to be written by the authors", "Ada Lovelace")
     (folder / "osf.md").write_text(filled, encoding="utf-8")
-    run("trial", "preregister", "uplift", "--simulated", "4", code=2)
-    run("trial", "preregister", "uplift", "--simulated", "4", "--record")
+    run("trial", "preregister", "uplift", code=2)
+    run("trial", "preregister", "uplift", "--record")
     assert (folder / "osf.md").read_text(encoding="utf-8") == filled, "what the author wrote is kept"
     (recorded,) = plan_events(database, "uplift").preregistrations
     study = load_study(str(tmp_path / "trial.yaml"))

@@ -55,9 +55,7 @@ def test_the_trial_from_power_to_the_report(tmp_path: Path, monkeypatch: pytest.
     assert power
 
     run("publish", file.name)
-    run("trial", "preregister", "uplift", "--simulated", "4", "--record")
-    report = (tmp_path / "uplift-preregistration" / "simulated-report.html").read_text(encoding="utf-8")
-    assert report.index("Confirmatory") < report.index("Exploratory")
+    run("trial", "preregister", "uplift", "--record")
     run("recruit", "pilot", "uplift")
     run("recruit", "open", "uplift")
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
