@@ -1,29 +1,13 @@
 """Advice and confidence, in any study of its own: the answers alone and with a recommendation or a conversation.
 
-Judgements are read from the tidy table `answers` of any study of its own: the answers to problems in the steps
-`answer` and `chat`. Attention checks are left out.
+Judgements are read from the tidy table `answers`: the answers to problems in the steps `answer` and `chat`, without
+attention checks. The measures of reliance are those of chatbench/reliance.py, for a recommendation in place of the
+option that a chatbot gave. The weight of advice, (final - initial) / (advice - initial), is undefined where the own
+answer is the advice.
 
-The measures of reliance are those of chatbench/reliance.py, with its sources, for a recommendation in place of the
-option that a chatbot gave. The weight of advice is how far numeric answers move from the participant's own
-towards the recommendation:
-
-    WOA = (final - initial) / (advice - initial)
-
-Harvey and Fischer: Taking Advice (Organizational Behavior and Human Decision Processes 70, 1997), and Yaniv:
-Receiving Other People's Advice (the same, 93, 2004). 0 keeps the own answer, 1 adopts the advice. It is undefined
-where the own answer is the advice. Answers that move away from the advice or beyond it are below 0 or above 1; the
-mean is of weights cut at 0 and 1, and that of the uncut ones is in `further`.
-
-Of confidence in points, calibration: a confidence of 70 says that the answer is right with probability 0.7.
-
-For confidences p and right answers y (0 or 1), n answers:
-
-- Brier score: mean of (p - y)^2. Brier: Verification of Forecasts Expressed in Terms of Probability (Monthly Weather
-  Review 78, 1950), in its usual form for two outcomes
-- expected calibration error: the mean over answers of |mean p - mean y| of their bin, with BINS bins of equal width,
-  closed on the right. Guo, Pleiss, Sun, Weinberger: On Calibration of Modern Neural Networks (ICML 2017), section 2
-- overconfidence: mean p - mean y. Lichtenstein and Fischhoff: Do Those Who Know More Also Know More about How Much They
-  Know? (Organizational Behavior and Human Performance 20, 1977)
+For confidences p and right answers y (0 or 1): the Brier score is the mean of (p - y)^2, overconfidence mean p - mean
+y, and the expected calibration error the mean over answers of |mean p - mean y| of their bin, with BINS bins of equal
+width, closed on the right. The sources are in figures.json.
 """
 
 from __future__ import annotations

@@ -1,32 +1,20 @@
-"""The arena's votes: which model people prefer, how often each beats each other, and what the position does.
+"""The arena's votes: which model people prefer, how often each beats each other, and what the position does (Zheng et
+al., NeurIPS 2023; Chiang et al.: Chatbot Arena. ICML 2024).
 
-A model's win rate is the share of votes that it won, of the votes that showed it and had a winner; ties are left out
-and reported. It depends on the other models that were shown; Bradley-Terry strengths do not. Votes that showed a model
-twice are left out. Zheng et al., NeurIPS 2023.
+A win rate is of the votes that showed a model and had a winner. As pairwise comparisons, the winner beats every other
+model, and a tie, equally good or none good, counts as half a win for each; two models that both lost to a third are not
+compared. Votes that showed a model twice are left out, but from win rates by position, which models have at random.
 
-As pairwise comparisons, the winner beats every other model, and a tie, equally good or none good, counts as half a win
-for each model, as in the arena's own ratings (Chiang et al.: Chatbot Arena. ICML 2024). Two models that both lost to a
-third are not compared. A vote that showed a model twice is left out, because it compares the model with itself.
+Bradley-Terry strengths do not depend on which other models a model was compared with. Of maximum likelihood (Bradley
+and Terry 1952), in log-odds:
 
-Models are assigned to positions on the screen at random, so each position should win equally often. For this, votes
-that showed a model twice count too: only the position can have decided them.
-
-Bradley-Terry strengths, unlike win rates, do not depend on which other models a model was compared with. Of maximum
-likelihood (Bradley and Terry 1952), in log-odds:
-
-    P(i beats j) = 1 / (1 + exp(s_j - s_i)),  sum of all s = 0
+    P(i beats j) = 1 / (1 + exp(s_j - s_i)),  sum of all s = 0,     Elo = 1000 + s * 400 / ln 10
 
 The likelihood is concave. Newton steps are limited so that the difference between two compared models changes by at
 most 1 per step; then each step increases the likelihood (Bach 2010, Electronic Journal of Statistics 4:384), and the
 search finds its only maximum. A maximum exists if and only if, for every split of the models into two sets, a model
-of each set beat a model of the other (Ford 1957; Hunter 2004, Annals of Statistics 32:384). Otherwise some strengths
-would be infinite, such as that of a model that never lost: strengths are then estimated for the largest set of models
-that meets the condition, and are NaN for the others.
-
-    Elo = 1000 + s * 400 / ln 10:  400 points more are odds of 10 to 1
-
-Intervals are a percentile bootstrap over participants, as votes share them. (Zheng et al., NeurIPS 2023; Chiang et
-al.: Chatbot Arena. ICML 2024.)
+of each set beat a model of the other (Ford 1957; Hunter 2004, Annals of Statistics 32:384). Otherwise strengths are
+estimated for the largest set of models that meets the condition, and are NaN for the others.
 """
 
 from __future__ import annotations
@@ -134,10 +122,7 @@ def positions(votes: pd.DataFrame) -> Iterator[Finding]:
 
 
 def compared(votes: pd.DataFrame) -> pd.DataFrame:
-    """A row for each two models of a vote: `vote`, `participant`, `one`, `other`, `won` (by the one: 1, 0 or a half).
-
-    `votes` has the columns of arena_votes.
-    """
+    """A row for each two models of a vote: `vote`, `participant`, `one`, `other`, `won` (1, 0 or a half)."""
     frame = votes.reset_index(drop=True)
     tied = frame["winner"].isin(TIES)
     found = []
@@ -210,10 +195,7 @@ def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fit
 
 
 def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
-    """The strength of each model, as log-odds and on the arena's scale; the note has the models without one, and why.
-
-    `votes` has the columns of arena_votes. Empty if no two models were compared.
-    """
+    """The strength of each model, as log-odds and on the arena's scale; the note has the models without one."""
     met, found = compared(votes), fitted(votes)
     if not found.models:
         return ()
@@ -264,10 +246,7 @@ def _left(model: FittedModel) -> str:
 
 
 def strengths(wins: Values, start: Values | None = None) -> Values:
-    """The strength of each model from how often it (row) beat each other model (column); NaN for those without one.
-
-    P(i beats j) = 1/(1 + exp(s_j - s_i)), in log-odds, their mean 0, of maximum likelihood. Bradley and Terry 1952.
-    """
+    """The strength of each model from how often it (row) beat each other model (column); NaN for those without one."""
     found = np.full(len(wins), np.nan)
     chosen = joined(wins)
     if chosen.sum() > 1:

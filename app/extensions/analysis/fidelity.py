@@ -1,15 +1,10 @@
 """What the arms of a study were: how much of the treatment participants had (dose), how many replies were as their
-condition wants (adherence), and which versions of the models replied.
+condition wants (adherence), which versions of the models replied (Bellg et al., Health Psychology 23, 2004); and what a
+rehearsal showed of them.
 
-Dose and adherence are two of the facets of treatment fidelity in Bellg et al.: Enhancing Treatment Fidelity in Health
-Behavior Change Studies (Health Psychology 23, 2004).
-
-What a rehearsal showed of a study's arms: adherence by arm, rule, turn and model version, the worst conversations,
-and whether the arms differ where they should and nowhere else.
-
-Each rule that needs no judge is put to the replies of all arms. Two arms are compared by the means of their sessions,
-since replies of one are alike: by Kruskal and Wallis' test (for two groups Wilcoxon's, with ties), with Holm's
-correction for all comparisons. No difference found does not mean that there is none.
+In a rehearsal, each rule that needs no judge is put to the replies of all arms. Two arms are compared by the means of
+their sessions, since replies of one are alike: by Kruskal and Wallis' test, with Holm's correction for all
+comparisons. No difference found does not mean that there is none.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ What is imported here is public, as parley_studies.analysis.
 
 from app.extensions.analysis.advice import advice_reliance, calibration, calibration_error, judgements, weight_of_advice
 from app.extensions.analysis.arena import bradley_terry, pairwise, positions, strengths, wins
-from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm, counted, filter_counts, filter_table
+from app.extensions.analysis.chatbench.accuracy import accuracy, accuracy_by_arm, counted, filter_counts
 from app.extensions.analysis.chatbench.by_dataset import (
     accuracy_by_dataset,
     accuracy_table,

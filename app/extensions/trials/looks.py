@@ -144,7 +144,7 @@ def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:
 def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequence[float], key: str) -> LookResult:
     """The result for a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
     over = {one.session for one in data.sessions if one.outcome}
-    sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
+    sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast))
     try:
         found, _ = estimated(data, hypothesis, sessions)
     except TrialError as error:

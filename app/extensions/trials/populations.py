@@ -9,7 +9,6 @@ With it goes the CONSORT flow by group: assigned, started, completed, left out b
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,24 +20,14 @@ from experiments.session.fidelity import OFF_PROTOCOL
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 
 
-@dataclass(frozen=True, slots=True)
-class Population:
-    sessions: frozenset[str]
-    left_out: Mapping[str, int]
+def intention_to_treat(data: TrialData, contrast: PlannedContrast) -> frozenset[str]:
+    return frozenset(one.session for one in data.sessions if one.assigned(contrast))
 
 
-def intention_to_treat(data: TrialData, contrast: PlannedContrast) -> Population:
-    return Population(frozenset(one.session for one in data.sessions if one.assigned(contrast)), {})
-
-
-def per_protocol(data: TrialData, contrast: PlannedContrast, rules: Sequence[str] | None = None) -> Population:
+def per_protocol(data: TrialData, contrast: PlannedContrast, rules: Sequence[str] | None = None) -> frozenset[str]:
     chosen = data.plan.exclude if rules is None else rules
-    among = [one for one in data.sessions if one.assigned(contrast)]
-    why = {one.session: broken(one, data.plan, chosen) for one in among}
-    counts = Counter(rule for rule in why.values() if rule)
-    return Population(
-        frozenset(session for session, rule in why.items() if not rule),
-        {rule: counts[rule] for rule in chosen if counts[rule]},
+    return frozenset(
+        one.session for one in data.sessions if one.assigned(contrast) and not broken(one, data.plan, chosen)
     )
 
 
@@ -147,13 +136,13 @@ def _stages(
 
     yield row("started", lambda one: one.started)
     yield row("completed the study", lambda one: one.complete)
-    analysed = _with_outcome(data, hypothesis, intention_to_treat(data, contrast).sessions)
+    analysed = _with_outcome(data, hypothesis, intention_to_treat(data, contrast))
     yield row("without the outcome", lambda one: one.session not in analysed)
     yield row("analysed as assigned (intention to treat)", lambda one: one.session in analysed)
     for rule in data.plan.exclude:
         why = {one.session for one in data.sessions if broken(one, data.plan, data.plan.exclude) == rule}
         yield row(f"left out: {RULES[rule]}", partial(_is_in, frozenset(why)))
-    kept = per_protocol(data, contrast).sessions
+    kept = per_protocol(data, contrast)
     yield row("analysed per protocol", lambda one: one.session in kept and one.session in analysed)
     others = row("excluded by a researcher for another reason", excluded_otherwise)
     if any(others.counts):

@@ -17,7 +17,7 @@ from app.extensions.analysis.intervals import Interval
 from app.extensions.trials.estimator import Difference, adjusted, level_of, p_of, sides
 from app.extensions.trials.looks import nominal_alpha
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
-from app.extensions.trials.populations import Population, excluded_otherwise, intention_to_treat, per_protocol
+from app.extensions.trials.populations import excluded_otherwise, intention_to_treat, per_protocol
 from app.extensions.trials.reads.plan_events import RecordedLook, plan_events
 from app.extensions.trials.wording import ESTIMATOR, PAIRED, RULES, outcome_words
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan
@@ -102,9 +102,9 @@ class _Tested:
     p: float = 1.0
 
 
-def _tested(data: TrialData, hypothesis: Hypothesis, population: Population) -> _Tested:
+def _tested(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> _Tested:
     try:
-        found, people = estimated(data, hypothesis, population.sessions)
+        found, people = estimated(data, hypothesis, sessions)
     except TrialError as error:
         return _Tested(hypothesis, None, why=str(error))
     return _Tested(hypothesis, found, people, "", p_of(found, hypothesis.direction, hypothesis.margin))
@@ -231,15 +231,15 @@ def raw_words(result: HypothesisResult) -> str:
 
 
 def _others(data: TrialData, hypothesis: Hypothesis, level: float) -> Iterator[Estimate]:
-    for name, label, population in _populations(data, hypothesis):
+    for name, label, sessions in _populations(data, hypothesis):
         try:
-            found, people = estimated(data, hypothesis, population.sessions)
+            found, people = estimated(data, hypothesis, sessions)
         except TrialError:
             continue
         yield _estimate(hypothesis, name, label, found, people, level, {})
 
 
-def _populations(data: TrialData, hypothesis: Hypothesis) -> Iterator[tuple[str, str, Population]]:
+def _populations(data: TrialData, hypothesis: Hypothesis) -> Iterator[tuple[str, str, frozenset[str]]]:
     contrast, rules = hypothesis.contrast, data.plan.exclude
     yield f"trial.per_protocol.{hypothesis.id}", "Per protocol", per_protocol(data, contrast)
     for rule in rules if len(rules) > 1 else ():
@@ -248,9 +248,9 @@ def _populations(data: TrialData, hypothesis: Hypothesis) -> Iterator[tuple[str,
         yield f"trial.sensitivity.{hypothesis.id}.{rule}", label, per_protocol(data, contrast, others)
     everybody = intention_to_treat(data, contrast)
     odd = frozenset(session.session for session in data.sessions if excluded_otherwise(session))
-    if odd & everybody.sessions:
+    if odd & everybody:
         label = "Without all sessions that a researcher excluded"
-        yield f"trial.sensitivity.{hypothesis.id}.{OTHERS}", label, Population(everybody.sessions - odd, {})
+        yield f"trial.sensitivity.{hypothesis.id}.{OTHERS}", label, everybody - odd
 
 
 def _axis(estimates: Sequence[Estimate]) -> tuple[float, float]:

@@ -117,10 +117,6 @@ class SimulatedTrial:
     """True if the hypothesis was shown, at any look."""
     participants: int
     """The number of those compared who had begun when it stopped."""
-    estimate: float
-    low: float
-    high: float
-    """The interval of the look at which it stopped. NaN where nothing could be estimated."""
 
 
 def monitor_of(design: Design, participants: int) -> Monitor:
@@ -146,7 +142,7 @@ def simulate(
     """A trial of so many participants, which `monitor`, its `monitor_of`, may stop early."""
     people = design.people(participants)
     data = draw(random, assumptions, design, people, effect)
-    last = SimulatedTrial(False, people, np.nan, np.nan, np.nan)
+    last = SimulatedTrial(False, people)
     for look, share in enumerate(monitor.fractions):
         so_far = round(share * people)
         try:
@@ -157,7 +153,7 @@ def simulate(
             continue
         low, high = monitor.interval(found, look)
         over = shown(low, high, design.direction, design.margin)
-        last = SimulatedTrial(over, so_far, found.estimate, low, high)
+        last = SimulatedTrial(over, so_far)
         if over:
             break
     return last

@@ -1,21 +1,14 @@
-"""Accuracy in ChatBench's `user_answers`: by condition and moment, and what the chatbot changed.
+"""Accuracy in ChatBench's `user_answers`: by condition and moment, what the chatbot changed, and which answers count.
+Chang, Anderson, Hofman: ChatBench. ACL 2025.
 
 A moment is when a participant answered: `alone` (the question is answered only once, without the chatbot), `before`
 (alone, and later again with the chatbot: answer-first) or `with_AI`. The attention check is left out, as in the paper,
-and so are questions without an answer key. Chang, Anderson, Hofman: ChatBench. ACL 2025.
+and so are questions without an answer key. Intervals account for answers that share participants and questions. The
+mean is over answers; the paper's is over questions, which is equal if each question is answered equally often.
 
-`accuracy_by_arm` is of any study of its own: by each factor with several values, and by what loops vary.
-
-All intervals account for answers that share participants and questions (intervals.py). The mean is over answers; the
-paper's mean is over questions, which is equal if each question is answered equally often.
-
-ChatBench's filter, as far as the released rows allow, and the number of answers after each step.
-
-The steps are those of the authors' code, pre-registered for their own study: remove the attention check; remove
-participants who failed one; keep only a participant's first assignment; keep one answer of each type to a question. The
-released rows do not show which participants completed the study, so the rows of a filtered file are used if there is
-one. A release may have such a file; for a study's own sessions, the export writes it once a participant has completed
-the study.
+The paper's results are of the answers that its filter leaves, by the steps of the authors' code, as far as the released
+rows allow: they do not show who completed the study, so the rows of a filtered file are used if there is one. For a
+study's own sessions, the export writes it once a participant has completed the study.
 """
 
 from __future__ import annotations
@@ -25,7 +18,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, each, table
+from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, table
 from app.extensions.analysis.data_frames import PROBLEM_ANSWERS, SESSION
 from app.extensions.analysis.estimates import (
     POINTS,
@@ -47,10 +40,7 @@ ANSWER_FIRST = "Only answer-first, where the same participant gives both answers
 
 
 def prepared(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers included in the analysis, each with its `moment` and with `acc` as a number.
-
-    `answers` has the columns of ChatBench's user_answers.
-    """
+    """The answers included in the analysis, each with its `moment` and with `acc` as a number."""
     counted = answers[(answers["dataset"] != ATTENTION) & answers["acc"].notna()].copy()
     counted["acc"] = counted["acc"].astype("float64")
     with_ai = counted["answer_type"] == "user-AI"
@@ -62,10 +52,7 @@ def prepared(answers: pd.DataFrame) -> pd.DataFrame:
 
 @analysis
 def accuracy(answers: pd.DataFrame) -> Iterator[Finding]:
-    """Accuracy by condition and moment, accuracy with the chatbot by model, and the change by model.
-
-    `answers` has the columns of ChatBench's user_answers.
-    """
+    """Accuracy by condition and moment, accuracy with the chatbot by model, and the change by model."""
     known = prepared(answers)
     checks = int((answers["dataset"] == ATTENTION).sum())
     note = (
@@ -151,39 +138,20 @@ ASSIGNMENT = ("subject", "batch", "model", "condition")
 COUNTED_COLUMNS = ("worker_id", *ASSIGNMENT, "answer_type", "dataset", "question_id", "acc")
 # Dataset names on the dataset card that differ from those in the paper and the questions.
 SAME: Mapping[str, str] = {"moral_reasoning": "moral_scenarios"}
-STEPS: Mapping[str, str] = {
-    "all": "answered a question",
-    "without_attention_check": "without the attention check",
-    "passed_attention_check": "passed every attention check",
-    "first_assignment": "the first assignment only",
-    "one_answer": "one answer of each type to a question",
-}
 KINDS: Mapping[str, str] = {"user-alone": "Answers alone", "user-AI": "Answers with the chatbot"}
 
 
-def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows left after each step of the filter, by its name; rows must be in the order of answering."""
-    yield "all", answers
+def filtered(answers: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the filter leaves; rows must be in the order of answering."""
     checks = answers["dataset"] == ATTENTION
-    right = answers["acc"].astype("float64") == 1
-    failed = answers.loc[checks & ~right, "worker_id"]
-    answers = answers[~checks]
-    yield "without_attention_check", answers
-    answers = answers[~answers["worker_id"].isin(failed)]
-    yield "passed_attention_check", answers
-    answers = answers[_first(answers)]
-    yield "first_assignment", answers
-    yield "one_answer", answers.drop_duplicates(["worker_id", "question_id", "answer_type"])
+    failed = answers.loc[checks & (answers["acc"].astype("float64") != 1), "worker_id"]
+    left = answers[~checks & ~answers["worker_id"].isin(failed)]
+    return left[_first(left)].drop_duplicates(["worker_id", "question_id", "answer_type"])
 
 
 def _first(answers: pd.DataFrame) -> pd.Series:
     assignment = answers.groupby(list(ASSIGNMENT), dropna=False, sort=False).ngroup()
     return assignment == assignment.groupby(answers["worker_id"]).transform("first")
-
-
-def filtered(answers: pd.DataFrame) -> pd.DataFrame:
-    *_, (_, kept) = filter_steps(answers)
-    return kept
 
 
 def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -198,26 +166,9 @@ def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.D
     return kept.fillna({"condition": "all", "model": "all models"})
 
 
-def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The rows left after each step: columns `step`, `participants`, `answers`; the last row is the filtered file's."""
-    left = list(filter_steps(answers))
-    if released is not None and not released.empty:
-        left.append(("released", released))
-    rows = [(name, some["worker_id"].nunique(), len(some)) for name, some in left]
-    return pd.DataFrame(rows, columns=["step", "participants", "answers"])
-
-
 @analysis
 def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
-    """The number of answers after each step, unless none leaves an answer out, and of those analysed by type."""
-    words = {**STEPS, "released": "in the filtered file"}
-    steps = [
-        _count(f"chatbench.filter.{row.step}", words[row.step], row.answers, row.participants)
-        for row in each(filter_table(answers, released))
-        if row.answers
-    ]
-    if len({one.n for one in steps}) > 1:
-        yield _counts("chatbench.filter", steps)
+    """The number of answers analysed, by type."""
     kept = counted(answers, released)
     of_kind = {kind: kept[kept["answer_type"] == kind] for kind in KINDS}
     kinds = [
@@ -228,13 +179,9 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
     counts = alone[[name for name in alone.columns if name.endswith("_count")]].astype("float64")
     if asked := int(np.nansum(counts.to_numpy())):
         kinds.append(_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0))
-    if kinds:
-        yield _counts("chatbench.count", kinds)
-
-
-def _counts(name: str, estimates: list[Estimate]) -> Finding:
     note = "These rows do not show who completed the study; the filtered file, if there is one, considers it."
-    return finding(name, estimates, axis=(0.0, float(max(one.n for one in estimates))), note=note)
+    axis = (0.0, float(max([one.n for one in kinds], default=1)))
+    yield finding("chatbench.count", kinds, axis=axis, note=note)
 
 
 def _count(name: str, label: str, number: int, participants: int) -> Estimate:

@@ -1,6 +1,6 @@
-"""The mean over questions of each question's accuracy, as ChatBench's paper reports it, with its standard errors.
+"""Accuracy by dataset, model, answer type and condition, as in the paper's Tables A1 and A2, and the gaps between them.
 
-    p_q = the share of right ones of the n_q answers to question q,    mean = (1/Q) * sum of p_q
+    p_q = the share of right ones of the n_q answers to question q,    accuracy = (1/Q) * sum of p_q
 
 Questions and participants are treated as random samples: the estimated quantity is the mean over both populations. The
 corrected variance is therefore the two-way cluster jackknife of this mean (intervals.py), V = V_P + V_Q - V_PQ and at
@@ -9,23 +9,9 @@ sqrt((E[SE_q] + Var(p_q))/Q), with SE_q = sqrt(p_q (1 - p_q)/n_q); the law of to
 the observed Var(p_q) already includes the noise of p_q. The authors' code has np.std(p_q)/sqrt(Q), without Bessel's
 correction. Only the corrected error accounts for participants who answer several questions.
 
-Accuracy by dataset, model, answer type and condition, as in the paper's Tables A1 and A2.
-
-An accuracy is the mean over questions of each question's accuracy (below). Together they form a plain table
-with one row per cell, which the gaps are computed from.
-
-Gaps: differences in accuracy between models alone and people with the chatbot, and between models.
-
-They are computed from a plain table with the columns `dataset`, `model`, `answer_type`, `accuracy` and
-`standard_error`, of a study (`accuracy_table`) or of the paper (`published.TABLE`). Two accuracies are compared as in
-the paper,
-
-    z = (p1 - p2)/sqrt(SE1^2 + SE2^2)
-
-as if they were independent. They are about the same questions, which are mostly hard for both, so intervals and p are
-conservative.
-
-n is the number of answers on both sides, each counted once; a table without `n`, such as a printed one, has none.
+Gaps are computed from a table with the columns `dataset`, `model`, `answer_type`, `accuracy` and `standard_error`, of a
+study (`accuracy_table`) or of the paper (`published.TABLE`, without `n`), by z = (p1 - p2)/sqrt(SE1^2 + SE2^2), as if
+both were independent. They are about the same questions, so intervals and p are conservative.
 """
 
 from __future__ import annotations
@@ -166,11 +152,7 @@ def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[
 
 
 def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:
-    """The accuracies of `accuracy_by_dataset` as a plain table with the columns of TABLE.
-
-    accuracy = (1/Q) * sum over questions of (right answers)/(answers), a share from 0 to 1; `standard_error` is the
-    corrected one, the root of the two-way cluster jackknife's variance, or NaN. ChatBench, ACL 2025, Tables A1 and A2.
-    """
+    """The accuracies of `accuracy_by_dataset` as a plain table with the columns of TABLE."""
     rows = [
         (
             *cell, found.interval.value, found.interval.low, found.interval.high, found.further.get("standard_error"),

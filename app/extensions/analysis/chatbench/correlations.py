@@ -48,10 +48,7 @@ Statistic = Callable[[Values, Values], Values]
 
 
 def points(answers: pd.DataFrame, alone: pd.DataFrame, method: str, condition: str) -> pd.DataFrame:
-    """By question and model: `ai`, `with_ai`, its number of answers `n`, and `user_alone` (NaN without answers).
-
-    `answers` are those that `counted` returns.
-    """
+    """By question and model: `ai`, `with_ai`, its number of answers `n`, and `user_alone` (NaN without answers)."""
     kinds = answers["answer_type"]
     with_ai = answers[(kinds == WITH_AI) & (answers["condition"] == condition)].groupby(KEY)["acc"]
     own = answers[kinds == USER_ALONE].groupby(KEY)["acc"].mean().rename("user_alone")
@@ -120,11 +117,7 @@ def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval 
 
 @analysis
 def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
-    """Correlations over questions of models alone with people, by method and condition; undefined ones are left out.
-
-    r = cov(x, y)/(sd(x) sd(y)) over questions with each model, no unit; ChatBench, ACL 2025.
-    `answers` are those that `counted` returns.
-    """
+    """Correlations over questions of models alone with people, by method and condition; undefined ones are left out."""
     made: dict[str, list[Estimate]] = {name: [] for name in SAID}
     for method, condition, rows in _by_method(answers, alone):
         for kind, found, used in _correlated(rows):

@@ -2,16 +2,12 @@
 many correct ones wrong), and reliance, from their own answer, the chatbot's (advice), and the answer with it.
 
 The advice is what the annotator `answer` found in the conversation; conversations in which the chatbot gave no option
-are left out. The measures, each a share of answers:
+are left out. The measures are shares of answers:
 
-- relative AI reliance and relative self-reliance: Schemmer, Kuehl, Benz, Bartos, Satzger: Appropriate Reliance on AI
-  Advice (IUI 2023), section 4; both together are appropriate reliance
-- over-reliance: the final answer is the advice though that is wrong (Buçinca, Malaya, Gajos: To Trust or to Think,
-  CSCW 2021); under-reliance: the final answer is not the advice though that is right
-- agreement and switch fraction: Yin, Wortman Vaughan, Wallach: Understanding the Effect of Accuracy on Trust in Machine
-  Learning Models (CHI 2019)
-- complementary performance: accuracy with the chatbot against the better of people and chatbot alone (Bansal et al.:
-  Does the Whole Exceed its Parts?, CHI 2021)
+- relative AI reliance, relative self-reliance, and both together, appropriate reliance: Schemmer et al. (IUI 2023)
+- over-reliance, and under-reliance: Buçinca, Malaya, Gajos (CSCW 2021)
+- agreement and switch fraction: Yin, Wortman Vaughan, Wallach (CHI 2019)
+- complementary performance: accuracy against the better of both alone, Bansal et al. (CHI 2021)
 """
 
 from __future__ import annotations
@@ -134,11 +130,7 @@ def _better(model: str, rows: pd.DataFrame) -> Estimate:
 
 @analysis
 def transitions(answers: pd.DataFrame) -> Iterator[Finding]:
-    """The shares of wrong answers corrected and of correct answers lost, overall and by model. ChatBench, ACL 2025.
-
-    corrected = (wrong alone, correct with the chatbot)/(wrong alone), and lost vice versa: shares from 0 to 1.
-    `answers` are those that `counted` returns.
-    """
+    """The shares of wrong answers corrected and of correct answers lost, overall and by model. ChatBench, ACL 2025."""
     kinds, key = answers["answer_type"], ["worker_id", "question_id", "model"]
     before, after = (answers.loc[kinds == kind, [*key, "acc"]] for kind in (USER_ALONE, WITH_AI))
     both = before.merge(after, on=key, suffixes=("_before", "_after"))

@@ -1,21 +1,7 @@
-"""Krippendorff's alpha of DICES's ratings: how far raters agree beyond chance, however many rated each conversation.
+"""Reliabilities of DICES's ratings, from coincidences of ratings within a group of raters and between two groups.
 
-    alpha = 1 - d_o/d_e     (cohesion.py; DICES: Aroyo et al. 2023)
-
-A conversation with one rating has no pairs. Nominal: two values differ or not. Ordinal (No < Unsure < Yes): the
-distance of two values is the number of ratings between them. Yes against the rest: No and Unsure are one value.
-
-The interval counts raters as well as conversations: a jackknife over both (cohesion.py).
-
-A pool stores raters with their answers so that counts of any groups are one matrix product. A rater's profile
-(gender, race, ...) is read from the first row that has it. An axis is one column of the profile, or several: then the
-combinations of their values are the groups of an intersection. A rater with a missing value is in none of the axis's
-groups and does not count among the others either.
-
-Coincidences of ratings within a group of raters and between two groups, from which reliabilities are computed.
-
-Counts are arrays (values, ..., conversations): how many raters gave each value. Results per conversation keep
-these last axes, so that many groups, or many samples of conversations, are summed at once. Conversations with too few
+Counts are arrays (values, ..., conversations): how many raters gave each value. Results per conversation keep these
+last axes, so that many groups, or many samples of conversations, are summed at once. Conversations with too few
 ratings add nothing.
 
 Alpha is 1 - d_o/d_e (Krippendorff: Content Analysis, 4th ed. 2018, chapter 12): d_o is the disagreement within
@@ -33,19 +19,19 @@ t has one degree of freedom less than the smallest G:
 
     V = sum over ways of (G - 1)/G * sum over g of (value without g - their mean)^2,    value ± t * sqrt(V)
 
-What varies with single ratings is in both ways and so is counted twice, which makes the interval a little too wide for
-few raters. A bootstrap of raters is no alternative: a sample has raters twice, who agree with themselves (measured in
-docs/decisions/0013-intervals-of-agreement.md). Jackknife of alpha: Hughes 2022 (arXiv 2210.13265); two ways: Cameron,
-Gelbach and Miller 2011 (JBES 29:238).
+What varies with single ratings is counted twice, which makes the interval a little too wide for few raters; why raters
+are not bootstrapped: docs/decisions/0013-intervals-of-agreement.md. Jackknife of alpha: Hughes 2022 (arXiv
+2210.13265); two ways: Cameron, Gelbach and Miller 2011 (JBES 29:238).
 
-GRASP measures are of cohesion within a group of raters, and with all other raters. Prabhakaran et al.: GRASP. NAACL
-2024 (arXiv 2311.05074). In-group cohesion: IRR is Krippendorff's alpha; plurality size the mean over conversations of
-the share of the most common answer; negentropy the mean of ln n - H in nats, n being the number of values and H the
-entropy of the answers. Cross-group cohesion: XRR is xRR between the group and all other raters; voting agreement is
-the alpha between the most common answers of both sides. GAI = IRR/XRR, which is 1 if a group agrees with the others
-as much as within itself. GRASP's cross-negentropy is left out: its formula is not published.
+GRASP's measures (Prabhakaran et al., NAACL 2024; arXiv 2311.05074) within a group: IRR is alpha; plurality size the
+mean over conversations of the share of the most common answer; negentropy the mean of ln n - H in nats, n being the
+number of values and H the entropy of the answers. With all other raters: XRR is xRR; voting agreement is the alpha
+between the most common answers of both sides, of equally common ones the first in the order No, Unsure, Yes. GAI =
+IRR/XRR. GRASP's cross-negentropy is left out: its formula is not published.
 
-If several answers are equally common, a side votes for the first in the order No, Unsure, Yes.
+A rater's profile (gender, race, ...) is read from the first row that has it. An axis is one column of the profile, or
+several, whose combinations are then its groups. A rater with a missing value is in none of an axis's groups and does
+not count among the others either.
 """
 
 from __future__ import annotations
@@ -225,10 +211,7 @@ def peaks(counts: Sums) -> Sums:
 
 
 def order(counts: Sums) -> Sums:
-    """For each conversation: its negentropy, ln n - H = ln n + (sum c ln c - m ln m)/m, and whether it has answers.
-
-    npt.ArrayLike are whole numbers, so c ln c is looked up.
-    """
+    """For each conversation: its negentropy, ln n - H = ln n + (sum c ln c - m ln m)/m, and whether it has answers."""
     sizes = counts.sum(axis=0)
     whole = np.arange(sizes.max(initial=0) + 1)
     weighed = whole * np.log(np.maximum(whole, 1))
@@ -249,41 +232,24 @@ def plurality(counts: npt.ArrayLike) -> float:
 
 
 def negentropy(counts: npt.ArrayLike) -> float:
-    """The mean over conversations of ln n - H in nats: 0 if answers are evenly spread, ln n if all are equal.
-
-    H = -sum of p ln p over the n values. GRASP, NAACL 2024.
-    """
+    """The mean over conversations of ln n - H in nats: 0 if answers are evenly spread, ln n if all are equal."""
     return float(_mean(_once(order(_planes(counts)))))
 
 
 def xrr(one: npt.ArrayLike, other: npt.ArrayLike, metric: Metric = "nominal") -> float:
-    """Cross-replication reliability of two pools, from counts of the same conversations in the same order.
-
-        xRR = 1 - d_o/d_e
-        d_o = sum over i of (R_i + S_i)/(R_i S_i) * sum of D(x_i, y_i), divided by R + S
-        d_e = sum of D(x, y) over all pairs, divided by R S
-
-    R_i and S_i ratings of conversation i by either pool, R and S of all that both rated. D is 0 or 1 (nominal), or the
-    squared difference of the values' places (interval). No unit, at most 1; NaN where they share none. Wong, Paritosh,
-    Aroyo: Cross-replication reliability. ACL 2021.
-    """
+    """Cross-replication reliability of two pools, from counts of the same conversations in the same order; at most 1,
+    NaN where they share none."""
     return float(crossed(_once(crossings(_planes(one), _planes(other))), metric))
 
 
 def normalised_xrr(one: npt.ArrayLike, other: npt.ArrayLike, metric: Metric = "nominal") -> float:
-    """xRR / sqrt(IRR of one * IRR of the other); 1 means as close as within each pool; NaN if an IRR is not above 0.
-
-    Wong, Paritosh, Aroyo: ACL 2021.
-    """
+    """xRR / sqrt(IRR of one * IRR of the other); 1 means as close as within each pool; NaN if an IRR is not above 0."""
     reliable = [float(alphas(_once(pairs(_planes(counts))), metric)) for counts in (one, other)]
     return xrr(one, other, metric) / float(np.sqrt(np.prod(reliable))) if min(reliable) > 0 else float("nan")
 
 
 def voting_agreement(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """The nominal alpha = 1 - d_o/d_e between two pools' most common answers; of equally common ones, the first counts.
-
-    GRASP, NAACL 2024.
-    """
+    """The nominal alpha between two pools' most common answers; of equally common ones, the first counts."""
     return float(alphas(_both_ways(_once(votes(_planes(one), _planes(other))))))
 
 
@@ -342,12 +308,7 @@ def counts_of(items: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...
 
 
 def alpha(counts: Counts, metric: Metric = "nominal") -> float:
-    """Krippendorff's alpha = 1 - d_o/d_e, at most 1; NaN where all ratings are equal or none can be paired.
-
-    d_o is the disagreement within items, each pair of ratings of an item with m of them counting 1/(m - 1), and d_e
-    that of all pairs of ratings; two values disagree by 1 (nominal), or by the square of how many ratings lie between
-    them (ordinal), or of how many places they are apart (interval). No unit. Krippendorff: Content Analysis, 2018.
-    """
+    """Krippendorff's alpha = 1 - d_o/d_e, at most 1; NaN where all ratings are equal or none can be paired."""
     return float(alphas(pairs(counts.T.astype(np.float64)).sum(axis=-1), metric))
 
 

@@ -101,10 +101,7 @@ def experts(ratings: pd.DataFrame, edition: str) -> Iterator[Finding]:
 
 
 def majority(ratings: pd.DataFrame, column: str = COLUMN) -> pd.DataFrame:
-    """By conversation: the most common `answer`, its number of `votes`, and whether another was as common (`tied`).
-
-    If several answers are equally common, the one given first in the order of rater ids counts.
-    """
+    """By conversation: the most common `answer`, its number of `votes`, and whether another was as common (`tied`)."""
     given = ratings[ratings[column].isin(ORDER)]
     ids = given["rater_id"].astype(str)
     ranked = given.assign(_place=pd.factorize(ids, sort=True)[0])

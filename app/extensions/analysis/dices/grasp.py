@@ -1,17 +1,10 @@
 """Every measure of every group of raters, with its interval and its permutation test.
 
 A group is compared with all other raters with a known profile on that axis. An axis's DSI (GRASP's diversity
-sensitivity index) is the largest GAI of its groups. p-values are adjusted over all tests of a measure: over all groups
-of all axes, or all axes. Intervals count raters and conversations:
-
-- IRR, plurality size, negentropy and XRR by the jackknife over the group's raters, the other raters (XRR) and
-  conversations (cohesion.py).
-- Voting agreement likewise over conversations. A conversation's most common answer may change with one rater, so that
-  the jackknife over raters fails; their variance is that of the permutations.
-- GAI and DSI by the permutations, so that the interval holds 1 where the test finds nothing. Measured
-  in docs/decisions/0013-intervals-of-agreement.md.
-
-The permutation tests ask: does a group's measure differ from its value if profiles had no effect?
+sensitivity index) is the largest GAI of its groups. IRR, plurality size, negentropy and XRR have the jackknife of
+agreement.py. A conversation's most common answer may change with one rater, so voting agreement has it over
+conversations alone, with the variance of the permutations; GAI and DSI have intervals by the permutations, which hold 1
+where the test finds nothing (docs/decisions/0013-intervals-of-agreement.md).
 
 The profiles of all raters are permuted N times (whole profiles, so that intersections are preserved), and each measure
 of each group is computed again: the values of random groups of the same size. With b of the N at least as high as the
@@ -20,16 +13,12 @@ observed one, or at least as low if these are fewer (ties count, to 1e-9),
     p = 2 (b + 1) / (N + 1), at most 1
 
 because the observed assignment is one of the permutations (Phipson and Smyth 2010, Stat. Appl. Genet. Mol. Biol.
-9:39). GRASP's own p is one-sided, on the observed side of the median: half of this. Undefined permuted values are
-left out of N; if fewer than half are defined, there is no p. `adjusted` is Benjamini and Hochberg's (1995, JRSS B
-57:289) over a family of tests.
+9:39). GRASP's own p is one-sided, on the observed side of the median: half of this. If fewer than half of the N are
+defined, there is no p. `p_adjusted` is Benjamini and Hochberg's over all groups of all axes, or all axes.
 
 `interval` has the values of a ratio that the test does not reject, if the ratio of a group is that of a random group
 shifted on a scale that is linear up to 1 and logarithmic above (a ratio varies more where it is larger, and may be
-below 0). It holds 1 exactly if p is not below 0.05: in 95 % of cases in which groups are random, whatever their size.
-
-
-GRASP's own figures for DICES-350 use only the 104 raters kept in the release: such figures have `kept` in their names.
+below 0). GRASP's own figures for DICES-350 use only the 104 raters kept in the release: `kept` in names.
 """
 
 from __future__ import annotations

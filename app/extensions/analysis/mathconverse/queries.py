@@ -57,10 +57,7 @@ def marks(queries: pd.DataFrame) -> pd.DataFrame:
 
 @analysis
 def query_labels(queries: pd.DataFrame) -> Iterator[Finding]:
-    """The number of messages with each label, with none and with several.
-
-    `queries` has the columns of annotated_taxonomy.csv, the first of them named "".
-    """
+    """The number of messages with each label, with none and with several."""
     if queries.empty:
         return
     marked, talks = marks(queries), conversations(queries)
@@ -97,10 +94,7 @@ def conversations(queries: pd.DataFrame) -> Codes:
 
 @analysis
 def query_types(queries: pd.DataFrame, interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The share of each label, by model, experience, confidence and turn.
-
-    `queries` has the columns of annotated_taxonomy.csv and `interactions` those of MathConverse's release.
-    """
+    """The share of each label, by model, experience, confidence and turn."""
     found = joined(queries, interactions)
     if found.empty:
         return

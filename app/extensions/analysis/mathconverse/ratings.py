@@ -1,25 +1,13 @@
 """Helpfulness and correctness in MathConverse's `mathconverse_interactions`: by model and other groups, how often each
-rating was given, and how both diverge.
+rating was given, how both diverge and correlate, and their trend. Collins et al., PNAS 2024.
 
-Each rated reply counts once, on the scales from 0 to 6 (Collins et al.: Evaluating language models for mathematics
-through interactions. PNAS 2024). A correctness of 0 means that the reply contains no mathematics. The paper's means
-include it as a number, so means with and without it are computed.
+Each rated reply counts once, on the scales from 0 to 6. A correctness of 0 means that the reply contains no
+mathematics. The paper's means include it as a number, so means with and without it are computed.
 
-Relations of ratings: correlations of two ratings, and the trend of ratings over a conversation.
-
-Spearman's correlation is Pearson's of the ranks:
-
-    r = sum (x - mean x)(y - mean y) / sqrt(sum (x - mean x)^2 * sum (y - mean y)^2);  equal values share a rank
-
-The interval is found on Fisher's scale, z = artanh r, by leaving out one participant at a time, as replies share
-participants. Ratings have few values, so pairs are counted in tables, one for each participant.
-
-The trend is the slope of a straight line through ratings against turns:
-
-    slope = sum of (turn - mean turn)(rating - mean rating) / sum of (turn - mean turn)^2,  points of the scale a turn
-
-Over all replies, it also reflects which conversations go on; within conversations, where each conversation's means are
-subtracted, it does not.
+Spearman's correlation is Pearson's of the ranks, of which equal values share one. The interval is found on Fisher's
+scale, z = artanh r, by leaving out one participant at a time. Ratings have few values, so pairs are counted in tables,
+one for each participant. The trend is the slope of a straight line through ratings against turns; over all replies, it
+also reflects which conversations go on; within conversations, where each one's means are subtracted, it does not.
 """
 
 from __future__ import annotations
@@ -203,10 +191,7 @@ def distribution(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 @analysis
 def divergence(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The shares of replies that are correct but unhelpful, or helpful but wrong.
-
-    CheckMate asks for "clear discrepancies" between helpfulness and correctness (questions_to_ask.txt).
-    """
+    """The shares of replies that are correct but unhelpful, or helpful but wrong."""
     rated = turns(interactions).dropna(subset=list(SCALES))
     helpful, correct = rated["helpfulness"], rated["correctness"]
     cells = {
@@ -236,11 +221,7 @@ WITHOUT_0 = "Without 0: without replies of correctness 0, which contain no mathe
 
 
 def correlation(x: Values, y: Values, people: Codes, *, ranked: bool = False) -> Interval:
-    """Pearson's correlation, or Spearman's if `ranked`, with an interval by participants; NaN where one is constant.
-
-    r = sum (x - mean x)(y - mean y)/sqrt(sum (x - mean x)^2 * sum (y - mean y)^2), no unit; the interval by Fisher's
-    z = artanh r, leaving out a participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023).
-    """
+    """Pearson's correlation, or Spearman's if `ranked`, with an interval by participants; NaN where one is constant."""
     xs, at_x = np.unique(x, return_inverse=True)
     ys, at_y = np.unique(y, return_inverse=True)
     shape = (number_of(people), xs.size, ys.size)

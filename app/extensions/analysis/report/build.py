@@ -284,11 +284,7 @@ def grid(finding: Finding) -> Grid | None:
 
 
 def grid_places(finding: Finding) -> list[tuple[str, str]]:
-    """The row and the column of each estimate of a finding with columns.
-
-    Where columns are the values of several groups, each is named with its group; so are rows that would be called
-    alike.
-    """
+    """The row and the column of each estimate of a finding with columns."""
     keys = [
         tuple((name, value) for name, value in one.groups.items() if name not in finding.columns)
         for one in finding.estimates

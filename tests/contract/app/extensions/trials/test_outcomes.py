@@ -57,7 +57,7 @@ def hypothesis(path: Path, name: str) -> Hypothesis:
 
 def rows(data: TrialData, path: Path, name: str) -> pd.DataFrame:
     one = hypothesis(path, name)
-    return data.rows(one, intention_to_treat(data, one.contrast).sessions)
+    return data.rows(one, intention_to_treat(data, one.contrast))
 
 
 def means(frame: pd.DataFrame, group: str) -> dict[str, float]:
@@ -78,15 +78,13 @@ def test_the_last_answer_to_each_question_counts_by_the_arm_assigned(
     assert found["question"].nunique() == 4
 
 
-def test_those_left_out_by_a_rule_are_counted_and_not_analysed(path: Path, data: TrialData, tidy: TidyData) -> None:
+def test_those_left_out_by_a_rule_are_not_analysed(path: Path, data: TrialData, tidy: TidyData) -> None:
     contrast = hypothesis(path, "right").contrast
     checked = tidy.answers[tidy.answers["question"] == "fine"]
     failed = set(checked.loc[checked["correct"] == 0, "session"])
-    kept = per_protocol(data, contrast)
     assert 0 < len(failed) < PEOPLE
-    assert kept.left_out == {"failed_attention": len(failed)}
-    assert kept.sessions == intention_to_treat(data, contrast).sessions - failed
-    assert per_protocol(data, contrast, ()).sessions == intention_to_treat(data, contrast).sessions
+    assert per_protocol(data, contrast) == intention_to_treat(data, contrast) - failed
+    assert per_protocol(data, contrast, ()) == intention_to_treat(data, contrast)
 
 
 def test_withdrawn_data_are_in_no_population_and_those_stopped_on_the_way_in_one(tmp_path: Path) -> None:
@@ -98,9 +96,9 @@ def test_withdrawn_data_are_in_no_population_and_those_stopped_on_the_way_in_one
     everybody = load("left", "person", database=database, session_filter=SessionFilter(with_excluded=True)).sessions
     assert len(data.sessions) == len(everybody) == 4
     assert data.by_session.keys() == set(everybody["session"])
-    assert len(intention_to_treat(data, contrast).sessions) == len(everybody)
+    assert len(intention_to_treat(data, contrast)) == len(everybody)
     assert [one.excluded for one in data.sessions if one.excluded] == ["a friend of ours"]
-    assert per_protocol(data, contrast).left_out == {"incomplete": int((everybody["outcome"] != "complete").sum())}
+    assert len(per_protocol(data, contrast)) == (everybody["outcome"] == "complete").sum()
 
 
 def test_worst_case_counts_those_without_any_answer_as_all_wrong_and_says_so(

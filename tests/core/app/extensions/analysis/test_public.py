@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import csv
-from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
-from statistics import fmean
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.public import Estimate, Finding, accuracy, ranks, ratings, wins
+from app.extensions.analysis.public import Estimate, Finding, accuracy, wins
 
 ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
 VOTE = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
@@ -47,28 +42,6 @@ def test_every_answer_that_counts_is_counted_once(rows: list[tuple[object, ...]]
     assert right == pytest.approx(sum(int(str(row[6])) for row in counted))
     for one in by_condition:
         assert one.low is None or one.high is None or 0 <= one.low <= one.value <= one.high <= 1
-
-
-def test_the_published_ratings_have_the_means_of_an_independent_count(shared: Path) -> None:
-    path = shared / "mathconverse_part.csv"
-    data = pd.read_csv(path, keep_default_na=False)
-    by_model: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    sets: dict[tuple[str, str], dict[str, int]] = {}
-    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines(keepends=True)):
-        by_model[row["model"]]["helpfulness"] += ast.literal_eval(row["helpfulness_ratings"])
-        by_model[row["model"]]["correctness"] += ast.literal_eval(row["correctness_ratings"])
-        if row["final_prefs"] != "MISSING":
-            sets[row["uid"], row["interaction_set_idx"]] = ast.literal_eval(row["final_prefs"])
-    found = named(ratings(data))
-    for model, given_ in by_model.items():
-        for scale, values in given_.items():
-            one = found[f"mathconverse.mean.{scale}.{model}"]
-            assert (one.value, one.n) == (pytest.approx(fmean(values), abs=1e-9), len(values))
-        mathematical = [value for value in given_["correctness"] if value > 0]
-        one = found[f"mathconverse.mean.correctness_without_0.{model}"]
-        assert one.value == pytest.approx(fmean(mathematical), abs=1e-9)
-        rank = named(ranks(data))[f"mathconverse.mean_rank.{model}"]
-        assert (rank.value, rank.n) == (pytest.approx(fmean(one[model] for one in sets.values())), len(sets))
 
 
 def votes(*rows: tuple[object, ...]) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from app.extensions.analysis.waves import (
     growth_model,
     lee_bounds,
     sensitivity,
-    wave_outcomes,
 )
 from experiments.study.fields import Scale
 
@@ -153,8 +152,3 @@ def test_missing_data_are_bounded_in_the_last_wave() -> None:
     assert all(one.low is not None and one.high is not None and one.low < one.value < one.high for one in by.values())
     assert by["observed"].further["missing"] == sum(waves[waves["number"] == 3]["state"] != "done")
     assert sensitivity(*study(60, [0, 0], [0, 0]), NO_SCORES) == ()
-
-
-def test_a_study_without_numbers_has_no_growth() -> None:
-    waves, answers = study(4, (0.0,), (0.0,))
-    assert list(wave_outcomes(waves, answers.iloc[:0], NO_SCORES)) == []

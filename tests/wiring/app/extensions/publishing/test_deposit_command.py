@@ -75,11 +75,6 @@ def test_what_is_advised_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     assert (done.returncode, "The gate is passed" in done.stdout) == (0, True), done.stdout
 
 
-def test_open_findings_stop_the_deposit(data: Path, zenodo: ZenodoFake) -> None:
-    done = deposit(data, zenodo, "--to", "zenodo")
-    assert (done.returncode, zenodo.requests) == (2, [])
-
-
 def test_a_decision_is_recorded_and_the_deposit_is_a_draft(data: Path, zenodo: ZenodoFake, tmp_path: Path) -> None:
     done = deposit(data, zenodo, "--to", "zenodo", *REVIEWED)
     assert done.returncode == 0, done.stderr

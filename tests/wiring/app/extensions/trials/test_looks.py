@@ -102,7 +102,7 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfW
     plan = study(str(folder / "trial.yaml")).file.plan
     assert plan is not None
     data, (one,) = read_trial(database, "trial", "person", plan), plan.hypotheses
-    true, _ = estimated(data, one, intention_to_treat(data, one.contrast).sessions)
+    true, _ = estimated(data, one, intention_to_treat(data, one.contrast))
     assert abs(found.effect) == pytest.approx(abs(true.estimate))
     assert (found.p, found.sides, found.boundary) == (true.p, 2, None), (
         "a one-sided p and its boundary would tell which group is A"

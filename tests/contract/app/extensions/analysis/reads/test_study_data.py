@@ -157,9 +157,7 @@ def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database,
     assert sorted(read["worker_id"]) == sorted(written["worker_id"])
     found = results(own, "demo", "bot", whole=True, unfinished=True)
     figures = {one.name: one for finding in found.findings for one in finding.estimates}
-    assert figures["chatbench.filter.released"].n == len(written)
     completed = results(own, "demo", "bot", whole=True)
-    assert "chatbench.filter" not in {one.name for one in completed.findings}, "it leaves out nothing of what is read"
     assert (found.analysed, completed.analysed) == (3, 2)
     counted = [one.n for name, one in figures.items() if name.startswith("chatbench.count.user")]
     assert sum(counted) == len(written) < len(frame(own, "demo", "user_answers", "bot"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from math import isnan, log, sqrt
+from math import log, sqrt
 from pathlib import Path
 
 import krippendorff
@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
 
 from app.extensions.analysis.dices.agreement import MEASURES, ORDER, Metric, RaterPool, marks_of
 from app.extensions.analysis.dices.grasp import interval, interval_of_largest, p_above
@@ -22,7 +21,6 @@ from app.extensions.analysis.public import (
     alpha,
     axes,
     axis,
-    benjamini_hochberg,
     family,
     gai,
     negentropy,
@@ -128,13 +126,6 @@ def test_split_halves_of_the_published_ratings_are_the_slow_ones(shared: Path, h
     assert gai(here, there) == pytest.approx(slow_alpha(one) / slow_xrr(one, other), abs=1e-9)
 
 
-def test_alpha_of_the_published_ratings_is_that_of_the_package(shared: Path) -> None:
-    rows = published(shared)
-    every = columns(rows, np.ones(len(rows), bool))
-    for metric in ("nominal", "ordinal", "interval"):
-        assert alpha(counted(every), metric) == pytest.approx(slow_alpha(every, metric), abs=1e-9)
-
-
 def test_groups_of_the_published_ratings_are_measured_against_all_others(shared: Path) -> None:
     rows = published(shared)
     raters = pool(rows)
@@ -180,13 +171,6 @@ def test_an_interval_holds_1_where_the_test_finds_nothing_and_always_its_value(
         assert largest.low <= observed <= largest.high
         if observed > 1:
             assert (largest.low <= 1) == (p >= 0.05)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_p_is_adjusted_as_by_benjamini_and_hochberg(values: list[float]) -> None:
-    found = benjamini_hochberg(np.asarray([*values, np.nan]))
-    assert isnan(found[-1])
-    assert found[:-1] == pytest.approx(false_discovery_control(values))
 
 
 def test_permutations_are_those_of_whole_profiles_one_by_one() -> None:
