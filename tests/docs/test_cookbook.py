@@ -44,11 +44,3 @@ def _servers(url: str) -> dict[str, str]:
         "PARLEY_OPENAI_BASE_URL": url,
         "PARLEY_MODEL_SERVERS": json.dumps({"ollama": {"url": url}}),
     }
-
-
-@pytest.mark.parametrize("page", COOKBOOK, ids=lambda page: page.stem)
-def test_every_study_file_of_a_page_is_checked_by_its_commands(page: Path):
-    commands = COMMAND.findall(page.read_text(encoding="utf-8"))
-    files = [block.file for block in blocks(page, "yaml") if block.file]
-    assert [file for file in files if not any(line.startswith(f"check {file}") for line in commands)] == []
-    assert files or any("--template" in line for line in commands)

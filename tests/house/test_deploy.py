@@ -17,7 +17,6 @@ from app.cli import app
 from app.config.settings import Settings
 from app.studies.yaml_loader import parse_yaml
 from app.web.participant.session_cookie import SessionCookie
-from app.web.security import MOST_BODY
 from tests.fakes.nginx import for_host
 from tests.fakes.served import SECRET
 
@@ -43,14 +42,6 @@ def test_nginx_streams_replies_sends_nothing_twice_and_closes_idle_connections_b
     assert said("proxy_set_header Connection") == '""'
     assert said("proxy_set_header Host") == "$http_host"
     assert "non_idempotent" not in said("proxy_next_upstream")
-
-
-def test_the_sizes_of_bodies_are_those_of_the_guide() -> None:
-    guide = " ".join((ROOT / "docs/operator.md").read_text(encoding="utf-8").split())
-    most = int(said("client_max_body_size").rstrip("k"))
-    assert most * 1024 >= MOST_BODY
-    assert f"Its body: {MOST_BODY // 1024} kB;" in guide
-    assert f"bodies to {most} kB" in guide
 
 
 def test_nginx_keeps_a_session_to_a_server_by_its_cookie_and_by_no_address() -> None:
