@@ -13,7 +13,7 @@ if __name__ == "__main__":
             page.main([]),
             streaming.main([]),
             start.main([]),
-            alone.main(["--rivals"]),
+            alone.main([]),
             exports.main([]),
             weeks.main([]),
         )

@@ -1,6 +1,6 @@
-"""AI alone: how fast the engine asks, and what it costs; `--rivals` lets inspect-ai do the same in the same run.
+"""AI alone: how fast the engine asks, and what it costs.
 
-    python -m tests.bench.alone [--rivals] [--calls 1000]
+    python -m tests.bench.alone [--calls 1000]
 
 Each run is a process of its own beside a model server of its own, over a SQLite file with every request and reply in
 it. What a `kill -9` takes from it is tested by tests/wiring/app/test_batch_killed.py.
@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 
 import uvloop
 from pydantic import SecretStr
@@ -34,23 +32,11 @@ from storage.db.engine import open_database
 from tests.bench import bars
 from tests.bench.model_server import model_server
 
-# Calls a second on one core, with everything stored; memory; times as fast as inspect-ai.
-RATE, MOST_MB, TIMES = 200, 160, 3
+# Calls a second on one core, with everything stored; memory.
+RATE, MOST_MB = 200, 160
 AT_ONCE, SAMPLES = 128, 50
 QUESTION = "Which of these is the value of the expression, and why are the others not? " * 8
 MODEL = ModelRef("fast-1", ModelSpec(backend="openai", model="fast-1"))
-RIVAL = Path(gettempdir()) / "parley-rivals"
-INSPECT = """
-import sys
-from inspect_ai import Task, eval
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.solver import generate
-url, calls, question = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-samples = MemoryDataset([Sample(input=f"[{n}] {question}", target="A") for n in range(calls)])
-eval(Task(dataset=samples, solver=generate()), model="openai/fast-1", model_base_url=url, max_connections=128,
-     max_samples=128, temperature=0.7, max_tokens=1000, display="none", log_dir="logs",
-     model_args={"responses_api": False})
-"""
 
 
 @dataclass(frozen=True)
@@ -94,23 +80,9 @@ def ours(calls: int) -> tuple[float, float, float]:
         return rate, cpu_ms, mb
 
 
-def inspect_ai(calls: int) -> float:
-    """Its calls a second, from its first answer to its end; it is installed into an environment of its own."""
-    if not (RIVAL / "bin/inspect").exists():
-        subprocess.run([sys.executable, "-m", "venv", RIVAL], check=True)
-        subprocess.run([RIVAL / "bin/pip", "install", "-q", "inspect-ai==0.3.285", "openai"], check=True)
-    env = os.environ | {"OPENAI_API_KEY": "sk-none", "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
-    with TemporaryDirectory() as folder, model_server() as server:
-        words = ["-c", INSPECT, server.base_url, str(calls), QUESTION]
-        subprocess.run([RIVAL / "bin/python", *words], cwd=folder, env=env, check=True, capture_output=True)
-        ended_s, told = time.time(), server.told()
-    return told["answered"] / (ended_s - told["first_s"])
-
-
 def main(words: list[str] | None = None) -> int:
     """Measure and print; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rivals", action="store_true", help="also inspect-ai; takes minutes")
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument("--ask", nargs=3, help=argparse.SUPPRESS)
     wanted = parser.parse_args(words)
@@ -121,10 +93,6 @@ def main(words: list[str] | None = None) -> int:
     rate, cpu_ms, mb = ours(wanted.calls)
     rows = [("Parley", f"{rate:,.0f}", f"{cpu_ms:.2f}", f"{mb:.0f}")]
     missed = ["calls a second"] * (rate < RATE) + ["memory"] * (mb > MOST_MB)
-    if wanted.rivals:
-        theirs = inspect_ai(wanted.calls // 5)
-        rows.append(("inspect-ai", f"{theirs:,.0f}", "", ""))
-        missed += ["inspect-ai"] * (rate < TIMES * theirs)
     header = ("who", "calls/s", "CPU-ms a call", "peak MB")
     return bars.told(f"AI alone, {wanted.calls:,} calls, {AT_ONCE} at once", header, rows, missed)
 

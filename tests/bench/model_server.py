@@ -12,8 +12,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,10 +59,7 @@ WHOLE = _json(
 
 
 class Connection(asyncio.Protocol):
-    """One client; what all were told is counted."""
-
-    answered = 0
-    first_s = 0.0
+    """One client."""
 
     def __init__(self) -> None:
         self._read = b""
@@ -81,9 +76,7 @@ class Connection(asyncio.Protocol):
         if not found or len(rest) < length:
             return
         self._read = rest[length:]
-        if head.startswith(b"GET "):
-            self._transport.write(_json({"answered": Connection.answered, "first_s": Connection.first_s}))
-        elif b'"stream":true' in rest[:length].replace(b" ", b""):
+        if b'"stream":true' in rest[:length].replace(b" ", b""):
             begun = self._loop.time() + FIRST_S
             self._loop.call_at(begun, self._speak, begun, 0)
         else:
@@ -91,8 +84,6 @@ class Connection(asyncio.Protocol):
 
     def _answer(self) -> None:
         if not self._transport.is_closing():
-            Connection.first_s = Connection.first_s or time.time()
-            Connection.answered += 1
             self._transport.write(WHOLE)
 
     def _speak(self, begun: float, number: int) -> None:
@@ -130,11 +121,6 @@ class ModelServer:
 
     def __init__(self, port: int) -> None:
         self.base_url = f"http://127.0.0.1:{port}/v1"
-
-    def told(self) -> dict[str, float]:
-        """How many requests were answered in one piece, and when the first was (seconds since 1970)."""
-        with urllib.request.urlopen(f"{self.base_url}/told") as response:
-            return dict(json.load(response))
 
 
 @contextmanager
