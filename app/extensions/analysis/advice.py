@@ -243,7 +243,7 @@ def _curve(kind: str, rows: pd.DataFrame) -> Iterator[ScatterPoint]:
 TABLE = "answers"
 _ANSWERS = table(TABLE, COLUMNS, "load(study, origin, database=database).answers")
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Reliance on advice", call(advice_reliance, _ANSWERS)),
-    AnalysisStep("Weight of advice", call(weight_of_advice, _ANSWERS)),
-    AnalysisStep("Calibration of confidence", call(calibration, _ANSWERS)),
+    AnalysisStep(call(advice_reliance, _ANSWERS)),
+    AnalysisStep(call(weight_of_advice, _ANSWERS)),
+    AnalysisStep(call(calibration, _ANSWERS)),
 )

@@ -285,8 +285,8 @@ def _maximum(wins: Values, found: Values) -> Values:
 
 _VOTES = table(VOTES, VOTE_COLUMNS)
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Votes", call(wins, _VOTES), quick=True),
-    AnalysisStep("Strengths", call(bradley_terry, _VOTES)),
-    AnalysisStep("Win rates between two models", call(pairwise, _VOTES)),
-    AnalysisStep("Win rates by position", call(positions, _VOTES)),
+    AnalysisStep(call(wins, _VOTES), quick=True),
+    AnalysisStep(call(bradley_terry, _VOTES)),
+    AnalysisStep(call(pairwise, _VOTES)),
+    AnalysisStep(call(positions, _VOTES)),
 )

@@ -28,8 +28,11 @@ class TableCall:
     code: str
 
 
-def table(name: str, columns: tuple[str, ...], code: str = "") -> TableCall:
-    return TableCall({name: columns}, lambda tables: tables[name], code or f'frame(database, study, "{name}", origin)')
+def table(source: str | Callable[..., pd.DataFrame], columns: tuple[str, ...], code: str = "") -> TableCall:
+    """A released table by its name, or one that a function of data_frames.py reads from events; it has its name."""
+    name = source if isinstance(source, str) else source.__name__
+    own = f'frame(database, study, "{name}", origin)' if name == source else f"{name}(database, study, origin)"
+    return TableCall({name: columns}, lambda tables: tables[name], code or own)
 
 
 def call(function: Callable[..., Any], *arguments: TableCall | str | tuple[str, ...]) -> TableCall:
@@ -52,8 +55,6 @@ def _code(table_argument: TableCall | str | tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisStep:
-    title: str
-    """The text of the progress display."""
     call: TableCall
     quick: bool = False
 

@@ -42,16 +42,6 @@ from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
 SESSION = "_session"
-# The name by which steps request the scores of instruments, which are in no released table.
-INSTRUMENTS = "instruments"
-# The name by which steps request the answers to surveys, which are in no released table.
-SURVEYS = "surveys"
-# The name by which steps request conversations, which are in no released table.
-CONVERSATIONS = "held_conversations"
-# The name by which steps request the answers to problems, which are in no released table.
-PROBLEM_ANSWERS = "problem_answers"
-# The name by which steps request what became of the waves of participants.
-WAVES = "waves"
 # How an answer to a problem was given: with the AI if it is beside a conversation or a recommendation.
 ALONE, WITH_AI = "alone", "with AI"
 # A name that no question of a check has.

@@ -30,7 +30,7 @@ from app.extensions.analysis.base import (
     compared_factors,
     table,
 )
-from app.extensions.analysis.data_frames import CONVERSATIONS, SESSION, conversation_frame
+from app.extensions.analysis.data_frames import SESSION, conversation_frame
 from app.extensions.analysis.estimates import Finding, count_estimate, finding, mean_estimate, share_estimate, slug
 from app.extensions.analysis.intervals import Values, codes, holm, share_of
 from experiments.session.conversation import ROLES, is_by_model
@@ -126,11 +126,11 @@ def model_versions(conversations: pd.DataFrame) -> Iterator[Finding]:
     yield finding("fidelity.replies", estimates, axis=(0, max([one.value for one in estimates], default=1.0)))
 
 
-_TABLE = table(CONVERSATIONS, COLUMNS, "conversation_frame(database, study, origin)")
+_TABLE = table(conversation_frame, COLUMNS)
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Adherence", call(adherence, _TABLE), quick=True),
-    AnalysisStep("Dose", call(dose, _TABLE), quick=True),
-    AnalysisStep("Model versions", call(model_versions, _TABLE), quick=True),
+    AnalysisStep(call(adherence, _TABLE), quick=True),
+    AnalysisStep(call(dose, _TABLE), quick=True),
+    AnalysisStep(call(model_versions, _TABLE), quick=True),
 )
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, table
-from app.extensions.analysis.data_frames import INSTRUMENTS
+from app.extensions.analysis.data_frames import instrument_frame
 from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding, mean_estimate, slug
 from app.extensions.analysis.intervals import Values, draws, middle
 
@@ -187,9 +187,8 @@ def _drawn(answers: Values) -> Matrices:
     return np.asarray((squares - means[:, :, None] * means[:, None, :]) * people / (people - 1))
 
 
-_FRAME = "instrument_frame(database, study, origin)"
-_SCORES, _ITEMS = table(INSTRUMENTS, COLUMNS, _FRAME), table(INSTRUMENTS, ITEM_COLUMNS, _FRAME)
+_SCORES, _ITEMS = table(instrument_frame, COLUMNS), table(instrument_frame, ITEM_COLUMNS)
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Scores of instruments", call(instrument_scores, _SCORES), quick=True),
-    AnalysisStep("Reliability of instruments", call(reliabilities, _ITEMS)),
+    AnalysisStep(call(instrument_scores, _SCORES), quick=True),
+    AnalysisStep(call(reliabilities, _ITEMS)),
 )

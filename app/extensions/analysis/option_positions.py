@@ -93,7 +93,7 @@ def right_by_position(answers: pd.DataFrame) -> Iterator[Finding]:
 
 _ANSWERS = table(TABLE, COLUMNS, "load(study, origin, database=database).answers")
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Choices by place", call(chosen_positions, _ANSWERS)),
-    AnalysisStep("Test of equal shares", call(position_tests, _ANSWERS)),
-    AnalysisStep("Right answers by place", call(right_by_position, _ANSWERS)),
+    AnalysisStep(call(chosen_positions, _ANSWERS)),
+    AnalysisStep(call(position_tests, _ANSWERS)),
+    AnalysisStep(call(right_by_position, _ANSWERS)),
 )

@@ -6,8 +6,6 @@ The analysis is imported where it is needed, as that takes as long as all other 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,9 +33,7 @@ from storage.db.private_files import writing
 from storage.registers.origins import Origin
 
 if TYPE_CHECKING:
-    from app.extensions.analysis.base import AnalysisStep
     from app.extensions.analysis.report import Report
-    from app.extensions.analysis.results import Steps
 
 FORMS = ("html", "csv", "json")
 # Those of the analysis, repeated so that the help does not import it.
@@ -94,9 +90,10 @@ def report_(
     shown_origin = origin or next(shown, Origin.PERSON)
     look_now(database, name, shown_origin, TERMINAL, "report", reason, SystemClock())
     try:
-        with _stepping() as steps:
-            about = (database, name, shown_origin, SystemClock().now_us())
-            made = build_report(*about, steps=steps, paper=papers, part=part, unfinished=unfinished)
+        about = (database, name, shown_origin, SystemClock().now_us())
+        with progress_bar() as bar:
+            bar.add_task("Computing the report", total=None)
+            made = build_report(*about, paper=papers, part=part, unfinished=unfinished)
         content = FORMATS[chosen](made).encode()
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:
@@ -117,21 +114,6 @@ def _format(wanted: str, to: Path | None) -> str:
         where = "--format" if wanted else f"the ending of {to}"
         raise FormatUnknown(f"{where}: {found!r} is not a format of reports{suggestion(found, FORMS)}")
     return found
-
-
-@contextmanager
-def _stepping() -> Iterator[Steps]:
-    with progress_bar() as bar:
-        task = bar.add_task("Reading", total=None)
-
-        def steps(steps: list[AnalysisStep]) -> Iterable[AnalysisStep]:
-            bar.update(task, total=len(steps))
-            for part in steps:
-                bar.update(task, description=part.title)
-                yield part
-                bar.advance(task)
-
-        yield steps
 
 
 def _print_summary(path: Path, report: Report) -> None:

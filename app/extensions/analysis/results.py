@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -34,12 +34,7 @@ from app.extensions.analysis import (
 )
 from app.extensions.analysis.base import AnalysisStep
 from app.extensions.analysis.data_frames import (
-    CONVERSATIONS,
-    INSTRUMENTS,
-    PROBLEM_ANSWERS,
     SESSION,
-    SURVEYS,
-    WAVES,
     answer_frame,
     conversation_frame,
     frame,
@@ -203,12 +198,8 @@ class Results:
 
 
 # The tables that are read from events.
-BY_EVENT = {
-    INSTRUMENTS: instrument_frame, SURVEYS: survey_frame, CONVERSATIONS: conversation_frame,
-    PROBLEM_ANSWERS: answer_frame, WAVES: wave_frame,
-}  # fmt: skip
-# Iterates over the steps, perhaps with a progress display.
-Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
+_FRAMES = (instrument_frame, survey_frame, conversation_frame, answer_frame, wave_frame)
+BY_EVENT = {one.__name__: one for one in _FRAMES}
 
 
 def results(
@@ -217,7 +208,6 @@ def results(
     origin: str,
     *,
     whole: bool = False,
-    steps: Steps = iter,
     part: str = "",
     unfinished: bool = False,
 ) -> Results:
@@ -246,7 +236,7 @@ def results(
     source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
     read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}
     found: list[tuple[str, Finding]] = []
-    for owner, step in zip(owners, steps(parts), strict=True):
+    for owner, step in zip(owners, parts, strict=True):
         made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
         found += [(owner, finding) for finding in made]
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}

@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from app.extensions.analysis.base import AnalysisStep, ComparedArm, by_arm, call, compared_factors, table
-from app.extensions.analysis.data_frames import SESSION, SURVEYS
+from app.extensions.analysis.data_frames import SESSION, survey_frame
 from app.extensions.analysis.estimates import (
     COUNT,
     NO_INTERVAL,
@@ -246,5 +246,5 @@ def _short(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-_ANSWERS = table(SURVEYS, COLUMNS, "survey_frame(database, study, origin)")
-PARTS: tuple[AnalysisStep, ...] = (AnalysisStep("Survey questions", call(survey_results, _ANSWERS), quick=True),)
+_ANSWERS = table(survey_frame, COLUMNS)
+PARTS: tuple[AnalysisStep, ...] = (AnalysisStep(call(survey_results, _ANSWERS), quick=True),)

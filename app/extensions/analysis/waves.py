@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, compared_factors, table
-from app.extensions.analysis.data_frames import INSTRUMENTS, SESSION, SURVEYS, WAVES
+from app.extensions.analysis.data_frames import SESSION, instrument_frame, survey_frame, wave_frame
 from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding, share_estimate, slug
 from app.extensions.analysis.intervals import (
     Codes,
@@ -247,12 +247,12 @@ def _bounds(outcome: WaveOutcome, factor: str, values: tuple[str, str], rows: pd
             yield estimate(*known, said, NUMBER, "participants", further=further)
 
 
-_WAVES = table(WAVES, ("wave", "number", "state", "arms"), "wave_frame(database, study, origin)")
-_ANSWERS = table(SURVEYS, ("path", "field", "value"), "survey_frame(database, study, origin)")
+_WAVES = table(wave_frame, ("wave", "number", "state", "arms"))
+_ANSWERS = table(survey_frame, ("path", "field", "value"))
 _SCORED = ("path", "instrument", "title", "score", "score_title", "value")
-_SCORES = table(INSTRUMENTS, _SCORED, "instrument_frame(database, study, origin)")
+_SCORES = table(instrument_frame, _SCORED)
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Attrition", call(attrition, _WAVES), quick=True),
-    AnalysisStep("Growth over waves", call(growth, _WAVES, _ANSWERS, _SCORES)),
-    AnalysisStep("Missing data", call(sensitivity, _WAVES, _ANSWERS, _SCORES)),
+    AnalysisStep(call(attrition, _WAVES), quick=True),
+    AnalysisStep(call(growth, _WAVES, _ANSWERS, _SCORES)),
+    AnalysisStep(call(sensitivity, _WAVES, _ANSWERS, _SCORES)),
 )

@@ -16,12 +16,12 @@ _ALONE = table("ai_alone_answers", by_dataset.ALONE_COLUMNS)
 _TALKED = table(reliance.TALKS, reliance.TALK_COLUMNS), table(reliance.QUESTIONS, reliance.QUESTION_COLUMNS)
 _ACCURACIES = call(by_dataset.accuracy_table, _counted(), _ALONE)
 PARTS: tuple[AnalysisStep, ...] = (
-    AnalysisStep("Accuracy", call(accuracy.accuracy, table(accuracy.TABLE, accuracy.COLUMNS)), quick=True),
-    AnalysisStep("Answers that count", call(filter_counts, _ANSWERS, _FILTERED, _ALONE)),
-    AnalysisStep("Accuracy by dataset", call(by_dataset.accuracy_by_dataset, _counted(), _ALONE)),
-    AnalysisStep("Gaps", call(by_dataset.gaps, _ACCURACIES)),
-    AnalysisStep("Question by question", call(correlations.questions, _counted(), _ALONE)),
-    AnalysisStep("Correlations over questions", call(correlations.correlations, _counted(), _ALONE)),
-    AnalysisStep("Corrected and lost answers", call(reliance.transitions, _counted())),
-    AnalysisStep("Reliance", call(reliance.reliance, _counted(reliance.CHOSEN), *_TALKED)),
+    AnalysisStep(call(accuracy.accuracy, table(accuracy.TABLE, accuracy.COLUMNS)), quick=True),
+    AnalysisStep(call(filter_counts, _ANSWERS, _FILTERED, _ALONE)),
+    AnalysisStep(call(by_dataset.accuracy_by_dataset, _counted(), _ALONE)),
+    AnalysisStep(call(by_dataset.gaps, _ACCURACIES)),
+    AnalysisStep(call(correlations.questions, _counted(), _ALONE)),
+    AnalysisStep(call(correlations.correlations, _counted(), _ALONE)),
+    AnalysisStep(call(reliance.transitions, _counted())),
+    AnalysisStep(call(reliance.reliance, _counted(reliance.CHOSEN), *_TALKED)),
 )

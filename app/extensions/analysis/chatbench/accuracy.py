@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from app.extensions.analysis.base import AnalysisStep, analysis, by_arm, call, table
-from app.extensions.analysis.data_frames import PROBLEM_ANSWERS, SESSION
+from app.extensions.analysis.data_frames import SESSION, answer_frame
 from app.extensions.analysis.estimates import (
     POINTS,
     Estimate,
@@ -101,13 +101,7 @@ def accuracy_by_arm(answers: pd.DataFrame) -> Iterator[Finding]:
 
 
 ARM_COLUMNS = ("dataset", "question", "kind", "correct", "arms")
-ARMS = (
-    AnalysisStep(
-        "Accuracy of the arms",
-        call(accuracy_by_arm, table(PROBLEM_ANSWERS, ARM_COLUMNS, "answer_frame(database, study, origin)")),
-        quick=True,
-    ),
-)
+ARMS = (AnalysisStep(call(accuracy_by_arm, table(answer_frame, ARM_COLUMNS)), quick=True),)
 
 
 def _share(name: str, label: str, groups: dict[str, str], said: str, rows: pd.DataFrame) -> Estimate:

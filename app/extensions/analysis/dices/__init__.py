@@ -18,18 +18,18 @@ def parts(edition: str) -> tuple[AnalysisStep, ...]:
     asked = ("rater_id", "item_id", "Q_overall")
     profile = (*asked, *(one for one in PROFILE if not (first and one == "rater_locale")))
 
-    def step(title: str, function: Callable[..., tuple[Finding, ...]], *columns: str) -> AnalysisStep:
-        return AnalysisStep(title, call(function, table(name, columns), edition))
+    def step(function: Callable[..., tuple[Finding, ...]], *columns: str) -> AnalysisStep:
+        return AnalysisStep(call(function, table(name, columns), edition))
 
     alphas, yes = table(name, ("rater_id", "item_id", *columns)), table(name, asked)
     return (
-        AnalysisStep("Agreement", call(agreement, alphas, columns, edition), quick=True),
-        AnalysisStep("Agreement on Yes", call(dichotomy, yes, columns[:1], edition)),
-        step("Answers", answered, *asked),
-        *([step("Experts", experts, *asked, "safety_gold")] if first else []),
-        step("Who says unsafe", unsafe, *profile, *HARM_COLUMNS),
-        step("Reasons", reasons, "rater_id", "item_id", *reason_columns(edition)),
-        step("Profiles of raters", rater_profiles, *profile),
-        step("Groups of raters", groups, *profile),
-        step("Groups of raters kept", kept_groups, *profile),
+        AnalysisStep(call(agreement, alphas, columns, edition), quick=True),
+        AnalysisStep(call(dichotomy, yes, columns[:1], edition)),
+        step(answered, *asked),
+        *([step(experts, *asked, "safety_gold")] if first else []),
+        step(unsafe, *profile, *HARM_COLUMNS),
+        step(reasons, "rater_id", "item_id", *reason_columns(edition)),
+        step(rater_profiles, *profile),
+        step(groups, *profile),
+        step(kept_groups, *profile),
     )

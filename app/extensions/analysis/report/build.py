@@ -18,7 +18,7 @@ from app.extensions.analysis.chatbench.published import FigureComparison, Publis
 from app.extensions.analysis.estimates import Estimate, Finding
 from app.extensions.analysis.reads.study_data import ParticipantFlow, flow, recorded, require_origin
 from app.extensions.analysis.report.wording import WARNINGS, WHOSE, ended, family
-from app.extensions.analysis.results import EVERY, MAIN, Results, Steps, matches, results
+from app.extensions.analysis.results import EVERY, MAIN, Results, matches, results
 from experiments.study.cells import cells
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
@@ -124,7 +124,6 @@ def build_report(
     origin: str,
     at_us: int,
     *,
-    steps: Steps = iter,
     paper: PublishedPaper | None = None,
     part: str = "",
     unfinished: bool = False,
@@ -142,7 +141,7 @@ def build_report(
     versions = tuple(VersionUsed(one.file.version, one.hash) for one in asked)
     title = asked[-1].file.title if asked else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
-    found = results(database, study, origin, whole=True, steps=steps, part=part, unfinished=unfinished)
+    found = results(database, study, origin, whole=True, part=part, unfinished=unfinished)
     parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), paper)
     planned = (part(database, study, origin) for part in hooked(CONFIRMATORY_HOOK))
     return Report(*parts, next(planned, None) if studies else None, unfinished)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.extensions.trials.plan_check import plan_advice, plan_faults
-from experiments.errors import StudyError, ValidationIssue
+from experiments.errors import StudyError
 from experiments.study.resolve import resolve
-from experiments.study.sections.plan import OUTCOME
 from experiments.study.study import Study
 from problems.problem import Option, Problem
 
@@ -151,31 +148,6 @@ def test_what_a_loop_varies_can_only_change_what_is_recorded_in_it(outcome: str,
 
 
 @pytest.mark.parametrize(
-    ("outcome", "step", "where"),
-    [
-        ("answer", {"number": {}}, []),
-        ("error", {"number": {}}, []),
-        ("correct", {"number": {}}, []),
-        ("confidence", {"number": {}, "ask_confidence": True}, []),
-        ("confidence", {"number": {}}, [f"{H}.outcome"]),
-    ],
-)
-def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
-    outcome: str, step: dict[str, Any], where: list[str]
-) -> None:
-    loop = {"each": "question", "of": "pool", "flow": [{"step": "answer", **step}]}
-    raw = {"flow": [loop, {"step": "finish", "code": "DONE"}]}
-    planned = plan({"outcome": outcome})
-    problems = {"pool": {"source": "items", "items": [{"question": "How many?", "answer": "7"}]}}
-    try:
-        resolve({**BARE, **raw, "plan": planned, "problems": problems}, {}, {"pool": [NUMERIC]}, check=plan_faults)
-        found_at = []
-    except StudyError as error:
-        found_at = [one.where for one in error.found]
-    assert found_at == where
-
-
-@pytest.mark.parametrize(
     ("vague", "where"),
     [
         (plan({"smallest_effect": None}), f"{H}.smallest_effect"),
@@ -187,50 +159,3 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
 )
 def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:
     assert [words.partition(": ")[0] for words in plan_advice(study_of(vague))] == [where]
-
-
-NAMES = st.sampled_from(["arm", "step", "before", "after", "ai", "none", "h", "main", "age", "x"])
-HYPOTHESIS = st.fixed_dictionaries(
-    {
-        "id": NAMES,
-        "claim": st.text(max_size=3),
-        "outcome": st.from_regex(OUTCOME, fullmatch=True),
-        "contrast": st.fixed_dictionaries({"factor": NAMES, "treatment": NAMES, "control": NAMES}),
-        "direction": st.sampled_from(["greater", "less", "different", "equivalent", "not_worse", "?"]),
-    },
-    optional={
-        "smallest_effect": st.none() | st.floats(),
-        "margin": st.none() | st.floats(),
-        "alpha": st.floats(),
-        "role": st.sampled_from(["primary", "secondary"]),
-        "family": NAMES,
-    },
-)
-PLAN = st.fixed_dictionaries(
-    {"hypotheses": st.lists(HYPOTHESIS, max_size=3)},
-    optional={
-        "corrections": st.dictionaries(NAMES, st.sampled_from(["none", "holm", "bonferroni"]), max_size=2),
-        "participants": st.none() | st.integers(),
-        "power": st.none() | st.floats(),
-        "looks": st.fixed_dictionaries({"at": st.lists(st.floats(), max_size=3)}),
-        "exclude": st.lists(st.sampled_from(["failed_attention", "too_fast", "incomplete"]), max_size=3),
-        "fastest_seconds": st.floats(),
-        "covariates": st.lists(NAMES, max_size=2),
-        "missing": st.sampled_from(["complete-cases", "worst-case"]),
-        "unknown": st.none(),
-    },
-)
-
-
-def issues(raw: dict[str, Any]) -> tuple[ValidationIssue, ...]:
-    try:
-        assert all(plan_advice(study_of(raw)))
-    except StudyError as error:
-        return error.found
-    return ()
-
-
-@settings(max_examples=60, deadline=None)
-@given(PLAN)
-def test_any_plan_is_read_or_gets_errors_with_a_place(raw: dict[str, Any]) -> None:
-    assert all(one.where and one.what for one in issues(raw))
