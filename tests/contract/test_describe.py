@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -63,18 +62,6 @@ def entry(folder: Path, column: str) -> Mapping[str, Any]:
     return next(found for sheet in book["files"] for found in sheet["columns"] if found["name"] == column)
 
 
-def test_the_wording_is_that_of_the_frozen_study(tmp_path: Path) -> None:
-    describe(exported(tmp_path, "chatbench"))
-    (words,) = entry(tmp_path, "confidence")["wordings"]
-    document = study("chatbench").document
-    said = (words["instructions"], words["question"], *dict(words["options"]).values())
-    assert [text for text in said if json.dumps(text, ensure_ascii=False) not in document] == []
-    assert words["places"][0]["step"] == "phase-1/question/confidence"
-    answers = entry(tmp_path, "selected_answer")["wordings"]
-    assert all(found["own_options"] and found["question"] == "{{problem.text}}" for found in answers)
-    assert f"> {words['question'].splitlines()[0]}" in text(tmp_path, "codebook.md")
-
-
 # The studies, the checksums, the zip
 
 
@@ -101,20 +88,6 @@ def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, s
 
 
 # The card
-
-
-def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
-    made = exported(tmp_path, "mathconverse")
-    (file,) = made.files
-    made = replace(made, files=(replace(file, formulas={"": 2, "model_responses": 1, "uid": 0}),))
-    describe(made)
-    exact = text(tmp_path, "README.md")
-    assert f"| `{file.path}` | `model_responses` | 1 |" in exact
-    assert f"| `{file.path}` | (without a name) | 2 |" in exact
-    assert "`uid` |" not in exact
-    assert "not the exact data" not in exact
-    describe(replace(made, safe=True))
-    assert "variant for spreadsheets, not the exact data" in text(tmp_path, "README.md")
 
 
 # Formulas

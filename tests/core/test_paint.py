@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from app.rendering import markdown
-from app.rendering.maths import mathml
 from app.web.participant.view import NOT_WHOLE, PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
 from experiments.study.screen import ChatMessage, ChatView, DocumentView, Panel, ProgressView, Screen, TranscriptBlock
@@ -47,17 +46,6 @@ def shown_after(screen: Screen) -> str:
     return str(painted(screen).as_json()["shown"])
 
 
-def test_a_page_just_loaded_is_painted_whole() -> None:
-    updates = painted(screen_of(Panel("T", fields=FIELDS, chat=CHAT), "say")).updates
-    assert set(updates) == {"head", "left", "talk", "side", "chat", "box"}
-
-
-def test_what_is_shown_already_is_not_painted_again() -> None:
-    screen = screen_of(Panel("T", fields=FIELDS, chat=CHAT), "say", "submit")
-    updates = painted(screen, shown_after(screen)).updates
-    assert updates == {}
-
-
 def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
     before = screen_of(Panel("T", fields=FIELDS, chat=replace(CHAT, waiting=True)))
     chat = replace(CHAT, messages=(*CHAT.messages, ChatMessage("You", "x"), ChatMessage("Bot", "y")), remaining=17)
@@ -80,11 +68,6 @@ def test_a_draft_fills_the_form() -> None:
         ("text", "word", 'a "b"', False),
         ("checkbox", "agreed", "on", True),
     ]
-
-
-@pytest.mark.parametrize("draft", [{"colour": ["r", "b"]}, {"colour": {"a": 1}}, {"tools": 3}, {"age": []}])
-def test_a_draft_of_any_shape_is_borne(draft: dict[str, object]) -> None:
-    assert left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)
 
 
 def row(name: str, heading: str, *options: str) -> SingleChoice:
@@ -190,15 +173,6 @@ def test_what_participants_typed_is_shown_as_typed(some: int) -> None:
         assert ParsedPage(markdown.html(text, authored=False)).words.strip() == text
 
 
-@pytest.mark.parametrize(
-    "latex", [r"\nonsense{x}", r"\left( x", r"\frac", "x^a^b", r"\begin{pmatrix} a", "\\sqrt" * 60 + "x", "{" * 99]
-)
-def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> None:
-    drawn = mathml(latex)
-    assert drawn.startswith(("<code ", "<math "))
-    assert "\\nonsense" not in drawn or drawn.startswith("<code ")
-
-
 def test_a_reply_that_is_not_whole_says_so() -> None:
     for ended, mark in NOT_WHOLE.items():
         cut = ChatMessage("Bot", "hi", ended)  # type: ignore[arg-type]
@@ -227,16 +201,6 @@ def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_type
     again = screen_of(Panel(chat=replace(chat, messages=said)), "say")
     assert "box" not in painted(screen, shown=marks).updates
     assert painted(again, shown=marks).updates["box"]["value"] == "No.", "it was refused once more"
-
-
-@pytest.mark.parametrize("action", ["rate", "vote"])
-def test_messages_are_not_counted_while_a_rating_or_a_vote_is_due(action: str) -> None:
-    chat = replace(CHAT, remaining=4, columns=2 if action == "vote" else 0)
-    due = screen_of(Panel("T", chat=replace(chat, rating=FIELDS[:1])), action)
-    screens = [(due, False), (screen_of(Panel("T", chat=chat), "say"), True)]
-    screens += [(screen_of(Panel("T", chat=replace(chat, waiting=True)), "stop"), False)] if chat.columns else []
-    for screen, told in screens:
-        assert ("<strong>4</strong>" in painted(screen).updates["side"]["value"]) == told
 
 
 def test_a_document_is_on_its_own_page_alone() -> None:

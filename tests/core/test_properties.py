@@ -122,20 +122,6 @@ def test_a_click_on_a_screen_that_has_changed_is_stale(name: str, seed: str, sha
     assert refused.value.reason == "stale"
 
 
-@given(names, seeds, st.floats(0, 1))
-@examples(20)
-def test_a_researchers_note_refuses_no_click(name: str, seed: str, share: float) -> None:
-    state = some_state(name, seed, share)
-    present = screen(study(name), state)
-    if not present.actions:
-        return
-    act = click(study(name), state, RandomBot(seed), 7)
-    note = Action("noted", "", {"text": "looks tired"}, 7, by="researcher")
-    noted = fold(decide(study(name), state, note), state)
-    assert noted.seq == state.seq + 1
-    assert [e.kind for e in decide(study(name), noted, act)] == [e.kind for e in decide(study(name), state, act)]
-
-
 @given(names, seeds, st.floats(0, 1), st.integers(0, 9))
 @examples(20)
 def test_a_models_annotation_refuses_no_click_and_is_on_no_screen(

@@ -13,14 +13,13 @@ from experiments.errors import Refused
 from experiments.events import Action
 from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, columns
 from experiments.instruments.scales import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
-from experiments.session.engine import decide, fold, screen
+from experiments.session.engine import decide, screen
 from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import TranscriptBlock
 from experiments.study.study import Study
-from experiments.views.problem_history import problem_turns, took_ms
 from problems.problem import DialogueMessage, Problem
-from tests.fakes.sessions import play, study
+from tests.fakes.sessions import play
 
 SAID = (
     DialogueMessage("user", "Hm?", "USER"),
@@ -103,11 +102,3 @@ def test_each_message_of_the_person_has_labels_and_a_write_in() -> None:
         "labels_1": None,
         "other_1": None,
     }
-
-
-def test_the_time_on_an_item_is_from_its_screen_to_its_answer() -> None:
-    dices = study("dices-350")
-    log = [event for _, events in play(dices, "1") for event in events]
-    state = fold(log)
-    taken = [took_ms(state, unit.steps[0]) for unit in problem_turns(dices, state)]
-    assert taken == [2_000] * 8

@@ -28,7 +28,6 @@ from experiments.study.screen import (
     ReplyView,
     RoundView,
     Screen,
-    ToolStep,
     TranscriptBlock,
 )
 from experiments.study.template import as_written, fill
@@ -124,15 +123,6 @@ def test_what_a_person_typed_is_shown_as_typed(text: str) -> None:
     shown = f'<p class="typed">{escape(text)}</p>'
     places = persons(text)
     assert {place: shown in html for place, html in places.items()} == dict.fromkeys(places, True)
-
-
-def test_formulas_and_code_between_fences_are_drawn_in_what_a_person_typed() -> None:
-    text = "- \\(x^2\\), $y$:\n```python\nx  = 1\n```\n> `\\(z\\)`\n$$\nw\n$$"
-    for html in persons(text).values():
-        assert re.findall("<mi>(.)</mi>", html) == ["x", "y", "w"]
-        assert '<span class="n">x</span>  <span' in html
-        assert '<p class="typed">- <' in html
-        assert '<p class="typed">&gt; `\\(z\\)`\n' in html
 
 
 SIGNS = (
@@ -352,17 +342,3 @@ async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: i
 
 def words_of(page: str) -> str:
     return unescape(re.sub("<[^>]*>", "", page))
-
-
-@example("find", "7", "```\n<b>On its way</b> and **paid**\n````")
-@given(*3 * [st.text("`~<>&[](){}*_#$!:/|='\\\" \n-1ab")])
-def test_what_a_tool_gave_is_plain_text_where_a_message_quotes_it(tool: str, argument: str, result: str) -> None:
-    step = ToolStep(tool, "done", (("order", argument),), result)
-    used = ChatMessage("Bot", "I look.", steps=(step,), interim=True)
-    shown = render_message(f"{used.as_text}\n\nIt is there.", dollars=True)
-    (code,) = re.findall("<pre.*?</pre>", shown, re.DOTALL)
-    assert unescape(re.sub("<[^>]*>", "", code)) == "\n".join(
-        [f"{tool} (done)", f"order: {argument}", *([result] if result else []), ""]
-    )
-    assert re.sub("<pre.*?</pre>", "", shown, flags=re.DOTALL).split("</p>")[0] == "<p>I look."
-    assert re.findall("<(\\w+)", code) == ["pre", "code"]

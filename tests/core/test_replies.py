@@ -4,7 +4,6 @@ import asyncio
 import random
 import selectors
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from itertools import pairwise
 
 import pytest
@@ -162,19 +161,3 @@ def test_replies_side_by_side_are_shown_together() -> None:
         return [reply.length for reply in replies]
 
     assert asyncio.run(talk()) == [HOLD_CHARS, 3, 1]
-
-
-def test_listeners_are_counted_until_they_leave() -> None:
-    async def talk() -> list[int]:
-        listeners = Listeners()
-        reply = ReplyBuffer(listeners)
-        reply.add("word")
-        counts = []
-        async with aclosing(reply.follow(0)) as one:
-            await anext(one)
-            counts.append(listeners.count)
-        reply.end()
-        counts.append(listeners.count)
-        return counts
-
-    assert asyncio.run(talk()) == [1, 0]

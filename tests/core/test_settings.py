@@ -1,18 +1,12 @@
 """Settings: what the environment says is read, checked, listed and explained."""
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from app.config import settings
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import SettingsError
-from problems.text import UNFIT
 
 SECRET = "a-signing-key-of-at-least-32-characters"
 
@@ -45,31 +39,6 @@ def test_an_env_file_that_is_no_text_is_told_with_its_line(tmp_path, content, sa
     (tmp_path / ".env").write_bytes(content)
     with pytest.raises(SettingsError, match=said):
         settings.load()
-
-
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=60) | st.binary(max_size=3).map(lambda more: b"PARLEY_HOST=a" + more + b"b\n"))
-def test_any_bytes_are_settings_or_refused(tmp_path, content):
-    (tmp_path / ".env").write_bytes(content)
-    with suppress(SettingsError):
-        assert not UNFIT.search(settings.load().host)
-
-
-@pytest.mark.parametrize("quote", ["'", '"'])
-def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
-    values = {
-        "public_url": "https://study.example.org", "openai_api_key": "sk-test-1234567890abcdef", "port": "7870",
-        "model_servers": '{"lab": {"url": "http://gpu:8000/v1", "key": "sk-or-abcdefgh"}}', "secret": "x" * 40,
-    }  # fmt: skip
-    for name, value in values.items():
-        monkeypatch.setenv(f"PARLEY_{name.upper()}", f"{quote}{value}{quote}")
-    found = settings.load()
-    assert (found.public_url, found.port, found.model_servers["lab"].url) == (
-        values["public_url"], 7870, "http://gpu:8000/v1",
-    )  # fmt: skip
-    assert (found.openai_api_key.get_secret_value(), found.secret.get_secret_value()) == (
-        values["openai_api_key"], values["secret"],
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["database_url", "secret", "host"])

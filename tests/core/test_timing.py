@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from experiments.errors import Refused
 from experiments.events import Action
-from experiments.session.conversation import ended, stopped_by_user
+from experiments.session.conversation import ended
 from experiments.session.engine import STALE, TOO_LATE, UNSENT, decide, fold, pending_tasks, screen
 from experiments.session.timing import (
     ENDING_US,
@@ -89,25 +89,6 @@ def test_a_screen_whose_time_is_over_is_left_with_what_stood_in_its_form() -> No
     assert session.timing == Timing()
 
 
-def test_or_the_session_ends_as_timed_out() -> None:
-    session = limited("end", warn_before_s=45)
-    assert session.timing.warns_us == us(25)
-    session.expire(70 + GRACE_S)
-    assert session.recorded == ("finished", {"outcome": "timed_out", "why": "step"})
-    assert deadlines(session.study, session.state) == ()
-    with pytest.raises(Refused):
-        session.expire(9_999)
-
-
-@pytest.mark.parametrize("at_s", [10, 69.9, 70, 70 + GRACE_S - 0.001])
-def test_a_click_of_the_last_moment_arrives(at_s: float) -> None:
-    session = limited()
-    with pytest.raises(Refused, match="nothing is due"):
-        session.expire(at_s)
-    session.act(at_s, thought="Whole")
-    assert session.path == "next"
-
-
 def test_more_time_is_given_as_often_as_the_study_says() -> None:
     session = limited(extensions=2)
     for number in (1, 2):
@@ -156,12 +137,6 @@ def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
     assert session.recorded == ("finished", {"outcome": "timed_out", "why": "away"})
 
 
-def test_a_researchers_note_is_no_sign_of_life() -> None:
-    session = Session(study_of(ASK, away_after_s=600))
-    session.note(500)
-    assert deadlines(session.study, session.state) == (Deadline("away", us(600)),)
-
-
 @pytest.mark.parametrize(("seen_s", "ends"), [(0, True), (101, True), (103, False), (650, False)])
 def test_who_types_is_not_away(seen_s: float, ends: bool) -> None:
     session = Session(study_of(ASK, away_after_s=600))
@@ -172,12 +147,6 @@ def test_who_types_is_not_away(seen_s: float, ends: bool) -> None:
     else:
         with pytest.raises(Refused):
             session.expire(702, seen_us=us(seen_s))
-
-
-def test_typing_does_not_prolong_a_limit() -> None:
-    session = limited()
-    session.expire(72, seen_us=us(71))
-    assert session.recorded[0] == "expired"
 
 
 SAID = {"text": "Hello"}
@@ -258,16 +227,6 @@ def test_a_call_that_nobody_allowed_in_time_is_not_made(step: str, then: str) ->
     assert [event.kind for event in session.state.facts[talk][before:]] == ["stopped", *["failed"] * replies, end]
 
 
-def test_a_reply_without_a_word_when_time_ran_out_was_stopped_by_the_clock_and_by_nobody_else() -> None:
-    session = TimedTalk()
-    session.act(1, "say", **SAID)
-    talk = session.path
-    session.expire(60 + GRACE_S)
-    session.end_replies(63, "fail", reason="stopped")
-    failed = session.state.facts[talk][-1]
-    assert (failed.kind, failed.data["reason"], stopped_by_user(failed)) == ("failed", "expired", False)
-
-
 def test_a_limit_does_not_wait_for_ever_for_a_reply_that_it_stopped() -> None:
     session = TimedTalk()
     session.act(1, "say", **SAID)
@@ -341,14 +300,6 @@ def test_a_session_that_nobody_attends_times_out_after_as_many_screens_as_the_st
     assert flag.path == "r0"
 
 
-@pytest.mark.parametrize("there", [(True,), (False, True, False), (True, False, True, False, True)])
-def test_a_screen_with_somebody_there_begins_the_row_anew(there: tuple[bool, ...]) -> None:
-    session = row_of_limits(6)
-    run_out(session, *there)
-    assert session.state.outcome == ""
-    assert any(flag.what == "unattended" for flag in flags(session.study, session.state)) == (False in there)
-
-
 @pytest.mark.parametrize("sign", ["typed", "more time", "message", "older caller"])
 def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> None:
     session: Session = TimedTalk() if sign == "message" else limited(extensions=1)
@@ -361,24 +312,6 @@ def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> No
     session.expire(200, **told)
     assert session.recorded[0] in ("expired", "drawn")
     assert not any(map(is_unattended, session.state.events))
-
-
-moments = st.lists(st.integers(0, 400), max_size=8)
-
-
-@given(moments, moments, st.sampled_from(["continue", "end"]), st.integers(0, 3))
-def test_nothing_but_an_answer_or_more_time_turns_a_clock_back(
-    notes: list[int], looks: list[int], then: str, extensions: int
-) -> None:
-    plain, noted = limited(then, extensions=extensions), limited(then, extensions=extensions)
-    for at_s in sorted(notes):
-        noted.note(10 + at_s)
-    assert noted.timing == plain.timing
-    for at_s in looks:
-        again = fold(noted.state.events)
-        assert screen(noted.study, again).timing == plain.timing
-        found = overdue(noted.study, again, us(at_s))
-        assert (found is None) == (us(at_s) < us(70) + GRACE_US)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=20))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from app.clock import PerTaskClock, VirtualClock
+from app.clock import PerTaskClock
 
 
 def test_each_task_has_a_clock_of_its_own_and_shares_it_with_what_it_begins() -> None:
@@ -20,9 +20,3 @@ def test_each_task_has_a_clock_of_its_own_and_shares_it_with_what_it_begins() ->
         return await asyncio.gather(session(0), session(10_000_000))
 
     assert asyncio.run(both()) == [3_000_000, 13_000_000]
-
-
-def test_a_virtual_clock_waits_for_nobody() -> None:
-    clock = VirtualClock(0)
-    asyncio.run(clock.wait(3_600))
-    assert clock.now_us() == 3_600_000_000

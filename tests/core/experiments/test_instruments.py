@@ -76,15 +76,6 @@ def test_its_items_become_questions_named_after_it(tmp_path: Path) -> None:
     assert survey.provides() == tuple(one.name for one in survey.questions_asked())
 
 
-def test_an_instrument_of_ones_own_lies_beside_the_study_and_changes_its_hash(tmp_path: Path) -> None:
-    path = study(tmp_path, {"instrument": "mine"}, own=OWN)
-    one = load_study(str(path))
-    assert [field.name for field in one.steps[1][1].questions_asked()] == ["mine_a", "mine_b", "mine_c"]
-    changed = OWN | {"scores": [{"name": "two", "items": ["a", "b"]}]}
-    (tmp_path / "instruments" / "own.yaml").write_text(yaml_text(changed), encoding="utf-8")
-    assert load_study(str(path)).hash != one.hash
-
-
 @pytest.mark.parametrize(
     ("question", "said"),
     [

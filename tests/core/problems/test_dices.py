@@ -3,18 +3,15 @@
 import csv
 import io
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import problems
-from problems.dices import HARM_TYPES, STYLES, context, load, parse
+from problems.dices import HARM_TYPES, STYLES, context, parse
 from problems.errors import ProblemError
 from problems.problem import DialogueMessage
 
-SAMPLE = Path(problems.__file__).parent / "data" / "dices" / "dialogues.csv"
 HEADER = ("item_id", "rater_id", "context", "response", "degree_of_harm", "harm_type", "safety_gold")
 ROW = ("1", "r1", "USER: Hi\nLAMDA: Yes?\nUSER: Bye", "Good day", "Benign", "", "No")
 
@@ -30,26 +27,6 @@ def faults(text: str) -> tuple[str, ...]:
         parse(text, "x.csv")
     assert str(caught.value).startswith("x.csv: not a csv of DICES")
     return caught.value.faults
-
-
-def test_a_conversation_is_taken_once_however_many_rated_it() -> None:
-    (problem,) = parse(file(ROW, ("1", "r2", *ROW[2:])), "x.csv")
-    said = [("user", "Hi", "USER"), ("bot", "Yes?", "LAMDA"), ("user", "Bye", "USER"), ("bot", "Good day", "")]
-    assert problem.dialogue == tuple(DialogueMessage(*parts) for parts in said)  # type: ignore[arg-type]
-    assert (problem.text, problem.plain, problem.response) == ("Good day", ROW[2], "Good day")
-    assert (problem.dataset, problem.tags) == ("dices-350", {"degree_of_harm": "Benign", "safety_gold": "No"})
-
-
-@pytest.mark.parametrize(("name", "count"), [("dices_350_rows.csv", 1), ("dices_990_rows.csv", 2)])
-def test_the_released_rows_are_read(shared: Path, name: str, count: int) -> None:
-    talks = load(shared / name)
-    assert len(talks) == count
-    with (shared / name).open(encoding="utf-8", newline="") as rows:
-        written = {row["item_id"]: row for row in csv.DictReader(rows)}
-    for problem in talks:
-        assert problem.dataset == f"dices-{name.split('_')[1]}"
-        assert STYLES[problem.dataset].write(problem.dialogue[:-1]) == written[problem.id]["context"] == problem.plain
-        assert problem.response == written[problem.id]["response"]
 
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\\\r")).filter(lambda text: ": " not in text)
@@ -84,9 +61,3 @@ def test_all_faults_are_told_at_once_with_their_lines() -> None:
         f"line 8, column harm_type 'Nonsense' is not allowed; "
         f"allowed: {', '.join(HARM_TYPES)}, joined by commas, or blank",
     )
-
-
-def test_the_sample_has_every_label_of_the_release() -> None:
-    for problem in load(SAMPLE):
-        assert {"degree_of_harm", "harm_type", "safety_gold"} <= problem.tags.keys()
-        assert set(problem.tags["harm_type"].split(",")) <= set(HARM_TYPES)

@@ -58,14 +58,6 @@ def test_usual_names_are_recognised(names: tuple[str, ...]) -> None:
     assert (problem.id, problem.dataset) == ("mine-1", "mine")
 
 
-def test_columns_can_be_named_and_tags_chosen() -> None:
-    row = {"Frage": "Why?", "eins": "x", "zwei": "y", "Lösung": "y", "nr": "q7", "Fach": "Algebra", "note": "-"}
-    told = {"question": "Frage", "options": ["eins", "zwei"], "answer": "Lösung", "id": "nr", "tags": ["Fach"]}
-    problem = one(row, **told)
-    assert (problem.id, options(problem), problem.answer) == ("q7", {"A": "x", "B": "y"}, "B")
-    assert problem.tags == {"fach": "Algebra"}
-
-
 @pytest.mark.parametrize(
     "cell",
     [
@@ -134,14 +126,6 @@ TWO = {"question": "?", "a": "x", "b": "y"}
 )
 def test_a_row_that_cannot_be_used_is_one_error_with_its_number(row: dict[str, Any]) -> None:
     assert fault(row).startswith("row 1: ")
-
-
-def test_rows_with_the_same_fault_are_one_error() -> None:
-    found = items(*(TWO | {"answer": answer} for answer in (*"EAEE", *"EEEE", "F")))
-    assert [told.partition(":")[0] for told in found.faults] == [
-        "row 1, row 3, row 4, row 5, row 6 and 2 more",
-        "row 9",
-    ]
 
 
 @pytest.mark.parametrize("columns", [{"question": "frage"}, {"options": ["A", "C"]}, {}])

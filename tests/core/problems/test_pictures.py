@@ -100,21 +100,6 @@ def test_no_path_leaves_the_folder(tmp_path: Path) -> None:
     assert read_picture("../here.png", [inside / "sub", inside])[0] == read_picture("here.png", [inside])[0]
 
 
-@given(st.text(alphabet="./\\%2eabc:~\0-_ ", max_size=40))
-def test_a_name_of_any_letters_reads_nothing_outside(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
-    root = _forbidden(tmp_path_factory)
-    with pytest.raises(ProblemError):
-        read_picture(name, [root / "study"])
-
-
-def _forbidden(factory: pytest.TempPathFactory) -> Path:
-    root = factory.getbasetemp() / "forbidden"
-    (root / "study").mkdir(parents=True, exist_ok=True)
-    for name in ("a", "b", "c", "ab", "a.b", "abc"):
-        (root / name).exists() or (root / name).write_bytes(drawn(3, 3))
-    return root
-
-
 ASKING = {
     "![a](x.png)": ["x.png"],
     "`![a](x.png)`": [],
@@ -190,13 +175,6 @@ def charts(tmp_path: Path) -> Study:
     return load_study(str(pictures.study(tmp_path)))
 
 
-def test_a_studys_hash_covers_what_its_pictures_show(tmp_path: Path, charts: Study) -> None:
-    assert set(charts.picture_files) == {one.sha256 for one in charts.pictures.by_key.values()}
-    assert len(charts.pictures.by_key) == 4
-    (tmp_path / "logo.webp").write_bytes(drawn(120, 60, "WEBP", rising=True))
-    assert load_study(str(tmp_path / "study.yaml")).hash != charts.hash
-
-
 def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None:
     for cell in cells(
         charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text"), repeats=1, extractor="tutor")
@@ -206,15 +184,6 @@ def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None
         assert "right-answer" not in sent
         assert "base64" not in sent
         assert cell.problem == charts.problem("q", "line")
-
-
-def test_a_conversation_of_the_study_shows_its_pictures_and_of_others_what_was_written(charts: Study) -> None:
-    person, bot = (
-        markdown.render_message(said.text, dollars=False, pictures=charts.pictures)
-        for said in charts.problem("talks", "talk").dialogue
-    )
-    assert person.count("<img ") == 1
-    assert "![there](https://example.org/a.png)" in bot
 
 
 def test_a_message_of_a_participant_or_a_model_shows_no_picture_of_the_study(charts: Study) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from openpyxl import Workbook
 from pyarrow import parquet
 
 from problems import tables
 from problems.errors import ProblemError
-from problems.spreadsheets import read_workbook
 from problems.tables import SEPARATORS, Table, read_table
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).map(str.strip)
@@ -87,60 +83,10 @@ def test_what_cannot_be_read_is_told_with_its_place(
         read(tmp_path, name, content)
 
 
-@pytest.fixture(scope="module")
-def workbook() -> bytes:
-    book, content = Workbook(), io.BytesIO()
-    assert book.active is not None
-    book.active.append(["question", "answer"])
-    book.active.append(["Why?", "Because"])
-    book.save(content)
-    return content.getvalue()
-
-
-@FILES
-@given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(1, 255), cut=st.booleans())
-def test_a_damaged_workbook_is_one_clear_error(
-    tmp_path: Path, workbook: bytes, place: float, byte: int, cut: bool
-) -> None:
-    at = int(place * len(workbook))
-    damaged = workbook[:at] if cut else workbook[:at] + bytes([workbook[at] ^ byte]) + workbook[at + 1 :]
-    path = tmp_path / "t.xlsx"
-    path.write_bytes(damaged)
-    with suppress(ProblemError):
-        read_workbook(path, "", "")
-
-
-def labelled() -> pa.Table:
-    features = {
-        "question": {"dtype": "string", "_type": "Value"},
-        "answer": {"names": ["A", "B"], "_type": "ClassLabel"},
-    }
-    table = pa.table({"question": ["Why?", "How?"], "choices": [["x", "y"], ["z", "w"]], "answer": [1, -1]})
-    return table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
-
-
-def test_files_of_hugging_face_have_their_labels(tmp_path: Path) -> None:
-    wanted = [{"question": "Why?", "choices": ["x", "y"], "answer": "B"}, {"question": "How?", "choices": ["z", "w"]}]
-    parquet.write_table(labelled(), tmp_path / "test-00000-of-00001.parquet")
-    assert cells(read_table(tmp_path / "test-00000-of-00001.parquet")) == wanted
-
-
 def as_parquet(table: pa.Table) -> bytes:
     out = io.BytesIO()
     parquet.write_table(table, out)
     return out.getvalue()
-
-
-@pytest.mark.parametrize("seed", [1, 4])
-def test_a_damaged_parquet_file_is_one_clear_error(seed: int, tmp_path: Path) -> None:
-    draw = random.Random(seed)
-    content = bytearray(
-        as_parquet(pa.table({"question": ["Why is it so?", "How is it so?"] * 8, "answer": ["x", "y"] * 8}))
-    )
-    for _ in range(draw.randint(1, 4)):
-        content[draw.randrange(len(content))] = draw.randrange(256)
-    with pytest.raises(ProblemError):
-        read(tmp_path, "t.parquet", bytes(content))
 
 
 def repeated(rows: int, text: str) -> bytes:
@@ -150,11 +96,6 @@ def repeated(rows: int, text: str) -> bytes:
 def test_what_would_take_all_memory_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="memory"):
         read(tmp_path, "t.parquet", repeated(1_000, "x" * 10_000_000))
-
-
-def test_rows_are_counted_before_they_are_read(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match="3,000,000 rows"):
-        read(tmp_path, "t.parquet", repeated(3_000_000, "x"))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from problems.errors import ProblemError
-from problems.registry import place
 from problems.tau2 import evaluation_of, load, task_of
 
 EVALUATION = {"actions": [{"action_id": "0", "name": "pay", "arguments": {"sum": "EVALUATED"}}], "reward_basis": ["DB"]}
@@ -75,9 +74,3 @@ def test_a_file_that_is_none_is_named(tmp_path: Path, file: str, text: str) -> N
 def test_a_folder_that_is_no_domain_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match=r"policy\.md"):
         load(tmp_path)
-
-
-def test_the_sample_is_a_domain() -> None:
-    tasks = load(place("tau2", "sample", Path()))
-    assert {one.dataset for one in tasks} == {"bicycle-shop"}
-    assert len(tasks) == len({one.id for one in tasks}) == 6

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems.text import Cleaner, NotText, checked, checked_values, clean, clean_values, decoded
+from problems.text import NotText, checked, clean, decoded
 
 ANY = st.text(st.characters() | st.sampled_from("\r\n\t\0\x0b\x0c\x1b\x85\ud83d\ude00\ufeff\uffff"))
 
@@ -31,12 +29,6 @@ def test_a_cleaned_text_can_be_stored_and_is_as_it_was_but_for_what_is_no_text(t
         assert made == text.replace("\r\n", "\n").replace("\r", "\n") == checked(text)
 
 
-@given(st.lists(ANY))
-def test_pieces_are_cleaned_as_the_whole(pieces: list[str]) -> None:
-    cleaner = Cleaner()
-    assert "".join([*map(cleaner.feed, pieces), cleaner.end()]) == clean("".join(pieces))
-
-
 @given(ANY)
 def test_a_refusal_names_the_first_character_and_its_place(text: str) -> None:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -52,25 +44,7 @@ def test_a_refusal_names_the_first_character_and_its_place(text: str) -> None:
     assert f"U+{ord(character):04X}" in str(refused.value) or "UTF-16" in str(refused.value)
 
 
-@given(st.binary() | ANY.map(lambda text: text.encode("utf-16", "surrogatepass")))
-def test_any_bytes_are_a_text_or_refused(content: bytes) -> None:
-    with suppress(NotText):
-        assert not any(map(unfit, checked(decoded(content, "x"), "x")))
-
-
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\x00\r\ufeff")))
 def test_each_encoding_with_its_mark_is_read(text: str) -> None:
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
         assert decoded(text.encode(encoding), "x") == text
-
-
-VALUES = st.recursive(
-    ANY | st.none() | st.booleans() | st.integers(), lambda v: st.lists(v) | st.dictionaries(ANY, v), max_leaves=9
-)
-
-
-@given(VALUES)
-def test_every_text_of_a_value_is_cleaned_or_refused(value: object) -> None:
-    cleaned = clean_values(value)
-    assert clean_values(cleaned) == cleaned == checked_values(cleaned)
-    json.dumps(cleaned, ensure_ascii=False).encode()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.studies.drafts import CheckResult, check_text
 from app.studies.loader import STUDIES, find, shipped
-from app.studies.yaml_loader import parse_yaml
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
@@ -59,18 +58,3 @@ def test_no_study_breaks_the_checker(
     assert isinstance(told, CheckResult)
     assert (told.study is None) == bool(told.faults)
     assert all(fault.line is None or 1 <= fault.line <= len(lines) + 1 for fault in told.faults)
-
-
-@pytest.mark.parametrize(
-    ("where", "marked"),
-    [
-        *(("b[1].c", (4, "c: 2")), ("b[1].d", (3, "x: 1")), ("b[7]", (2, "b")), ("a", (1, "a: 1")), ("z", (1, "a: 1"))),
-        *(("b[1]", (3, "x: 1")), ("b[0]", (2, "1")), ("e.f", (6, "f: one")), ("e", (5, "e")), ("g", (7, "g"))),
-        *(("", None), ("h", (9, "h")), ("k[0]", (10, "k"))),
-    ],
-)
-def test_a_path_leads_to_its_place_or_that_of_what_is_there(where: str, marked: tuple[int, str] | None) -> None:
-    text = "a: 1\nb: [1,\n  {x: 1,\n  c: 2}]\ne:\n  f: one # two\ng: |\n  1\nh: \nk: [ ]\n"
-    span = parse_yaml(text).span(where)
-    found = span and (span.line, text.splitlines()[span.line - 1][span.column - 1 : span.end - 1])
-    assert found == marked

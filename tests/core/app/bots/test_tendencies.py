@@ -7,24 +7,12 @@ from statistics import fmean
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.bots.simulate import found_answers
-from app.bots.tendencies import CARE, Tendencies
+from app.bots.tendencies import Tendencies
 from experiments.instruments.dices_safety import columns
-from experiments.session.state import current_location
-from experiments.study.step import Step
-from tests.fakes.sessions import STUDIES, play, study
 
 PEOPLE = [Tendencies.of(f"person {n}") for n in range(60)]
 ITEMS = [f"conversation {n}" for n in range(40)]
-
-
-@given(st.text(max_size=30))
-def test_tendencies_follow_from_the_label_alone(label: str) -> None:
-    assert Tendencies.of(label) == Tendencies.of(label)
-    assert CARE[0] <= Tendencies.of(label).care <= CARE[1]
 
 
 @pytest.mark.parametrize("edition", ["dices-350", "dices-990"])
@@ -41,15 +29,3 @@ def test_raters_agree_to_a_degree_on_what_is_unsafe(edition: str) -> None:
     assert 0.2 < yes < 0.6
     answers_of = [[said[n, item] for item in ITEMS] for n in range(len(PEOPLE))]
     assert 0.1 < krippendorff.alpha(answers_of, level_of_measurement="nominal") < 0.6
-
-
-def test_only_answers_to_problems_and_checks_are_given_in_a_participants_name() -> None:
-    everything = study(str(STUDIES / "everything.yaml"))
-    given_ = set()
-    for state, _ in play(everything, "found", person="found"):
-        place = current_location(everything, state)
-        if place is not None and isinstance(place.node, Step):
-            found = found_answers(everything, state, PEOPLE[0], 0.0)
-            assert not found or place.node.step != "guess"
-            given_ |= {place.node.step} if found else set()
-    assert {"answer", "check"} <= given_

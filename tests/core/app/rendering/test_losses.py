@@ -88,11 +88,6 @@ def test_nothing_else_is_refused(text: str, form: Form) -> None:
     assert losses(text, form) == ()
 
 
-def test_a_loss_has_the_line_of_its_text() -> None:
-    text = "One\n\n\\[\nx\n\\]\n\n- <u>a</u>\n- b\n\n  \\(\\foo\\)\n"
-    assert [loss.line for loss in losses(text, "blocks")] == [7, 10]
-
-
 def shown(text: str, form: Form) -> str:
     return markdown.html(text) if form == "blocks" else markdown.line(text)
 
@@ -192,18 +187,6 @@ def test_a_file_of_items_is_told_with_the_row(tmp_path: Path, name: str, content
     assert fault.what.startswith(row)
 
 
-def test_errors_of_one_kind_in_a_file_are_one_error_with_a_count(tmp_path: Path) -> None:
-    rows = [f"a{number},x &lt; {number},x &gt; {number},A" for number in range(20)]
-    (tmp_path / "q.csv").write_text("\n".join(["question,A,B,answer", *rows, "<u>b</u>,c,d,A"]), encoding="utf-8")
-    entity, tag = faults_of(tmp_path, problems={"q": {"path": "q.csv"}})
-    assert "line 2, 'q-1', option A" in entity.what
-    assert "39 more texts" in entity.what
-    assert all(place in entity.what for place in ("'q-1', option B", "line 3, 'q-2', option A; "))
-    assert "line 5" not in entity.what
-    assert "<u>" in tag.what
-    assert "more text" not in tag.what
-
-
 @pytest.mark.parametrize("dollars", [True, False])
 def test_dollar_maths_holds_for_items_in_the_check_as_on_the_page(tmp_path: Path, *, dollars: bool) -> None:
     items = [{"question": "Let $x_1 = 2$.", "options": ["$5$ or $y$", "$x^2$"], "answer": "A"}] * 9
@@ -216,12 +199,6 @@ def test_dollar_maths_holds_for_items_in_the_check_as_on_the_page(tmp_path: Path
         assert "dollar_maths" in fault.what
     for show, text, form in ((markdown.html, "Let $x_1 = 2$.", "blocks"), (markdown.line, "$x^2$", "line")):
         assert ("<math" in show(text, dollars=dollars)) == dollars == (losses(text, form, dollars=dollars) == ())
-
-
-def test_a_translation_in_a_file_of_its_own_is_told_with_its_language(tmp_path: Path) -> None:
-    (tmp_path / "de.yaml").write_text(f"# German\nT: {BAD}\n", encoding="utf-8")
-    (fault,) = faults_of(tmp_path, languages=["de"], translations={"de": "de.yaml"})
-    assert (fault.where, fault.place) == ("translations.de.T", "de.yaml, line 2")
 
 
 def test_a_problem_says_where_it_stands_and_is_the_same_without(tmp_path: Path) -> None:

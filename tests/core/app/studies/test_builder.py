@@ -125,14 +125,6 @@ def test_each_design_is_sound_and_can_be_finished(case: str) -> None:
     assert asyncio.run(estimate_by_simulation(found.study, 2, 300)).typical_minutes > 0
 
 
-def test_what_varies_within_participants_is_met_by_each() -> None:
-    study = check_answers(with_(**CHANGES["within"]), NOWHERE).study
-    assert study
-    assert study.factors == {}
-    loop = study.file.flow[1]
-    assert loop.vary == {"condition": ("answer-first", "direct-to-AI")}  # type: ignore[union-attr]
-
-
 def test_questions_are_asked_where_they_belong() -> None:
     flow = build(with_(instructions="Work.", **CHANGES["questions"])).file["flow"]
     asked = [(node.get("step"), node.get("kind"), [*node.get("correct_answers", {}).values()]) for node in flow]
@@ -151,28 +143,6 @@ def test_questions_are_asked_where_they_belong() -> None:
         ("long_text", "question_5", None),
         ("single_choice", "again", ["Yes", "No"]),
     ]
-
-
-def test_confidence_is_asked_for_when_it_is_wanted() -> None:
-    asked = {}
-    for when in builder.CONFIDENCE:
-        study = check_answers(with_(confidence=when, protocols=["answer-first"]), NOWHERE).study
-        assert study
-        steps = study.flow[1].flow
-        asked[when] = [step.id for step in steps if step.id == "confidence" or getattr(step, "ask_confidence", False)]
-    after = ["alone", "with_ai"]
-    assert asked == {"": ["confidence"], "before": ["confidence"], "after": after, "both": ["confidence", *after]}
-
-
-def test_what_is_hidden_is_not_written() -> None:
-    hidden = {
-        "path": "mine.csv",
-        "questions.0.text": "Why?",
-        "bonus": 0.1,
-        "models.1.name": "b",
-        "protocols_across": "within",
-    }
-    assert build(with_(**hidden)) == build(with_())
 
 
 @pytest.mark.parametrize(
@@ -207,11 +177,6 @@ def test_what_is_hidden_is_not_written() -> None:
 )
 def test_a_fault_names_its_field(changes: dict[str, Any], field: str) -> None:
     assert {issue.field for issue in check_answers(with_(**changes), NOWHERE).issues} == {field}
-
-
-def test_a_warning_names_its_field() -> None:
-    found = check_answers(with_(recruiter="prolific", consent=""), NOWHERE)
-    assert {one.field for one in found.advice} == {"consent", "codes.complete", "codes.withdrawn"}
 
 
 def test_what_is_offered_is_what_there_is() -> None:

@@ -11,11 +11,3 @@ def test_each_model_is_the_one_of_this_computer_with_options_that_it_has():
     assert [registry.check_options("llama", model.options) for model in models.values()] == [[]] * len(models)
     assert all(model.options["extra"]["dry_multiplier"] > 0 for model in models.values())
     assert len({model.temperature for model in models.values()}) == len(models)  # they differ, so that people can too
-
-
-def test_nothing_else_is_changed():
-    study = load_study("demo")
-    local = with_local_model(study)
-    assert local.hash != study.hash
-    assert local.file.model_copy(update={"models": study.file.models}) == study.file
-    assert local.pools == study.pools

@@ -7,15 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from app.bots.dry_run import estimate_by_simulation
-from app.studies.drafts import LARGEST_BYTES, Drafts, check_text, slug
+from app.studies.drafts import LARGEST_BYTES, Drafts, check_text
 from app.studies.loader import FILE, load_study, shipped
 from experiments.errors import StudyError
-from experiments.study.base_model import Slug
 
 TEXT = """
 study: small
@@ -91,11 +87,6 @@ def test_a_copy_of_a_draft_has_its_files_and_its_comments(folder: Path) -> None:
     assert {path.name for path in drafts.folder("other").iterdir()} == {FILE, "mine.jsonl"}
     (drafts.folder("other") / "mine.jsonl").write_text("changed", encoding="utf-8")
     assert (folder / "mine.jsonl").read_text(encoding="utf-8") == PROBLEM
-
-
-@given(st.text(max_size=80))
-def test_every_folder_makes_a_name_that_studies_may_have(name: str) -> None:
-    assert TypeAdapter(Slug).validate_python(slug(name)) == slug(name)
 
 
 FAULTS = {

@@ -21,27 +21,6 @@ def read(query: str, **wanted: object) -> LinkIds:
     return read_ids(parse_qsl(query, keep_blank_values=True), Recruitment.model_validate(wanted))
 
 
-def spellings(words: list[str]) -> list[str]:
-    first, *rest = words
-    camel = first + "".join(word.capitalize() for word in rest)
-    joined = [mark.join(words) for mark in ("_", "-", ".", "")]
-    return [*joined, *(name.upper() for name in joined), camel, camel[0].upper() + camel[1:], "_".join(words).title()]
-
-
-NAMED = [(by, ["prolific", "pid"]) for by in ("prolific",)] + [
-    ("connect", ["participant", "id"]), ("sona", ["survey", "code"]), ("panel", ["pid"]), ("panel", ["worker", "id"]),
-    ("panel", ["aid"]), ("panel", ["id"]), ("panel", ["subject"]), ("panel", ["subject", "id"]), ("panel", ["rid"]),
-    ("panel", ["respondent"]), ("prolific", ["prolific", "id"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("by", "words"), NAMED)
-def test_a_name_is_read_in_every_spelling(by: str, words: list[str]) -> None:
-    for name in spellings(words):
-        for prefix in ("", "amp;"):
-            assert read_ids([(prefix + name, PID)], ANY) == LinkIds(ParticipantId(by, PID)), name
-
-
 UNFILLED = [
     "{{%PROLIFIC_PID%}}", "{{PROLIFIC_PID}}", "{PROLIFIC_PID}", "[ID]", "[%PID%]", "${e://Field/PROLIFIC_PID}", "%ID%",
     "%SURVEY_CODE%", "<id>", "$id", "#ID#", "__ID__", "@PID@", "PROLIFIC_PID", "undefined", "null", "None", "", " ",
@@ -117,9 +96,3 @@ def test_any_link_gives_a_clean_id_or_none(items: list[tuple[str, str]], channel
         assert clean_id(found.person.id) == found.person.id
         parts = [part for _, value in items for part in (value, *re.split(r"[?=]", value))]
         assert found.person.id in map(clean_id, parts)
-
-
-@given(st.sampled_from([p.id for p in RECRUITERS.values()] + sorted(GENERAL)), st.text(max_size=140))
-def test_no_value_of_a_known_name_is_passed_over_unsaid(name: str, value: str) -> None:
-    found = read_ids([(name, value)], ANY)
-    assert (found.person is None) != (found.unreadable is None)

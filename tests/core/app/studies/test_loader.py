@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import re
 from contextlib import suppress
@@ -16,7 +15,6 @@ import orjson
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from app.bots.dry_run import estimate_by_simulation
 from app.studies.drafts import create_draft
 from app.studies.loader import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.studies.yaml_loader import parse_yaml
@@ -29,7 +27,6 @@ from experiments.study.sections.plan import Plan
 from experiments.study.sections.recruitment import Bonus, Recruitment
 from storage.yaml_text import yaml_text
 from tests.core.study_faults import DICES_FAULTS, FAULTS, SOUND
-from tests.fakes.driven import Driven
 
 
 def write(folder: Path, raw: dict[str, Any]) -> str:
@@ -172,28 +169,6 @@ def test_two_pools_may_share_a_problem_and_no_id(second: str, sound: bool, tmp_p
         assert places(tmp_path, {**SOUND, "problems": pools}) == ["problems.b"]
 
 
-def test_what_people_read_is_under_the_hash() -> None:
-    document = load_study("chatbench").document
-    for words in (
-        "Take as much time as you need",
-        "I know how to approach this problem",
-        "You are a helpful AI assistant",
-    ):
-        assert words in document
-
-
-def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
-    raw = copy.deepcopy(SOUND)
-    raw["factors"]["arm"] = {"often": 199, "seldom": 1}
-    each = {"each": "again", "of": "questions", "where": {"subject": "moral"}, "take": 12, "do": "user-alone"}
-    raw["flow"][2:2] = [
-        {**each, "when": {"arm": "seldom"}},
-        {**each, "each": "more", "take": 5, "when": {"arm": "seldom"}},
-    ]
-    with pytest.raises(StudyError, match="are left"):
-        asyncio.run(estimate_by_simulation(load_study(write(tmp_path, raw)), 2, 300))
-
-
 def test_a_folder_stands_for_the_study_that_was_made_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = create_draft(tmp_path / "mine", "demo")
     monkeypatch.chdir(tmp_path)
@@ -252,20 +227,6 @@ def test_errors_come_in_the_order_of_the_file_and_help_is_said_to_be_a_text(tmp_
     assert [one.place for one in raised.value.found] == [f"line {line}" for line in (4, 5, 6, 7, 8)]
     assert "quotes" not in raised.value.found[3].what
     assert "\n" not in raised.value.found[3].what
-
-
-def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path) -> None:
-    raw = copy.deepcopy(SOUND)
-    raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}
-    load_study(write(tmp_path, raw))
-
-
-def test_the_demo_tells_those_who_answer_alone_first_and_nobody_else() -> None:
-    demo, told = load_study("demo"), {}
-    for seed in range(8):
-        session = Driven(demo, str(seed)).do(agreed="on").do(promised="on")
-        told[session.state.factors["condition"]] = session.path == "alone-first"
-    assert told == {"answer-first": True, "direct-to-AI": False}
 
 
 if __name__ == "__main__":

@@ -10,26 +10,13 @@ from rich.console import Console
 from rich.tree import Tree
 
 from app.studies.loader import load_study
-from app.studies.outline import Branch, outline, steps, to_rich_tree
+from app.studies.outline import outline, steps, to_rich_tree
 from experiments.session.engine import fold
 from experiments.session.state import walk
 from experiments.session.telemetry import without_indices
 from experiments.study.step import Step
 from tests.fakes import studies, waves
 from tests.fakes.sessions import NAMES, study, whole
-
-
-def _flow() -> Branch:
-    return outline(study("chatbench"))[-1]
-
-
-def test_a_flow_has_the_path_the_condition_and_the_count_of_each_part() -> None:
-    phase = next(part for part in _flow().children if part.text == "Phase 2")
-    (loop,) = phase.children
-    assert (phase.kind, phase.path) == ("phase", "phase-2")
-    assert (loop.kind, loop.text, loop.note, loop.path) == ("each", "question", "9 of questions", "phase-2/question")
-    alone = next(part for part in loop.children if part.note == "alone")
-    assert (alone.text, alone.only, alone.path) == ("answer", "condition is answer-first", "phase-2/question[*]/alone")
 
 
 @pytest.mark.parametrize("name", NAMES)

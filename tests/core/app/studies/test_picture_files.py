@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import stat
-from io import BytesIO
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
-from app.studies.picture_files import PREVIEW, PictureFiles
+from app.studies.picture_files import PictureFiles
 from problems.errors import ProblemError
 from problems.pictures import MOST_BYTES, MOST_PIXELS, read_picture
 from tests.fakes.pictures import FORMATS, drawn
@@ -35,17 +33,6 @@ def test_a_picture_is_kept_shown_replaced_and_removed(format_: str, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ProblemError, match="no picture"):
         files.remove("Bild für alle.png", [])
-
-
-def test_a_preview_is_small_and_upright(tmp_path: Path) -> None:
-    turned, out = Image.new("RGB", (400, 200), "red"), BytesIO()
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    turned.save(out, "JPEG", exif=exif)
-    PictureFiles(tmp_path).keep("a.jpg", out.getvalue())
-    (one,) = PictureFiles(tmp_path).all()
-    with Image.open(BytesIO(read_picture(one.preview, [])[1])) as small:
-        assert small.size == (PREVIEW // 2, PREVIEW)
 
 
 REFUSED = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.errors import Refused
-from experiments.session.attachments import LEFT_OUT, dropped
+from experiments.session.attachments import dropped
 from experiments.session.engine import pending_tasks
 from problems.attachments import NewPicture
 from problems.problem import Problem
@@ -67,14 +67,6 @@ def test_a_message_that_was_given_back_has_its_pictures_again() -> None:
     assert dropped(before, talk.state) == frozenset(), "it was sent once"
 
 
-def test_the_newest_pictures_are_sent_again_and_of_others_that_they_were_there() -> None:
-    talk = session(attach_limits={"max_resent": 1}).do("attach", picture=ONE).do("say", text="").hear()
-    talk.do("attach", picture=TWO).do("say", text="And this?")
-    assert (sent(talk), talk.prompts) == ([[], [], ["b"]], [[LEFT_OUT, "Says .", "And this?"]])
-    talk.hear().do("say", text="Thanks")
-    assert sent(talk) == [[], [], ["b"], [], []]
-
-
 def test_the_content_is_needed_until_nothing_refers_to_it() -> None:
     talk = session().do("attach", picture=ONE).do("attach", picture=TWO)
     attached = talk.state
@@ -85,13 +77,3 @@ def test_the_content_is_needed_until_nothing_refers_to_it() -> None:
     before = sent_one.state
     assert dropped(before, sent_one.do("submit").state) == frozenset()
     assert dropped(before, replace(before, outcome="withdrawn")) == frozenset(), "whose pictures go with all else"
-
-
-def test_pictures_are_an_arm() -> None:
-    arms = {"by": "pictures", "pick": {"yes": ["image"], "no": []}}
-    chat = {"step": "chat", "model": "m", "attach": arms}
-    flow = {"each": "item", "of": "pool", "flow": [chat]}
-    study = small(flow, problems=[ASKED], models=["m"], factors={"pictures": ["yes", "no"]})
-    for seed in map(str, range(6)):
-        driven = Driven(study, seed)
-        assert (driven.chat.attachments is not None) == (driven.state.factors["pictures"] == "yes")

@@ -72,18 +72,6 @@ def test_the_assistant_opens_by_its_own_words_and_they_are_neither_a_turn_nor_ra
     assert lines == [["Hello, I am here."], ["Hi", "Yes?"]]
 
 
-def test_an_opening_of_the_model_that_fails_is_asked_again_and_one_that_is_stopped_is_left_out() -> None:
-    session = Driven(talk({"opens": "model", "system_additions": [{"from_turn": 0, "to_turn": 0, "text": "Greet."}]}))
-    assert session.prompts == [["Greet.", BEGIN]]
-    assert "fixed" not in task(session)
-    session.fails("unreachable")
-    assert (session.actions, bool(session.chat.failed)) == (("retry", "submit"), True)
-    session.do("retry").do("stop").fails("stopped")
-    assert session.actions == ("say", "submit")
-    session.do("say", text="Hi")
-    assert (session.prompts, session.chat.remaining) == ([["Hi"]], 19)
-
-
 @pytest.mark.parametrize("mode", ["own", "winner"])
 def test_columns_open_each_for_itself_and_the_votes_count_messages(mode: str) -> None:
     session = Driven(side_by_side({"opens": "model", "continue_with": mode}, export_schemas=["arena"]))
@@ -124,24 +112,6 @@ def test_a_named_condition_sets_the_numbers(speed: str, delay_s: float, pace: fl
     pacing = {"from_us": 3_000_000, "pace": pace} if pace else None
     assert (session.chat.delay_s, job.get("pacing"), job.get("max_chars", 0)) == (delay_s, pacing, most)
     assert (job.get("max_tokens", 0), bool(session.hear().chat.over)) == (most, speed == "slow")
-
-
-def test_a_factor_sets_texts() -> None:
-    design = {
-        **{"delay_s": 9, "pace": 30, "max_reply_chars": 9},
-        "scripted": {2: {"by": "tone", "pick": {"warm": "Dear {{tone}}", "cold": ""}}},
-        "system_additions": [{"from_turn": 2, "text": "Be {{tone}}."}, {"from_turn": 1, "to_turn": 1, "text": "Once."}],
-    }
-    for tone, fixed in (("warm", "Dear warm"), ("cold", None)):
-        tones = {one: float(one == tone) for one in ("warm", "cold")}
-        session = Driven(talk(design, factors={"tone": tones}))
-        session.do("say", text="Hi", at_us=1_000_000)
-        assert task(session)["pacing"] == {"from_us": 10_000_000, "pace": 30}
-        assert (session.prompts, task(session)["max_chars"]) == ([["Once.", "Hi"]], 9)
-        session.hear(additions=["1-1"]).do("say", text="And?")
-        assert session.prompts[0][0] == f"Be {tone}."
-        assert task(session).get("fixed") == fixed
-        assert [one.get("system_addition") for one in messages(session)] == [None, "1-1", None]
 
 
 @pytest.mark.parametrize(
@@ -233,17 +203,6 @@ IMPOSSIBLE: tuple[Data, ...] = (
 @pytest.mark.parametrize("design", IMPOSSIBLE)
 def test_a_design_that_says_nothing_or_cannot_be_is_an_error(design: Data) -> None:
     assert faults({"step": "chat", "model": "m", **design})
-
-
-@pytest.mark.parametrize("pace", ["{{speed}}", "slow", {"by": "speed", "pick": {"slow": "slow", "fast": 0}}])
-def test_what_is_no_number_is_named_with_the_numbers_and_the_form_that_are_allowed(pace: Any) -> None:
-    with pytest.raises(StudyError) as caught:
-        talk({"pace": pace}, factors={"speed": ["slow", "fast"]})
-    (fault,) = caught.value.found
-    named = fault.where.partition("pace")[2] or ".pick.slow"
-    given = pace if isinstance(pace, str) else "slow"
-    assert named == ".pick.slow"
-    assert all(part in fault.what for part in (repr(given), "0 to 1000", "{by: "))
 
 
 def test_a_study_without_a_design_has_the_document_that_it_had() -> None:

@@ -56,16 +56,6 @@ def test_a_refused_message_is_changed_and_sent_again_and_counts_once(reason: str
     assert talk.prompts == [["Something good", "Well.", "More"]]
 
 
-def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the_tries() -> None:
-    talk = refused(talk_in(min_messages=2, on_failure={"after_retries": 2}), "Hello", DOWN)
-    for _ in range(2):
-        assert (talk.actions, talk.chat.refused, talk.chat.minimum, talk.chat.way_on) == (("retry",), "", 2, False)
-        talk.do("retry").fails(DOWN)
-    assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("retry", "submit"), 0, True)
-    talk.do("retry").hear(text="Well.")
-    assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("say",), 2, False), "a reply makes it as it was"
-
-
 @pytest.mark.parametrize(
     ("action", "refusal", "server"),
     [
@@ -118,16 +108,6 @@ def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> Non
 
 
 reasons = st.sampled_from([FILTER, "context_length_exceeded", DOWN, "timeout_first_token", "empty_reply"])
-failing = st.fixed_dictionaries(
-    {
-        "min_messages": st.integers(0, 3),
-        "max_messages": st.integers(3, 4),
-        "answer": st.booleans(),
-        "on_failure": st.fixed_dictionaries(
-            {"action": st.sampled_from(["retry", "skip", "stop"]), "after_retries": st.integers(0, 3)}
-        ),
-    }
-)
 
 
 def some_of(talk: Driven, moves: st.DataObject, most: int) -> None:
@@ -155,14 +135,6 @@ def goes_on_to_the_end(talk: Driven, reason: str) -> bool:
             kind = next(kind for kind in ("submit", "skip", "retry", "say") if kind in talk.actions)
             talk.do(kind, **GIVEN.get(kind, {}))
     return False
-
-
-@given(failing, reasons, st.data())
-@examples(60)
-def test_a_chat_whose_model_always_fails_can_be_left(keys: dict[str, Any], reason: str, moves: st.DataObject) -> None:
-    talk = talk_in(**keys)
-    some_of(talk, moves, 12)
-    assert goes_on_to_the_end(talk, reason)
 
 
 @given(st.integers(0, 3), st.sampled_from(["each_turn", "at_end"]), reasons, st.data())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import Actor, Event, Fact
-from experiments.session.document import OVER, Document, Splice, document_of, splice
+from experiments.session.document import OVER, Document, document_of, splice
 from tests.fakes.examples import examples
 
 INITIAL = "The first words. " * 4
@@ -79,12 +79,3 @@ def test_what_a_closing_page_sends_twice_counts_once() -> None:
     writers.write(document_of(INITIAL, ()).merged(0, f"{INITIAL}Mine").fact(1), "participant", 0)
     again = writers.document.merged(0, f"{INITIAL}Mine, all of it")
     assert (again.apply(writers.document.text), again.over) == (f"{INITIAL}Mine, all of it", False)
-
-
-def test_words_that_a_change_has_before_and_after_stay_whose_they_are() -> None:
-    writers = Writers()
-    new = INITIAL.replace("first words", "first new words", 1)
-    writers.write(Splice(0, INITIAL, new).fact(1), "model", 0)
-    assert [one == 1 for one in writers.document.origins()].count(True) == len(" new")
-    writers.write(writers.document.undone(writers.events[-1]), "participant", 1)
-    assert set(writers.document.origins()) == {0}

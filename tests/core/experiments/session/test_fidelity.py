@@ -98,18 +98,6 @@ def test_an_expression_that_takes_too_long_has_no_verdict() -> None:
     assert (found(session), session.last.data["missing"]) == ([("slow", 1, True, None)], "time_limit")
 
 
-def test_each_column_of_a_comparison_is_asked_again_by_itself() -> None:
-    session = Driven(of({**ASKS, "ask_again": 1}, step="compare", models=["one", "two"])).do("say", text="Hm")
-    session.hear("a", GIVEN).hear("b", ASKED).hear("a", ASKED)
-    assert [reply.text for reply in session.chat.rounds[0].replies] == [ASKED, ASKED]
-    assert [(one.slot, one.shown) for one in verdicts(session.state.events)] == [("a", False), ("b", True), ("a", True)]
-
-
-def test_a_stopped_reply_has_no_verdict() -> None:
-    session = Driven(of(ASKS)).do("say", text="Hm").do("stop").hear(text=GIVEN, finish_reason="stopped")
-    assert found(session) == []
-
-
 JUDGE = {"name": "critical", "must": "judge", "annotator": "tone", "value": "critical", "one_of": ["true"]}
 TONE = {
     "prompt": "{{conversation}}",

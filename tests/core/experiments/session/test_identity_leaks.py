@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.session.identity_leaks import CUT_OFF, DOUBTFUL, MASK, PLAIN, leaks, masked
+from experiments.session.identity_leaks import MASK, leaks, masked
 
 TELLING = {
     "I am ChatGPT, a large language model trained by OpenAI.": ("ChatGPT", "OpenAI"),
@@ -26,21 +24,6 @@ def test_telling_words_are_found_in_order(text: str) -> None:
     assert leaks(text) == TELLING[text]
     assert leaks(masked(text)) == ()
     assert masked(text).count(MASK) == len(TELLING[text])
-
-
-@pytest.mark.parametrize("pattern", [*PLAIN, *CUT_OFF])
-@given(st.data())
-def test_whatever_a_pattern_means_is_found(pattern: str, data: st.DataObject) -> None:
-    words = data.draw(st.from_regex(pattern, fullmatch=True, alphabet=st.characters(codec="ascii")))
-    if re.fullmatch(rf"(?:{pattern})(?!\w)", words, re.IGNORECASE):
-        assert leaks(f"So: {words} it is")
-        assert leaks(f"So: {words.swapcase()} it is")
-
-
-@pytest.mark.parametrize("name", DOUBTFUL)
-def test_a_model_that_names_itself_is_heard(name: str) -> None:
-    assert leaks(f"I am {name}.") == (name,)
-    assert leaks(f"An AI made by\u2003{name.upper()}.") == (name.upper(),)
 
 
 @given(st.text(), st.lists(st.text(max_size=5), max_size=3))

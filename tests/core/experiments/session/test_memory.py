@@ -8,14 +8,12 @@ from hashlib import sha256
 from typing import Any, Self
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from experiments.errors import Refused, StudyError
 from experiments.events import Action, Data
 from experiments.session.conversation import spent
 from experiments.session.engine import decide, fold, pending_tasks
-from experiments.session.memory import FACT_CHARS, LEFT_OUT, SLOT, history_of, newest
+from experiments.session.memory import FACT_CHARS, SLOT, history_of
 from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
@@ -84,14 +82,6 @@ class Wave(Driven):
 
     def table(self, name: str) -> list[dict[str, Any]]:
         return list(rows(name, TidySession(self.study, self.state, {}), Layout((self.study,))))
-
-
-@given(text=st.text(max_size=400), most=st.integers(100, 300))
-def test_a_text_keeps_its_bound_and_its_end_and_says_how_much_is_missing(text: str, most: int) -> None:
-    kept, cut = newest(text, most)
-    assert len(kept) <= most
-    assert (kept == text) == (cut == 0)
-    assert text[cut:] == (kept.removeprefix(LEFT_OUT) if cut else kept)
 
 
 def test_each_condition_gives_the_models_its_memory_to_the_letter() -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-import pytest
-
 from experiments.session.engine import screen
-from tests.fakes.driven import Driven, small
 from tests.fakes.sessions import STUDIES, play, study
 
 EVERYTHING = str(STUDIES / "everything.yaml")
@@ -25,10 +22,3 @@ def test_each_loop_is_counted_under_its_own_name() -> None:
     theorems = [one for one in words if "theorem" in one]
     assert theorems[:2] == ["Set 1 of 2, theorem 1 of 2", "Set 1 of 2, theorem 2 of 2"]
     assert words[-1] == "Task 1 of 1"
-
-
-@pytest.mark.parametrize(("label", "shown"), [({}, "Task 1 of 2"), ({"label": "Fall"}, "Fall 1 of 2")])
-def test_the_name_of_a_loop_is_shown_only_if_it_is_a_word_for_people(label: dict[str, str], shown: str) -> None:
-    loop = {"each": "thema_x", "take": 2, "flow": [{"step": "info", "text": "Read."}], **label}
-    session = Driven(small(loop))
-    assert str(session.screen.progress.words) == shown

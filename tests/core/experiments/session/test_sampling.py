@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -63,19 +62,6 @@ def test_ratings_differ_by_one_at_most_and_nobody_rates_an_item_twice(
         taken.update(ids(drawn))
         assert max(taken.values()) - min(taken.values()) <= 1
     assert taken.total() == take * raters
-
-
-def firsts(taken: dict[str, int], take: int) -> Iterator[str]:
-    study = rating(4, take=take, target=5)
-    return (ids(draw(study, str(number), {"taken": taken}))[0] for number in range(2_000))
-
-
-@pytest.mark.parametrize(
-    ("taken", "take"), [({}, 2), ({"i0": 3, "i1": 3}, 4), ({"i0": 9, "i1": 9, "i2": 9, "i3": 9}, 1)]
-)
-def test_equal_ones_are_drawn_by_chance_and_the_order_tells_no_counts(taken: dict[str, int], take: int) -> None:
-    seen = Counter(firsts(taken, take))
-    assert all(abs(seen[f"i{number}"] - 500) < 4 * (2_000 * 0.25 * 0.75) ** 0.5 for number in range(4))
 
 
 def test_a_draw_with_a_target_is_owed_with_it_and_refused_without_counts() -> None:

@@ -44,26 +44,10 @@ def test_a_call_is_allowed_on_a_screen_that_misses_the_other_column_and_not_what
     assert [(job.kind, job.slot) for job in pending_tasks(play.study, play.state)] == [("reply", "a"), ("tool", "b")]
 
 
-def test_a_call_without_an_end_is_neither_awaited_nor_in_progress_once_its_reply_has_ended() -> None:
-    play = asked("c", "d")
-    used = lambda: [[step.state for step in reply.used[0].steps] for reply in play.chat.rounds[-1].replies]  # noqa: E731
-    assert used() == [["waiting", "waiting"]] * 2
-    play.do("stop")
-    play.fails("stopped", "a").fails("stopped", "b")
-    assert used() == [["failed", "failed"]] * 2
-
-
 def test_marks_that_show_a_text_in_another_order_are_shown_themselves() -> None:
     play = asked("c", arguments='{"to\u202e": "\u202d001", "names": ["\u202eÄda"]}')
     (one, _) = play.chat.approvals
     assert one.step.arguments == (("to\ufffd", "\ufffd001"), ("names", '["\ufffdÄda"]'))
-
-
-def test_labels_name_tools_and_their_arguments() -> None:
-    (one, _) = asked(
-        "c", arguments='{"sum": 7, "order": "a"}', labels={"find": "Look", "sum": "How much"}
-    ).chat.approvals
-    assert (one.step.tool, one.step.arguments) == ("Look", (("How much", "7"), ("order", "a")))
 
 
 def test_a_reason_is_kept_while_it_is_typed_for_the_call_it_is_about_and_stands_with_it_once_it_is_given() -> None:

@@ -62,41 +62,6 @@ def test_all_columns_are_owed_at_once_and_a_vote_waits_for_all() -> None:
     assert play.chat.rounds[0].voted == "C is better"
 
 
-def test_one_column_fails_and_is_tried_again_alone() -> None:
-    play = Driven(battle())
-    play.do("say", text="Hello")
-    play.hear("a")
-    play.fails(slot="b")
-    assert play.screen.actions == ("retry", "submit")
-    shown = play.chat.rounds[0].replies
-    assert [reply.failed for reply in shown] == ["", "No reply could be generated. Your message is saved."]
-    with pytest.raises(Refused):
-        play.do("vote", winner="a")
-    with pytest.raises(Refused, match="requested again"):
-        play.do("retry", slot="a")
-    play.do("retry", slot="b")
-    assert play.slots == ["b"]
-    play.hear("b")
-    assert [event.kind for event in play.state.events].count("replied") == 2
-    assert play.screen.actions == ("vote",)
-
-
-def test_what_is_on_its_way_can_be_stopped_and_its_message_is_sent_anew_to_all() -> None:
-    play = Driven(battle())
-    play.do("say", text="Hello")
-    play.hear("b")
-    play.do("stop")
-    assert play.screen.actions == ()
-    (job,) = pending_tasks(play.study, play.state)
-    assert (job.slot, job.data["stopped"]) == ("a", True)
-    play.fails("stopped", "a")
-    assert play.chat.rounds[0].replies[0].failed.startswith("You stopped")
-    play.do("say", text="Hello again")
-    jobs = pending_tasks(play.study, play.state)
-    assert [(job.slot, "stopped" in job.data) for job in jobs] == [("a", False), ("b", False)]
-    assert [[said["text"] for said in job.data["messages"]] for job in jobs] == [["Hello again"]] * 2
-
-
 def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
     play = Driven(battle(continue_with="winner"))
     rounds(play, ("one", {"winner": "tie"}), ("two", {"winner": "b"}), ("three", {"winner": "bad"}))

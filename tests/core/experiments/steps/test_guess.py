@@ -47,15 +47,6 @@ def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
     assert session.state.facts["guess"][0].data == {"choices": {"guess": order}}
 
 
-def test_who_does_not_know_is_recorded_as_unsure() -> None:
-    session = arrived(asking(unsure_label="No idea", ask_confidence=False))
-    (guess,) = session.screen.panel.fields
-    assert list(guess.options.values())[-1] == "No idea"
-    fact = session.do(guess="d").state.facts["guess"][-1]
-    assert fact.data["guess"] == "unsure"
-    assert "sure" not in fact.data
-
-
 @pytest.mark.parametrize(
     "keys",
     [

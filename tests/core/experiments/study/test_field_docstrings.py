@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 from typing import Annotated
 
 from pydantic import Field
 
 from experiments.study.base_model import StrictModel
-from experiments.study.field_docstrings import DocumentedSchema, field_docstrings
+from experiments.study.field_docstrings import DocumentedSchema
 
 
 class Inner(StrictModel):
@@ -30,10 +29,3 @@ def test_the_docstring_is_the_description_whoever_declares_the_field() -> None:
     found = {name: field.get("description") for name, field in schema["properties"].items()}
     assert found == {"size": "How large.", "bare": None, "kind": "Which one,\nin words.", "of": "What is in it."}
     assert schema["$defs"]["Inner"]["properties"]["size"]["description"] == "How large."
-
-
-def test_making_a_class_reads_no_source_and_a_class_without_one_has_no_docstrings() -> None:
-    linecache.clearcache()
-    there = dict(globals())
-    exec('class Made(StrictModel):\n    a: int = 0\n    """Nowhere."""', there)
-    assert (__file__ in linecache.cache, field_docstrings(there["Made"])) == (False, {})

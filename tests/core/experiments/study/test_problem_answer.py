@@ -92,13 +92,3 @@ def test_both_ends_of_a_tolerance_are_right(answer: Any, size: Any) -> None:
 def test_what_cannot_be_asked_is_refused(problem: dict[str, Any], keys: dict[str, Any]) -> None:
     with pytest.raises(StudyError):
         asking(problem, **keys)
-
-
-def test_confidence_before_the_answer_in_points() -> None:
-    step = {"step": "confidence", "points": True}
-    study = study_of({"each": "question", "of": "questions", "flow": [step]}, problems=[PROBLEMS[0]])
-    state = begun(study)
-    (asked,) = screen(study, state).panel.fields
-    assert isinstance(asked, Slider)
-    (fact,) = facts(act(study, state, confidence_points="0"), "submitted")
-    assert dict(fact.data) == {"confidence_points": 0}

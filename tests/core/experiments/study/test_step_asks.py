@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,13 +11,8 @@ import pytest
 from experiments.session.state import current_location
 from experiments.study.fields import Field
 from experiments.study.location import Location
-from experiments.study.step import Step, kinds
-from experiments.study.study import Study, nodes_of
+from experiments.study.step import Step
 from tests.fakes.sessions import NAMES, play, study
-
-
-def steps(whole: Study) -> Iterator[Step]:
-    return (node for node in nodes_of(whole.flow) if isinstance(node, Step))
 
 
 def asked_here(location: Location) -> tuple[Field, ...]:
@@ -62,11 +57,3 @@ def lettered(shown: Field, written: Field) -> bool:
     """Whether the options are the same in an order of the participant's own, by letters that tell nothing."""
     letters = list("abcdefgh"[: len(options(written))])
     return list(options(shown)) == letters and set(options(shown).values()) == set(options(written).values())
-
-
-def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
-    everything = list(steps(study(NAMES[-1])))
-    with_fields = {name for name, kind in kinds().items() if kind.fields is not Step.fields} - {
-        "facts"
-    }  # a person's own
-    assert with_fields <= {step.step for step in everything if step.questions_asked()}

@@ -67,19 +67,3 @@ def test_an_answer_out_of_a_models_reply_is_found() -> None:
     reply = f"Let us think step by step. {STORY.upper()}! So the total is 24."
     copied, own = values(session(1, text=STORY), session(2, text=OTHER), replies=["Something else altogether.", reply])
     assert (copied["ai_likeness"], own["ai_likeness"]) == (1.0, 0.0)
-
-
-def test_copies_in_the_same_box_name_each_other() -> None:
-    several = [
-        session(1, text=STORY),
-        session(2, text=OTHER),
-        session(3, text=f"{STORY}."),
-        session(4, text=OTHER, box="x"),
-    ]
-    found = {one.number: dossier["duplicate"] for one, dossier in dossiers(several, {})}
-    assert {number: one and (one.value, one.number) for number, one in found.items()} == {
-        1: (1.0, 3),
-        2: (0.0, None),
-        3: (1.0, 1),
-        4: (0.0, None),
-    }

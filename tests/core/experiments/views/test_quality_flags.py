@@ -109,18 +109,6 @@ def test_only_ratings_that_are_all_the_same_are_a_straight_line(odd: Study) -> N
     assert flag == Flag("straight_lined", "All 9 ratings, in 3 sets, are No.", "item[0]/grid")
 
 
-def test_each_failed_attention_check_is_counted(odd: Study) -> None:
-    (flag,) = flags(odd, played(odd, awake=("yes", "no")))
-    assert flag == Flag("missed_check", "Failed 1 of 2 attention checks.", "still")
-
-
-def test_a_reply_that_told_its_model_is_a_leak(odd: Study) -> None:
-    assert told(odd, played(odd, words="I am an assistant.")) == []
-    (flag,) = flags(odd, played(odd, words="As an AI called GPT-4o made by OpenAI, I think so."))
-    assert (flag.what, flag.path) == ("leak", "talk[0]/chat")
-    assert flag.why.startswith("3 of 3 replies revealed which model wrote them: ")
-
-
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 3).map(str), data=st.data())
 def test_any_session_can_be_looked_at_at_any_moment_and_at_any_speed(name: str, seed: str, data: st.DataObject) -> None:
     log: Sequence[Event] = whole(name, seed)

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from problems.problem import Option, Problem
-from storage.schemas.chatbench import ACROSS, ANSWERS, CONVERSATIONS, rows
-from tests.fakes.driven import Driven, small
+from storage.schemas.chatbench import ACROSS, ANSWERS, CONVERSATIONS
 
 ROW: dict[str, Any] = {"worker_id": "w", "phase": 1, "question_id": "q", "selected_answer": "A", "acc": 1}
 ROW |= {"model": "m", "condition": None, "subject": "math", "batch": None, "dataset": "d"}
@@ -47,14 +45,3 @@ def test_messages_have_the_speakers_of_the_release() -> None:
     for role, found in (("You", []), ("Bot", []), ("user", ["chat_history"])):
         assert [name for name, _ in rule({"chat_history": f'[{{"role":"{role}","content":"x"}}]'})] == found
     assert ANSWERS.rules_across == ACROSS
-
-
-def test_the_model_is_named_that_a_chat_names_itself() -> None:
-    """Also for the answer given alone before, and where another factor than `model` draws it."""
-    asked = Problem("q", "?", "?", "d", tuple(Option(key, key, key) for key in "AB"), answer="A")
-    flow = {"each": "item", "of": "pool", "vary": {"helper": ["one"]}}
-    for model in ("one", "{{helper}}"):
-        chat = {"step": "chat", "model": model, "answer": True}
-        study = small(flow | {"flow": [{"step": "answer"}, chat]}, problems=[asked], models=["one", "two"])
-        session = Driven(study).do(answer="A").do("say", text="Hello").hear().do(answer="A")
-        assert [row.values["model"] for row in rows(study, session.state)] == ["one"] * 3

@@ -150,22 +150,6 @@ def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
     assert dict(told.left_out).get("excluded by a researcher", 0) == (0 if asked.with_excluded else len(out))
 
 
-@examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=selections, most=st.integers(1, 200))
-def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: SessionFilter, most: int) -> None:
-    request = replace(EVERYBODY, selection=asked)
-    for expected in files(lab, request, most).files:
-        whole = rows(lab, request, expected.path)
-        if expected.path == FILES[1]:
-            assert expected.rows is None, "who stays is known when every answer has been read"
-        else:
-            assert (expected.rows, expected.more) == (min(len(whole), most), len(whole) > most)
-        first = preview(lab, request, expected.path, most)
-        assert len(first.rows) == min(len(whole), most)
-        column = first.header.index("question_id")
-        assert [row[column] for row in first.rows] == [row["question_id"] for row in whole[:most]]
-
-
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
     database = each_database

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
-from storage.schemas.registry import schema
 
 
 def card(folder: Path) -> str:
@@ -55,23 +53,6 @@ def test_simulated_sessions_stay_simulated_however_often_they_are_imported(simul
         assert "Those authors did not produce the data." in card(folder)
         assert "license: unknown" in card(folder)
         assert not LICENCE & metadata(folder).keys()
-
-
-def test_a_file_with_nothing_beside_it_is_of_unknown_origin(
-    simulated: Path, database: Database, tmp_path: Path
-) -> None:
-    copied = tmp_path / "elsewhere" / "user_answers.csv"
-    copied.parent.mkdir()
-    shutil.copy(simulated / "full_study/user_answers.csv", copied)
-    import_files(database, "chatbench", [copied], "mylab")
-    export(database, ExportRequest("mylab", "chatbench"), tmp_path / "out")
-    found = metadata(tmp_path / "out")
-    assert origin(tmp_path / "out") == "unknown"
-    assert not LICENCE & found.keys()
-    assert "people" not in found["description"]
-    assert "different participant ids" in found["description"]
-    assert "license: unknown" in card(tmp_path / "out")
-    assert schema("chatbench").url not in card(tmp_path / "out")
 
 
 def test_a_changed_file_loses_the_licence_and_keeps_its_origin(

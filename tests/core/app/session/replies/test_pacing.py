@@ -152,26 +152,6 @@ def test_a_text_of_the_study_is_paced_by_the_clock_as_well() -> None:
     assert told.recorded == []
 
 
-@pytest.mark.parametrize(
-    "pieces", [["So long. [EN", "D] Hidden"], ["So long. ", "[", "END", "]"], ["So [EN] long. [E", "ND]"]]
-)
-@pytest.mark.parametrize("paced", [True, False])
-def test_a_mark_is_not_shown_nor_what_follows(pieces: list[str], paced: bool) -> None:
-    shown = "".join(pieces).partition("[END]")[0].strip()
-    if paced:
-        told = pace(pieces=[(number, text) for number, text in enumerate(pieces)], pace=50, mark="[END]")
-        assert (told.text.strip(), told.outcome.data["text"]) == (shown, shown)
-        return
-    reply, heard = ReplyBuffer(mark="[END]"), ""
-    for piece in pieces:
-        reply.add(piece)
-        heard = max(heard, reply.shown, key=len)
-        assert "".join(pieces).startswith(heard)
-        assert "[END"[:2] not in heard.removeprefix("So [EN]")
-    reply.end()
-    assert (reply.shown.strip(), reply.text.strip(), reply.marked) == (shown, shown, True)
-
-
 @given(st.lists(st.text("ab", min_size=1, max_size=3), max_size=12), st.text("ab", min_size=1, max_size=5))
 def test_a_mark_is_found_however_it_is_cut(pieces: list[str], mark: str) -> None:
     reply, text = ReplyBuffer(mark=mark), "".join(pieces)
@@ -184,20 +164,6 @@ def test_a_mark_is_found_however_it_is_cut(pieces: list[str], mark: str) -> None
         assert reply.text == so_far.partition(mark)[0]
     reply.end()
     assert (reply.shown, reply.marked) == (before, bool(found))
-
-
-def test_what_only_begins_like_a_mark_is_shown_in_the_end() -> None:
-    reply = ReplyBuffer(mark="[END]")
-    reply.add("See [E")
-    assert reply.shown == "See "
-    reply.end()
-    assert (reply.shown, reply.marked) == ("See [E", False)
-
-
-def test_a_text_without_blanks_is_shown_in_parts() -> None:
-    told = pace(pieces=[(0, "漢" * 200)], pace=100)
-    assert len(told.heard) > 10
-    assert told.text == "漢" * 200
 
 
 def test_a_reply_that_fails_keeps_what_was_shown() -> None:

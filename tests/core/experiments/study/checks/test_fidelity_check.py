@@ -30,31 +30,6 @@ def places(chat: dict[str, Any], loop: dict[str, Any], rule: dict[str, Any], *mo
     return [fault.where for fault in caught.value.found]
 
 
-@pytest.mark.parametrize(
-    ("chat", "loop", "fault"),
-    [
-        ({"model": "n"}, {}, "flow[0].flow[0].model"),
-        ({"scripted": {0: "Hi"}}, {}, "flow[0].flow[0].scripted.0"),
-        ({"step": "chatt"}, {}, "flow[0].flow[0]"),
-        ({}, {"flow": [], "do": "nothing"}, "flow[0].do"),
-    ],
-)
-@pytest.mark.parametrize("name", ["pace", "arm"])
-def test_an_error_that_follows_from_what_could_not_be_read_is_not_added(
-    chat: dict[str, Any], loop: dict[str, Any], fault: str, name: str
-) -> None:
-    value = {"pace": "slow", "arm": "x"}[name]
-    assert places(chat, loop, {"where": {name: value}}) == [fault]
-
-
-def test_an_error_of_a_rule_itself_is_said_beside_it() -> None:
-    assert places({"model": "n"}, {}, {"where": {"arm": "z", "pce": "slow"}}) == [
-        "flow[0].flow[0].model",
-        "fidelity[0].where",
-        "fidelity[0].where",
-    ]
-
-
 def test_what_the_unread_part_may_have_is_not_missed_elsewhere() -> None:
     consent, guess = (
         {"step": "consnt"},

@@ -36,12 +36,6 @@ def places(study: Study, minutes: float | None = 20) -> list[str]:
     return [words.partition(":")[0] for words in advice(study, minutes)]
 
 
-def test_a_sound_study_needs_no_advice() -> None:
-    flow = ({**CONSENT, "decline": "No"}, UNDERSTOOD, {"phase": "One", "flow": [{**ATTENDED, "after_failures": 2}]})
-    study = study_of(*flow, outcomes=codes(no_consent="NONE", failed_attention="FAILED"))
-    assert advice(study, 20) == []
-
-
 @pytest.mark.parametrize(("minutes", "advised"), [(None, True), (5, True), (4.9, False)])
 def test_one_failed_attention_check_is_too_few_in_a_long_study(minutes: float | None, advised: bool) -> None:
     study = study_of(CONSENT, ATTENDED, outcomes=codes(failed_attention="F"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.errors import StudyError
-from tests.fakes.waves import INFO, WAVES, raw, study
+from tests.fakes.waves import INFO, study
 
 END = {"step": "finish"}
 ONE = {"wave": "One", "flow": [INFO, END]}
@@ -65,8 +65,3 @@ def test_faults_of_form_and_of_meaning_come_together() -> None:
     with pytest.raises(StudyError) as caught:
         study(waves=waves)
     assert {fault.where for fault in caught.value.found} == {"waves[1].opens.aftr", "waves[2]", "waves[2].opens.of"}
-
-
-def test_a_study_without_waves_has_no_trace_of_them() -> None:
-    plain = {key: value for key, value in raw().items() if key != "waves"}
-    assert '"waves"' not in study(**plain, waves=None, flow=[*WAVES[0]["flow"]]).document

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from experiments.study.sections import two_step_simulator
-from experiments.study.sections.two_step_simulator import SimulatorPrompts, SimulatorQuestion
+from experiments.study.sections.two_step_simulator import SimulatorQuestion
 
 SUM = SimulatorQuestion("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
-SAID = [("You", "is it 2?"), ("Bot", "Yes."), ("You", "sure?"), ("Bot", "Quite.")]
 
 
 @pytest.mark.parametrize(
@@ -38,15 +37,3 @@ def test_quotes_around_a_reply_and_the_speakers_name_are_dropped(reply: str, sai
 )  # fmt: skip
 def test_an_answer_is_matched_to_one_option_or_to_none(answer: str, key: str | None) -> None:
     assert SUM.key(answer) == key
-
-
-def test_what_an_option_says_goes_before_a_key() -> None:
-    assert SUM.key("B") == "C", "option C says B"
-
-
-def test_a_study_has_prompts_of_its_own() -> None:
-    prompts = SimulatorPrompts(system="Be {{question}}", next="{{conversation}} / {{choices}}", first="Begin.")
-    assert [one["text"] for one in two_step_simulator.first(SUM, prompts)] == [f"Be {SUM.whole}", "Begin."]
-    assert two_step_simulator.following(SUM, SAID[:2], prompts)[1]["text"] == (
-        "YOU: is it 2?\n\nSYSTEM: Yes. / A, B, C, or D"
-    )

@@ -81,19 +81,6 @@ PIECES = st.one_of(
 TEXTS = st.lists(PIECES, max_size=6).map(" ".join) | st.lists(PIECES, max_size=4).map("".join)
 
 
-@given(TEXTS)
-def test_masking_again_changes_nothing(text: str) -> None:
-    masked, _ = mask(text)
-    assert mask(masked) == (masked, {})
-
-
-@given(TEXTS)
-def test_what_is_masked_is_counted(text: str) -> None:
-    masked, found = mask(text)
-    for kind, sign in MARKS.items():
-        assert masked.count(sign) - text.count(sign) == found[kind] or masked == text
-
-
 COLUMNS = (
     Column("id", TextColumn(), "", ""),
     Column("text", TextColumn(), "", "", free_text=True),
