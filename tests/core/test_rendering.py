@@ -125,6 +125,15 @@ def test_what_a_person_typed_is_shown_as_typed(text: str) -> None:
     assert {place: shown in html for place, html in places.items()} == dict.fromkeys(places, True)
 
 
+def test_formulas_and_code_between_fences_are_drawn_in_what_a_person_typed() -> None:
+    text = "- \\(x^2\\), $y$:\n```python\nx  = 1\n```\n> `\\(z\\)`\n$$\nw\n$$"
+    for html in persons(text).values():
+        assert re.findall("<mi>(.)</mi>", html) == ["x", "y", "w"]
+        assert '<span class="n">x</span>  <span' in html
+        assert '<p class="typed">- <' in html
+        assert '<p class="typed">&gt; `\\(z\\)`\n' in html
+
+
 SIGNS = (
     *("7*8 = 56 = 2*28", "a*b*c", "f[1]*g[2]*h, {1}*{2}*3", "(a+b)*(c+d)*(e)", "2**3**4", "x**2 + y**2", "2*-3*-4"),
     *("(2+3)*-4*-5", "2 *3* 4", "2 * 3 * 4", "**Note: 2**3 is 8", "2*3*4", "π*r*r and क*ख*ग", "|x|*|y|*|z|"),

@@ -300,6 +300,14 @@ def test_a_session_that_nobody_attends_times_out_after_as_many_screens_as_the_st
     assert flag.path == "r0"
 
 
+@pytest.mark.parametrize("there", [(True,), (False, True, False), (True, False, True, False, True)])
+def test_a_screen_with_somebody_there_begins_the_row_anew(there: tuple[bool, ...]) -> None:
+    session = row_of_limits(6)
+    run_out(session, *there)
+    assert session.state.outcome == ""
+    assert any(flag.what == "unattended" for flag in flags(session.study, session.state)) == (False in there)
+
+
 @pytest.mark.parametrize("sign", ["typed", "more time", "message", "older caller"])
 def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> None:
     session: Session = TimedTalk() if sign == "message" else limited(extensions=1)
@@ -312,6 +320,24 @@ def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> No
     session.expire(200, **told)
     assert session.recorded[0] in ("expired", "drawn")
     assert not any(map(is_unattended, session.state.events))
+
+
+moments = st.lists(st.integers(0, 400), max_size=8)
+
+
+@given(moments, moments, st.sampled_from(["continue", "end"]), st.integers(0, 3))
+def test_nothing_but_an_answer_or_more_time_turns_a_clock_back(
+    notes: list[int], looks: list[int], then: str, extensions: int
+) -> None:
+    plain, noted = limited(then, extensions=extensions), limited(then, extensions=extensions)
+    for at_s in sorted(notes):
+        noted.note(10 + at_s)
+    assert noted.timing == plain.timing
+    for at_s in looks:
+        again = fold(noted.state.events)
+        assert screen(noted.study, again).timing == plain.timing
+        found = overdue(noted.study, again, us(at_s))
+        assert (found is None) == (us(at_s) < us(70) + GRACE_US)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=20))

@@ -46,6 +46,13 @@ def test_nothing_is_kept_but_what_it_looks_like(
     assert encoded_anew(found.content, SIDE).type == found.type, "what comes out can come in"
 
 
+def test_a_photo_stands_as_it_was_taken() -> None:
+    """Turned to the right by a quarter, the dark left half is above."""
+    with opened(encoded_anew(photo(40, 30, orientation=6), SIDE)) as image:
+        assert image.size == (30, 40)
+        assert image.convert("L").getpixel((15, 2)) < 60 < 200 < image.convert("L").getpixel((15, 37))
+
+
 @pytest.mark.parametrize("side", [7_900, 8_900, 20_000])
 def test_a_small_file_of_many_pixels_is_refused_before_it_is_decoded(side: int) -> None:
     out = BytesIO()

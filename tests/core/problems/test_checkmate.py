@@ -21,6 +21,26 @@ def test_a_dollar_without_partner_is_refused_with_its_line(source: str, line: in
     assert caught.value.faults[0].startswith(f"line {line}: a $ without its partner")
 
 
+def test_the_number_gives_order_and_topic_and_the_rest_of_the_name_the_id(tmp_path: Path) -> None:
+    names = ["p60_z.md", "p10_a^n+1.md", "p9_b-c_d.md", "p11_e.md", "p21_f.md", "p31_g.md", "p41_h.md", "p51_i.md"]
+    for name in names:
+        (tmp_path / name).write_text("\nShow that $x$.\n", encoding="utf-8")
+    problems = load(tmp_path)
+    assert [(problem.id, problem.tags["topic"]) for problem in problems] == [
+        ("b-c_d.html", "Algebra"),
+        ("a^n+1.html", "Algebra"),
+        ("e.html", "Group Theory"),
+        ("f.html", "Number Theory"),
+        ("g.html", "Probability Theory"),
+        ("h.html", "Topology"),
+        ("i.html", "Linear Algebra"),
+        ("z.html", "Linear Algebra"),
+    ]
+    assert {(problem.text, problem.plain, problem.dataset) for problem in problems} == {
+        (r"Show that \(x\).", "\nShow that $x$.\n", "checkmate")
+    }
+
+
 def test_all_bad_files_are_named_at_once_and_others_passed_over(tmp_path: Path) -> None:
     texts = {
         "p1_good.md": "Show it.",

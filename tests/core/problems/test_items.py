@@ -58,6 +58,14 @@ def test_usual_names_are_recognised(names: tuple[str, ...]) -> None:
     assert (problem.id, problem.dataset) == ("mine-1", "mine")
 
 
+def test_columns_can_be_named_and_tags_chosen() -> None:
+    row = {"Frage": "Why?", "eins": "x", "zwei": "y", "Lösung": "y", "nr": "q7", "Fach": "Algebra", "note": "-"}
+    told = {"question": "Frage", "options": ["eins", "zwei"], "answer": "Lösung", "id": "nr", "tags": ["Fach"]}
+    problem = one(row, **told)
+    assert (problem.id, options(problem), problem.answer) == ("q7", {"A": "x", "B": "y"}, "B")
+    assert problem.tags == {"fach": "Algebra"}
+
+
 @pytest.mark.parametrize(
     "cell",
     [

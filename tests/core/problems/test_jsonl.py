@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 
 from problems.errors import ProblemError
 from problems.jsonl import parse
-from problems.problem import Problem
+from problems.problem import DialogueMessage, Problem
 from problems.text import clean
+
+
+def test_a_conversation_is_about_its_last_message_unless_it_says_otherwise() -> None:
+    said = '[{"role": "user", "text": "Hi", "name": "Ann"}, {"role": "bot", "text": "Good day!"}]'
+    dialogue = (DialogueMessage("user", "Hi", "Ann"), DialogueMessage("bot", "Good day!"))
+    assert parse(f'{{"id": "a", "dialogue": {said}}}\n{{"id": "b", "text": "T", "dialogue": {said}}}', "x.jsonl") == (
+        Problem("a", "Good day!", "Good day!", "custom", dialogue=dialogue),
+        Problem("b", "T", "T", "custom", dialogue=dialogue),
+    )
 
 
 @given(st.lists(st.text(min_size=1).map(clean).filter(str.strip), unique=True, min_size=1))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems.text import NotText, checked, clean, decoded
+from problems.text import NotText, checked, checked_values, clean, clean_values, decoded
 
 ANY = st.text(st.characters() | st.sampled_from("\r\n\t\0\x0b\x0c\x1b\x85\ud83d\ude00\ufeff\uffff"))
 
@@ -48,3 +49,15 @@ def test_a_refusal_names_the_first_character_and_its_place(text: str) -> None:
 def test_each_encoding_with_its_mark_is_read(text: str) -> None:
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
         assert decoded(text.encode(encoding), "x") == text
+
+
+VALUES = st.recursive(
+    ANY | st.none() | st.booleans() | st.integers(), lambda v: st.lists(v) | st.dictionaries(ANY, v), max_leaves=9
+)
+
+
+@given(VALUES)
+def test_every_text_of_a_value_is_cleaned_or_refused(value: object) -> None:
+    cleaned = clean_values(value)
+    assert clean_values(cleaned) == cleaned == checked_values(cleaned)
+    json.dumps(cleaned, ensure_ascii=False).encode()

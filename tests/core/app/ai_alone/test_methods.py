@@ -8,7 +8,7 @@ from app.ai_alone.methods import registry
 from app.ai_alone.methods.base import MethodContext, SampleResult
 from app.ai_alone.methods.registry import METHODS
 from app.backends.model_ref import ModelRef
-from experiments.study.sections.ai_alone import AiAloneSpec
+from experiments.study.sections.ai_alone import SLOTS, AiAlonePrompts, AiAloneSpec
 from experiments.study.sections.model_spec import ModelSpec
 from problems.problem import Option, Problem
 
@@ -21,6 +21,7 @@ def problem(name="q", answer="B", options=("12", "13", "14", "144"), plain="How 
 
 
 QUESTION = problem()
+LETTERED = "How many bags?\nA. 12\nB. 13\nC. 14\nD. 144"
 SHOWN = tuple(problem(f"dev-{n}", "ABCD"[n % 4], plain=f"Example {n}?") for n in range(6))
 MODEL = ModelRef("gpt", ModelSpec(backend="openai", model="gpt-4o-mini", options={"top_p": 1}))
 READER = ModelRef("reader", ModelSpec(backend="openai", model="gpt-4o"))
@@ -33,6 +34,23 @@ def asked(name, *texts, terms=TERMS):
 
 
 # What is asked
+
+
+def test_every_prompt_is_a_key_of_the_study():
+    own = {name: f"{name}: " + " ".join(f"{{{{{slot}}}}}" for slot in SLOTS[name][0]) for name in SLOTS}
+    alone = AiAloneSpec(extraction_system="", prompts=AiAlonePrompts(**own))
+    terms = MethodContext(MODEL, alone, READER, {"elementary_mathematics": SHOWN})
+    texts = ("It is 13.", reading())
+    asked_for = [
+        METHODS.find(name).ask(terms, QUESTION, texts[:step]).request.messages[-1].text.partition(": ")[0]
+        for name in NAMES
+        for step in range(METHODS.find(name).steps)
+    ]
+    assert set(asked_for) == set(own)
+    assert [one.role for one in asked("free_text", "It is 13.", terms=terms).request.messages] == ["user"]
+    assert asked("letter_only_zero_shot", terms=terms).request.messages[-1].text == (
+        f"letter_only_zero_shot: {LETTERED}"
+    )
 
 
 # What replies come to

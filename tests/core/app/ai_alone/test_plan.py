@@ -34,6 +34,23 @@ def study(folder: Path, **changes: Any) -> Study:
     return load_study(str(path))
 
 
+def test_by_default_the_released_methods_ask_each_question_fifty_times_of_each_model() -> None:
+    found = cells(CHATBENCH, AiAloneRequest())
+    assert len(found) == 60 * 3 * 2
+    assert {cell.samples for cell in found} == {50}
+    assert len({cell.key for cell in found}) == len(found)
+    assert {cell.terms.asked.label for cell in found} == {"tutor-a", "tutor-b"}
+    assert {cell.problem.dataset for cell in found} == set(DATASETS), "no attention check, and no example"
+    assert not any("-dev-" in cell.problem.id for cell in found)
+
+
+def test_what_is_asked_can_be_narrowed() -> None:
+    request = AiAloneRequest(models=("tutor-b",), methods=("free_text",), repeats=3, datasets=DATASETS[:2], most=4)
+    found = cells(CHATBENCH, request)
+    assert [cell.problem.id for cell in found] == [f"{name}-redux-{n}" for name in DATASETS[:2] for n in range(4)]
+    assert {(cell.samples, cell.name, cell.terms.asked.label) for cell in found} == {(3, "free_text", "tutor-b")}
+
+
 def keys(study: Study, name: str, extractor: str = "") -> list[str]:
     return [
         cell.key for cell in cells(study, AiAloneRequest(methods=(name,), datasets=DATASETS[:1], extractor=extractor))

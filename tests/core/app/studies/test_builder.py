@@ -125,6 +125,14 @@ def test_each_design_is_sound_and_can_be_finished(case: str) -> None:
     assert asyncio.run(estimate_by_simulation(found.study, 2, 300)).typical_minutes > 0
 
 
+def test_what_varies_within_participants_is_met_by_each() -> None:
+    study = check_answers(with_(**CHANGES["within"]), NOWHERE).study
+    assert study
+    assert study.factors == {}
+    loop = study.file.flow[1]
+    assert loop.vary == {"condition": ("answer-first", "direct-to-AI")}  # type: ignore[union-attr]
+
+
 def test_questions_are_asked_where_they_belong() -> None:
     flow = build(with_(instructions="Work.", **CHANGES["questions"])).file["flow"]
     asked = [(node.get("step"), node.get("kind"), [*node.get("correct_answers", {}).values()]) for node in flow]

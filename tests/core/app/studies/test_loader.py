@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import re
 from contextlib import suppress
@@ -15,6 +16,7 @@ import orjson
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from app.bots.dry_run import estimate_by_simulation
 from app.studies.drafts import create_draft
 from app.studies.loader import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.studies.yaml_loader import parse_yaml
@@ -167,6 +169,18 @@ def test_two_pools_may_share_a_problem_and_no_id(second: str, sound: bool, tmp_p
         assert load_study(write(tmp_path, {**SOUND, "problems": pools})).pools["b"]
     else:
         assert places(tmp_path, {**SOUND, "problems": pools}) == ["problems.b"]
+
+
+def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
+    raw = copy.deepcopy(SOUND)
+    raw["factors"]["arm"] = {"often": 199, "seldom": 1}
+    each = {"each": "again", "of": "questions", "where": {"subject": "moral"}, "take": 12, "do": "user-alone"}
+    raw["flow"][2:2] = [
+        {**each, "when": {"arm": "seldom"}},
+        {**each, "each": "more", "take": 5, "when": {"arm": "seldom"}},
+    ]
+    with pytest.raises(StudyError, match="are left"):
+        asyncio.run(estimate_by_simulation(load_study(write(tmp_path, raw)), 2, 300))
 
 
 def test_a_folder_stands_for_the_study_that_was_made_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.errors import Refused
-from experiments.session.attachments import dropped
+from experiments.session.attachments import LEFT_OUT, dropped
 from experiments.session.engine import pending_tasks
 from problems.attachments import NewPicture
 from problems.problem import Problem
@@ -65,6 +65,14 @@ def test_a_message_that_was_given_back_has_its_pictures_again() -> None:
     talk.do("detach", picture=ONE.sha256).do("say", text="Well")
     assert sent(talk) == [[]]
     assert dropped(before, talk.state) == frozenset(), "it was sent once"
+
+
+def test_the_newest_pictures_are_sent_again_and_of_others_that_they_were_there() -> None:
+    talk = session(attach_limits={"max_resent": 1}).do("attach", picture=ONE).do("say", text="").hear()
+    talk.do("attach", picture=TWO).do("say", text="And this?")
+    assert (sent(talk), talk.prompts) == ([[], [], ["b"]], [[LEFT_OUT, "Says .", "And this?"]])
+    talk.hear().do("say", text="Thanks")
+    assert sent(talk) == [[], [], ["b"], [], []]
 
 
 def test_the_content_is_needed_until_nothing_refers_to_it() -> None:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from experiments.events import Event
-from experiments.session.study_status import StudyStatus, fold_operations
+from experiments.session.study_status import KINDS, StudyStatus, fold_operations
 
 DATA: dict[str, dict[str, Any]] = {
     "published": {"hash": "abc", "version": 1},
@@ -29,6 +31,7 @@ DATA: dict[str, dict[str, Any]] = {
     "differed": {"hash": "abc", "set": "desk", "tools": ["pay"], "sha256": "1"},
     "offered": {"hash": "abc", "set": "desk", "tools": [], "sha256": "0"},
 }
+KIND = st.sampled_from(KINDS)
 
 
 def after(kinds: Sequence[str]) -> StudyStatus:
@@ -54,3 +57,8 @@ def test_a_study_stands_as_was_decided_last(kinds: list[str], state: str, shut: 
     now = after(kinds)
     assert (now.state, now.closed_reason) == (state, shut)
     assert now.offered == ("published" in kinds and state != "published")
+
+
+@given(st.lists(KIND))
+def test_people_can_begin_in_a_pilot_and_in_an_open_study_and_nowhere_else(kinds: list[str]) -> None:
+    assert (after(kinds).closed_reason is None) == (after(kinds).state in ("pilot", "open"))

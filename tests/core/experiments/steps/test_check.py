@@ -16,7 +16,7 @@ from experiments.session.state import current_location
 from experiments.study.resolve import restore
 from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.step import Step
-from tests.fakes.checked import BAD, CHOICE, GOOD, act, begun, check, facts, study_of
+from tests.fakes.checked import BAD, CHOICE, GOOD, PROBLEMS, act, begun, check, facts, study_of
 
 
 def notices(seen: Screen) -> list[NoticeBlock]:
@@ -174,3 +174,9 @@ def test_a_check_that_cannot_be_is_refused_at_its_place(keys: dict[str, Any]) ->
     with pytest.raises(StudyError) as told:
         study_of({**check(), **keys})
     assert {issue.where.partition(".")[0] for issue in told.value.found} == {"flow[0]"}
+
+
+def test_a_problem_is_no_check_where_its_answer_is_not_known() -> None:
+    unknown = [{**PROBLEMS[0], "answer": None}, *PROBLEMS[1:]]
+    with pytest.raises(StudyError, match="needs problems whose correct answer is known"):
+        study_of({"each": "q", "of": "questions", "flow": [check("attention", ask_problem=True)]}, problems=unknown)

@@ -62,6 +62,25 @@ def test_all_columns_are_owed_at_once_and_a_vote_waits_for_all() -> None:
     assert play.chat.rounds[0].voted == "C is better"
 
 
+def test_one_column_fails_and_is_tried_again_alone() -> None:
+    play = Driven(battle())
+    play.do("say", text="Hello")
+    play.hear("a")
+    play.fails(slot="b")
+    assert play.screen.actions == ("retry", "submit")
+    shown = play.chat.rounds[0].replies
+    assert [reply.failed for reply in shown] == ["", "No reply could be generated. Your message is saved."]
+    with pytest.raises(Refused):
+        play.do("vote", winner="a")
+    with pytest.raises(Refused, match="requested again"):
+        play.do("retry", slot="a")
+    play.do("retry", slot="b")
+    assert play.slots == ["b"]
+    play.hear("b")
+    assert [event.kind for event in play.state.events].count("replied") == 2
+    assert play.screen.actions == ("vote",)
+
+
 def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
     play = Driven(battle(continue_with="winner"))
     rounds(play, ("one", {"winner": "tie"}), ("two", {"winner": "b"}), ("three", {"winner": "bad"}))

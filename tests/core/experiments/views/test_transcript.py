@@ -7,17 +7,19 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.events import NOTES, Event
+from experiments.events import NOTES, Action, Event
 from experiments.session.engine import fold, pending_tasks, screen
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, state_at, timeline, transcript_of
-from tests.fakes.driven import Driven
+from tests.fakes.driven import Driven, small
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 
+SECOND_US = 1_000_000
 seeds = st.integers(0, SEEDS).map(str)
 names = st.sampled_from(NAMES)
+ASK = {"step": "survey", "id": "ask", "questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]}
 
 
 def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
@@ -109,3 +111,18 @@ def test_the_time_line_has_a_moment_for_each_fact_and_leads_to_its_state(name: s
 
 def story(session: Driven) -> SessionTranscript:
     return transcript_of(session.study, session.state.events)
+
+
+def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
+    session = Driven(small({"step": "info", "text": "Read."}, ASK))
+    session.send(Action("noted", "", {"text": "rang up", "who": "Ada"}, 5, by="researcher"))
+    session.do(at_us=10 * SECOND_US)
+    session.send(Action("excluded", "", {"why": "a friend", "who": "Ada"}, 11 * SECOND_US, by="researcher"))
+    session.do(at_us=20 * SECOND_US, thought="Hm")
+    session.send(Action("included", "", {"why": "no friend", "who": "Bob"}, 30 * SECOND_US, by="researcher"))
+    told = story(session)
+    assert [[(one.kind, one.text, one.who) for one in visit.remarks] for visit in told.visits] == [
+        [("noted", "rang up", "Ada")],
+        [("excluded", "a friend", "Ada")],
+    ]
+    assert [(one.kind, one.text, one.who) for one in told.remarks] == [("included", "no friend", "Bob")]
