@@ -117,32 +117,6 @@ def test_a_table_of_either_type_shows_the_points_of_a_scale_side_by_side_and_the
         assert page.count(f'<span class="words">{option}</span>') == 2, "a reader of the screen has the whole label"
 
 
-def test_in_a_conversation_of_others_nobody_is_you_and_the_last_response_is_marked() -> None:
-    talk = TranscriptBlock("The conversation", CHAT.messages, you="Person", bot="Robot", judged=True)
-    page = left(screen_of(Panel("T", (talk,)), "submit"))
-    assert ">You<" not in page
-    assert page.index(">Person") < page.index(">Robot")
-    assert page.count("The response to judge") == 1
-    assert page.index("The response to judge") > page.index("hello")
-
-
-def test_a_turn_begins_with_each_message_of_the_person() -> None:
-    said = (
-        *CHAT.messages[1:],
-        *CHAT.messages,
-        ChatMessage("You", "more"),
-        ChatMessage("Bot", "x"),
-        ChatMessage("Bot", "y"),
-    )
-    ratings = ((ShortText(name="n_0"),), (ShortText(name="n_1"),))
-    page = left(
-        screen_of(Panel("T", (TranscriptBlock("M", said, ratings=ratings),), (*ratings[0], *ratings[1])), "submit")
-    )
-    order = [page.index(mark) for mark in (">hello", 'name="n_0"', ">more", ">y<", 'name="n_1"')]
-    assert order == sorted(order)
-    assert page.index("hi") < order[0]
-
-
 HOSTILE = [
     "<script>alert(1)</script>",
     "[x](javascript:alert(1))",

@@ -148,25 +148,12 @@ SIGNS = (
     ),
     *("f(x)_1 = a_{2}", "snake_case_name", "10~~20 and 30~~40", "$$ to $$$", "~3 to ~5", "（甲）*（乙）*（丙）"),  # noqa: RUF001
 )
-EMPHASIS = {
-    "*word* and (**both**)": ["word", "both"],
-    "**b**/**c**; *Fett*-Druck, __d__ _e_": ["b", "c", "Fett", "d", "e"],
-    "**2*3 and 4*5**": ["2*3 and 4*5"],
-    "**「重要」**です。これは**“注意”**と": ["「重要」", "“注意”"],
-    "**这个（重要）**的，是**NASA**（美国）": ["这个（重要）", "NASA"],  # noqa: RUF001
-    "**이 용어(This term)**를 강조": ["이 용어(This term)"],
-}
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("text", SIGNS)
 def test_a_mark_between_operands_is_a_sign(text: str, place: str) -> None:
     assert f"<p>{escape(text)}</p>" in PLACES[place](text)
-
-
-@pytest.mark.parametrize("text", EMPHASIS)
-def test_emphasis_works_also_beside_punctuation_in_scripts_without_blanks(text: str) -> None:
-    assert [words for _, words in re.findall(r"<(em|strong|s)>(.*?)</\1>", unescape(story(text)))] == EMPHASIS[text]
 
 
 @pytest.mark.parametrize(

@@ -87,20 +87,6 @@ def heard_of(talk: Callable[[ReplyBuffer], Awaitable[None]], others: int = 0) ->
     return heard
 
 
-def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathered() -> None:
-    gather_s = 100 / PIECES_PER_S
-
-    async def talk(reply: ReplyBuffer) -> None:
-        reply.begin()
-        for word in ("first ", "second ", "third ", "anew "):
-            await asyncio.sleep(1 if word == "anew " else gather_s / 3)
-            reply.add(word)
-
-    first = 1 + gather_s / 3
-    pieces = [(first, "first "), (first + gather_s, "second third "), (2 + gather_s, "anew "), (2 + gather_s, "")]
-    assert heard_of(talk, others=99) == [(text, round(at, 3)) for at, text in ((1, ""), *pieces)]
-
-
 @pytest.mark.parametrize(
     ("others", "gather_s"), [(0, 1 / PIECES_PER_S), (9, 10 / PIECES_PER_S), (100_000, LONGEST_GATHER_S)]
 )

@@ -21,7 +21,6 @@ from experiments.session.timing import (
     TIME_UP_UNSENT,
     Deadline,
     deadlines,
-    is_unattended,
     overdue,
 )
 from experiments.study.resolve import resolve
@@ -209,24 +208,6 @@ def test_a_reply_on_the_screen_when_time_runs_out_is_recorded_before_it_does(
         session.send(Action("reply", talk, {"model": "one", "text": "late"}, us(late_s + 2), by="model"))
 
 
-@pytest.mark.parametrize("step", ["chat", "compare"])
-@pytest.mark.parametrize("then", ["continue", "end"])
-def test_a_call_that_nobody_allowed_in_time_is_not_made(step: str, then: str) -> None:
-    session, late_s = TimedTalk(step, then), 60 + GRACE_S + 1
-    session.act(1, "say", **SAID)
-    talk = session.path
-    session.end_replies(2, "call", text="", calls=[{"id": "c", "tool": "find", "arguments": "{}"}])
-    assert (pending_tasks(session.study, session.state), session.actions[:2]) == ((), ("allow", "deny"))
-    before = len(session.state.facts[talk])
-    session.expire(late_s)
-    assert session.actions == ()
-    session.end_replies(late_s, "fail", reason="stopped")
-    session.expire(late_s)
-    replies = 1 if step == "chat" else 2
-    end = "expired" if then == "continue" else "finished"
-    assert [event.kind for event in session.state.facts[talk][before:]] == ["stopped", *["failed"] * replies, end]
-
-
 def test_a_limit_does_not_wait_for_ever_for_a_reply_that_it_stopped() -> None:
     session = TimedTalk()
     session.act(1, "say", **SAID)
@@ -306,20 +287,6 @@ def test_a_screen_with_somebody_there_begins_the_row_anew(there: tuple[bool, ...
     run_out(session, *there)
     assert session.state.outcome == ""
     assert any(flag.what == "unattended" for flag in flags(session.study, session.state)) == (False in there)
-
-
-@pytest.mark.parametrize("sign", ["typed", "more time", "message", "older caller"])
-def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> None:
-    session: Session = TimedTalk() if sign == "message" else limited(extensions=1)
-    if sign == "message":
-        session.act(1, "say", **SAID)
-        session.end_replies(2, "reply", text="Yes")  # type: ignore[attr-defined]
-    if sign == "more time":
-        session.act(11, "extend")
-    told = {"typed": {"typed": {"thought": "a"}, "attended": False}, "older caller": {}}.get(sign, {"attended": False})
-    session.expire(200, **told)
-    assert session.recorded[0] in ("expired", "drawn")
-    assert not any(map(is_unattended, session.state.events))
 
 
 moments = st.lists(st.integers(0, 400), max_size=8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
@@ -11,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems.errors import ProblemError
 from problems.items import Items, understand
-from problems.pools import load_pool
 from problems.problem import Problem
 from problems.tables import of_objects
 from problems.text import clean
@@ -40,22 +37,6 @@ def options(problem: Problem) -> dict[str, str]:
 def fault(*rows: dict[str, Any], **columns: Any) -> str:
     (told,) = items(*rows, **columns).faults
     return told
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("question", "option_A", "option_B", "answer"),
-        ("Question", "A", "B", "Correct"),
-        ("prompt", "choice 1", "choice 2", "correct answer"),
-        ("Problem", "opt-a", "opt-b", "Right Answer"),
-    ],
-)
-def test_usual_names_are_recognised(names: tuple[str, ...]) -> None:
-    problem = one(dict(zip(names, ("Why?", "x", "y", "B"), strict=True)) | {"Topic of it": "Algebra"})
-    assert (problem.text, options(problem), problem.answer) == ("Why?", {"A": "x", "B": "y"}, "B")
-    assert problem.tags == {"topic_of_it": "Algebra"}
-    assert (problem.id, problem.dataset) == ("mine-1", "mine")
 
 
 def test_columns_can_be_named_and_tags_chosen() -> None:
@@ -136,13 +117,6 @@ def test_a_row_that_cannot_be_used_is_one_error_with_its_number(row: dict[str, A
     assert fault(row).startswith("row 1: ")
 
 
-@pytest.mark.parametrize("columns", [{"question": "frage"}, {"options": ["A", "C"]}, {}])
-def test_columns_that_are_not_there_are_refused(columns: dict[str, Any]) -> None:
-    found = items({"Frage": "Why?", "A": "x", "B": "y"}, **columns)
-    assert found.problems == ()
-    assert found.faults
-
-
 TEXTS = st.text().map(clean)
 
 
@@ -160,21 +134,3 @@ def test_any_row_is_an_item_or_one_clear_error(row: dict[str, Any]) -> None:
     assert bool(found.problems) != bool(found.faults)
     for problem in found.problems:
         assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
-
-
-@pytest.mark.parametrize(
-    "pool",
-    [
-        {},
-        {"items": [], "path": "x.csv"},
-        {"items": {"question": "?"}},
-        {"items": []},
-        {"items": ["Why?"]},
-        {"source": "chatbench", "columns": {"question": "q"}},
-        {"path": "x.csv", "columns": "question"},
-    ],
-)
-def test_a_pool_that_contradicts_itself_is_refused(pool: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("question\nWhy?\n")
-    with pytest.raises(ProblemError):
-        load_pool(pool, "quiz", tmp_path)

@@ -158,18 +158,6 @@ def test_each_text_whose_picture_cannot_be_shown_is_an_error_with_its_place(tmp_
         assert word in error
 
 
-def test_one_name_for_two_pictures_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "items").mkdir()
-    (tmp_path / "items" / "chart.png").write_bytes(drawn())
-    (tmp_path / "items" / "q.csv").write_text("question,answer\n![a](chart.png),yes\n", encoding="utf-8")
-    (tmp_path / "chart.png").write_bytes(drawn(rising=True))
-    pool = {"problems": {"q": {"path": "items/q.csv"}}}
-    (error,) = found_in(tmp_path, "![A chart](chart.png)", **pool)
-    assert "chart.png" in error
-    (tmp_path / "chart.png").write_bytes(drawn())
-    assert found_in(tmp_path, "![A chart](chart.png)", **pool) == []
-
-
 @pytest.fixture
 def charts(tmp_path: Path) -> Study:
     return load_study(str(pictures.study(tmp_path)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.backends.base import PromptMessage, Request, StreamEnd
-from app.calls.caller import Attempt, Budget, Call, Caller, Result, StopSignal, cost_of
+from app.calls.caller import Attempt, Budget, Call, Caller, Result, StopSignal
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.model_pool import ModelAccess
 from app.calls.rate_limit import RateLimiter
@@ -111,12 +111,3 @@ async def test_a_budget_holds_for_calls_at_once_and_counts_what_they_cost() -> N
     assert sum(one is not None for one in ended) == 10
     assert house.budget.exhausted
     assert house.budget.left == pytest.approx(0.0)
-
-
-@pytest.mark.parametrize(
-    ("model", "cost"),
-    [({"backend": "scripted"}, 0.0), ({"backend": "openai"}, None),
-     ({"backend": "scripted", "price": Price(prompt=0, completion=10_000)}, 1.0)],
-)  # fmt: skip
-def test_a_reply_without_a_server_and_a_price_costs_nothing(model: Any, cost: float | None) -> None:
-    assert cost_of(ModelSpec(**model), StreamEnd("stop", None, 10, 100)) == cost

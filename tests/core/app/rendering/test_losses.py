@@ -17,7 +17,6 @@ from app.rendering.maths import not_drawn
 from app.studies.drafts import check_text
 from app.studies.loader import load_study
 from experiments.errors import StudyError, ValidationIssue
-from problems.errors import ProblemError
 from storage.yaml_text import yaml_text
 
 # Texts that ask for something, and what the error has to name.
@@ -171,44 +170,3 @@ def test_every_text_of_an_author_counts(tmp_path: Path, door: str) -> None:
     (located,) = check_text(written, tmp_path).faults  # the console's editor and builder
     assert (located.where, located.what) == (fault.where, fault.what)
     assert located.line is not None
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "row"),
-    [
-        ("q.csv", "question,answer\na,b\n" + f'"{BAD}",b\n', "q.csv, line 3"),
-        ("q.jsonl", '{"question": "a"}\n{"question": "' + BAD + '"}\n', "q.jsonl, line 2"),
-    ],
-)
-def test_a_file_of_items_is_told_with_the_row(tmp_path: Path, name: str, content: str, row: str) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    (fault,) = faults_of(tmp_path, problems={"q": {"path": name}})
-    assert fault.where == "problems.q"
-    assert fault.what.startswith(row)
-
-
-@pytest.mark.parametrize("dollars", [True, False])
-def test_dollar_maths_holds_for_items_in_the_check_as_on_the_page(tmp_path: Path, *, dollars: bool) -> None:
-    items = [{"question": "Let $x_1 = 2$.", "options": ["$5$ or $y$", "$x^2$"], "answer": "A"}] * 9
-    faults = faults_of(tmp_path, dollar_maths=dollars, problems={"q": {"items": items}})
-    if dollars:
-        assert faults == []
-    else:
-        (fault,) = faults
-        assert fault.where == "problems.q.items[0]"
-        assert "dollar_maths" in fault.what
-    for show, text, form in ((markdown.html, "Let $x_1 = 2$.", "blocks"), (markdown.line, "$x^2$", "line")):
-        assert ("<math" in show(text, dollars=dollars)) == dollars == (losses(text, form, dollars=dollars) == ())
-
-
-def test_a_problem_says_where_it_stands_and_is_the_same_without(tmp_path: Path) -> None:
-    (tmp_path / "q.csv").write_text("question,answer\na,b\n", encoding="utf-8")
-    study = tmp_path / "study.yaml"
-    raw = {"study": "s", "title": "T", "problems": {"q": {"path": "q.csv"}}, "flow": [FINISH]}
-    study.write_text(yaml_text(raw), encoding="utf-8")
-    (problem,) = load_study(str(study)).pools["q"]
-    assert problem.place == "line 2"
-    assert "place" not in problem.to_json()
-    assert problem.from_json(problem.to_json()) == problem
-    with pytest.raises(ProblemError):
-        problem.from_json(problem.to_json() | {"place": "line 2"})

@@ -94,21 +94,6 @@ def test_a_conversation_whose_labels_dices_does_not_have_is_an_error(tmp_path: P
     assert places(tmp_path, raw) == ["problems.Nonsense"]
 
 
-def test_errors_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
-    raw = copy.deepcopy(SOUND)
-    raw["titel"] = "x"
-    raw["models"]["tutor"]["backend"] = "oops"
-    raw["flow"][0] = {"step": "consnt"}
-    raw["flow"][2]["questions"].append({"type": "short_txt", "name": "y"})
-    raw["flow"][1]["flow"][0] |= {"do": "answer-frist", "take": 99, "wher": {}}
-    raw["flow"].insert(3, {"step": "info", "id": "more", "text": "{{conditoin}} {{last.word}}"})
-    loop = "flow[1].flow[0]"
-    assert set(places(tmp_path, raw)) == {
-        *("titel", "models.tutor.backend", "flow[0]", "flow[2].questions[1]", "flow[3].text"),
-        *(f"{loop}.do", f"{loop}.take", f"{loop}.wher"),
-    }
-
-
 def test_no_error_hides_those_of_other_files_keys_and_texts(tmp_path: Path) -> None:
     (tmp_path / "protocols").mkdir()
     (tmp_path / "protocols/torn.yaml").write_text("protocol: [")
@@ -151,14 +136,6 @@ def test_no_fault_of_form_is_told_in_pythons_words() -> None:
                     part.model_validate({name: value})
                 told = "\n".join(map(str, issues_of(failed.value, {name: value}, part)))
                 assert not re.search("tuple|dictionary|mapping|instance|validation", told, re.IGNORECASE), told
-
-
-def test_parleys_own_protocol_is_not_replaced_in_silence(tmp_path: Path) -> None:
-    (tmp_path / "protocols").mkdir()
-    (tmp_path / "protocols/mine.yaml").write_text("protocol: answer-first\nversion: 1\nflow: [{step: answer}]\n")
-    (tmp_path / "small.yaml").write_text(yaml_text(SOUND), encoding="utf-8")
-    with pytest.raises(StudyError, match="is that of Parley's own 'answer-first'"):
-        load_study(str(tmp_path / "small.yaml"))
 
 
 @pytest.mark.parametrize(("second", "sound"), [("1 + 2?", True), ("1 * 3?", False)])

@@ -9,7 +9,6 @@ import pytest
 
 from app.i18n.catalogues import catalogue
 from app.studies.loader import load_study
-from app.studies.translations import missing_translations
 from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold
@@ -47,14 +46,6 @@ def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: 
     assert words(found) == used
     assert restore(found.document).file == found.file
     assert json.loads(found.document)["file"]["translations"]["de"] == used
-
-
-def test_what_is_missing_is_told_in_the_order_of_the_study(tmp_path: Path) -> None:
-    found = load_study(small(tmp_path))
-    assert missing_translations(found, "de") == ("A small study", LONG, "Only for Germans.", "Goodbye.")
-    assert missing_translations(found, "en") == ()
-    german = load_study(small(tmp_path, language="de", languages=["de", "en"]))
-    assert missing_translations(german, "en") == ("A small study", LONG, "Only for Germans.", "Goodbye.")
 
 
 @pytest.mark.parametrize(

@@ -166,15 +166,3 @@ def test_an_assignment_can_be_derived_again_from_its_own_fact(
     assert assignment_fact(TWO, seed, fact) == fact
     again = assignment_fact(TWO, seed, {"counts": list(reversed(counts_of(held))), "caps": caps})
     assert again["factors"] == fact["factors"], "in whatever order cells are counted"
-
-
-@pytest.mark.parametrize("listed", ["abcd", "dcba", "bdac"])
-def test_no_value_is_preferred_for_where_it_is_listed(listed: str) -> None:
-    free = cells({"x": tuple(listed), "y": ("a", "b")}, {})
-    for held in ((), ((free[0].values, 1),)):
-        seen = Counter(free.index(balanced(free, held, f"{listed}:{n}")) for n in range(2_000))
-        likely = [i for i in range(len(free)) if not held or free[i].values["x"] != free[0].values["x"]]
-        likely = [i for i in likely if not held or free[i].values["y"] != free[0].values["y"]]
-        share = 1 / len(likely)
-        assert set(seen) == set(likely)
-        assert all(abs(seen[i] / 2_000 - share) < 4 * (share * (1 - share) / 2_000) ** 0.5 for i in likely)

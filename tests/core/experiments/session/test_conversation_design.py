@@ -99,21 +99,6 @@ def test_the_released_history_begins_with_the_opening() -> None:
     assert row["chat_history"].startswith('[{"role":"Bot","content":"Hello."},{"role":"You"')
 
 
-@pytest.mark.parametrize(("speed", "delay_s", "pace", "most"), [("slow", 2, 12, 9), ("fast", 0, 0, 0)])
-def test_a_named_condition_sets_the_numbers(speed: str, delay_s: float, pace: float, most: int) -> None:
-    def by(slow: int, fast: int) -> Data:
-        return {"by": "speed", "pick": {"slow": slow, "fast": fast}}
-
-    lengths = {"max_reply_chars": by(9, 0), "max_reply_tokens": by(9, 0), "ends": {"after": by(1, 0)}}
-    design = {"delay_s": by(2, 0), "pace": by(12, 0), **lengths}
-    session = Driven(talk(design, factors={"speed": {one: float(one == speed) for one in ("slow", "fast")}}))
-    session.do("say", text="Hi", at_us=1_000_000)
-    job = task(session)
-    pacing = {"from_us": 3_000_000, "pace": pace} if pace else None
-    assert (session.chat.delay_s, job.get("pacing"), job.get("max_chars", 0)) == (delay_s, pacing, most)
-    assert (job.get("max_tokens", 0), bool(session.hear().chat.over)) == (most, speed == "slow")
-
-
 @pytest.mark.parametrize(
     ("ends", "text", "more", "why"),
     [
@@ -182,16 +167,6 @@ def test_errors_come_all_at_once_each_at_its_key() -> None:
             *(".suggestions.texts[1]", ".system_additions[0]", ".system_additions[0].text", ".delay_s"),
         )
     )
-
-
-def test_what_is_no_picture_beside_a_label_is_an_error_and_none_is_none() -> None:
-    picks = {"by": "tone", "pick": {"warm": "![Ada](a.png)", "cold": ""}}
-    tones = {"factors": {"tone": ["warm", "cold"]}}
-    for wrong in ("ada.png", "Ada ![Ada](a.png)", "![Ada](a.png) ![Bo](b.png)", "[Ada](a.png)"):
-        chat = {"step": "chat", "model": "m", "assistant_picture": picks | {"pick": picks["pick"] | {"cold": wrong}}}
-        both = {"step": "compare", "assistant_pictures": ["![Ada](a.png)", wrong]}
-        assert faults(chat, both, **tones) == ["0].assistant_picture", "1].assistant_pictures[1]"]
-    assert talk({"assistant_picture": picks}, **tones)
 
 
 IMPOSSIBLE: tuple[Data, ...] = (

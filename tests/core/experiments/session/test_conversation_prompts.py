@@ -54,28 +54,6 @@ def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, Pending
         yield from ((state, job) for job in pending_tasks(study, state) if job.kind == "reply")
 
 
-def systems(study: Study, seed: str = "1") -> set[tuple[str, str]]:
-    found = set()
-    for state, job in owed_replies(study, seed):
-        request = request_for(study, job.data, job.data["model"], "")
-        first = request.messages[0]
-        found.add((state.factors["tone"], first.text if first.role == "system" else ""))
-    return found
-
-
-def all_systems(study: Study) -> set[tuple[str, str]]:
-    return {found for seed in range(8) for found in systems(study, str(seed))}
-
-
-def test_a_prompt_knows_factors_answers_loops_and_the_problem() -> None:
-    system = "{{tone}}|{{about.word}}|{{item.id}}|{{problem.text}}|{{item.topic}}|{{number}}"
-    for tone, text in all_systems(small(system)):
-        told, word, *rest = text.split("|")
-        assert told == tone
-        assert len(word) > 3
-        assert rest == ["p1", "What is zq-text?", "bees", "1"]
-
-
 def test_a_persons_words_are_not_filled_again() -> None:
     loop = {"each": "item", "of": "pool", "flow": [TALK]}
     study = small("Dear {{about.word}}.", [loop])

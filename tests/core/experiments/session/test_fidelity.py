@@ -92,12 +92,6 @@ def test_a_reply_that_ends_the_session_is_not_shown_and_nothing_says_why() -> No
     assert GIVEN not in str(session.screen)
 
 
-def test_an_expression_that_takes_too_long_has_no_verdict() -> None:
-    slow = {"name": "slow", "must": "pattern", "pattern": "(a|aa)+$", "ask_again": 1, "then": "end"}
-    session = Driven(of(slow)).do("say", text="Hm").hear(text="a" * 500 + "b")
-    assert (found(session), session.last.data["missing"]) == ([("slow", 1, True, None)], "time_limit")
-
-
 JUDGE = {"name": "critical", "must": "judge", "annotator": "tone", "value": "critical", "one_of": ["true"]}
 TONE = {
     "prompt": "{{conversation}}",

@@ -12,7 +12,7 @@ from experiments.session.engine import end_page, screen
 from experiments.session.help_desk import MOST_UNANSWERED, can_end_with
 from experiments.session.remarks import Kind, remark
 from experiments.session.timing import SECOND_US, deadlines
-from experiments.study.screen import CodeBlock, HelpView
+from experiments.study.screen import CodeBlock
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
 from problems.problem import Problem
@@ -37,17 +37,6 @@ def session() -> AtDesk:
     return AtDesk(small(*STEPS, help="We answer soon.", **KEYS))
 
 
-def test_a_question_and_its_answer_are_shown_and_refuse_nothing_that_is_filled_in(session: AtDesk) -> None:
-    before = session.screen
-    session.ask("Which <b>thought</b>?").say("helped", "Any.")
-    assert session.screen.help == HelpView("We answer soon.", ((True, "Which <b>thought</b>?"), (False, "Any.")))
-    assert "Ada" not in repr(session.screen)
-    session.send(Action("submit", before.path, {"thought": "So"}, 1, seen=before.seen))
-    assert session.path == "read"
-    (visit, _) = transcript_of(session.study, session.state.events).visits
-    assert [(one.kind, one.who) for one in visit.remarks] == [("asked_for_help", ""), ("helped", "Ada")]
-
-
 def test_who_waits_for_an_answer_is_flagged_and_cannot_ask_without_end(session: AtDesk) -> None:
     for _ in range(MOST_UNANSWERED):
         session.ask()
@@ -67,20 +56,6 @@ def test_what_cannot_be_asked(session: AtDesk, text: str, reason: str) -> None:
     assert refused.value.reason == reason
 
 
-def test_nobody_asks_in_a_study_without_help_or_after_the_end(session: AtDesk) -> None:
-    without = AtDesk(small(*STEPS))
-    with pytest.raises(Refused) as refused:
-        without.ask()
-    assert (refused.value.reason, without.screen.help) == ("not_offered", None)
-    session.say("finished", "technical_failure")
-    with pytest.raises(Refused) as refused:
-        session.ask()
-    assert (refused.value.reason, session.screen.help) == ("ended", None)
-    withdrawn = session.send(Action("withdraw", "", {}, 2))
-    with pytest.raises(Refused):
-        withdrawn.say("helped", "Too late.")
-
-
 def test_given_time_moves_the_limits_of_this_screen_and_of_the_session(session: AtDesk) -> None:
     before = {due.kind: due.at_us for due in deadlines(session.study, session.state)}
     session.say("time_given", "2")
@@ -95,11 +70,6 @@ def test_given_time_moves_the_limits_of_this_screen_and_of_the_session(session: 
 def test_time_is_a_whole_number_of_minutes(session: AtDesk, minutes: str) -> None:
     with pytest.raises(NotPossible):
         session.say("time_given", minutes)
-
-
-def test_no_time_is_given_where_none_is_limited() -> None:
-    with pytest.raises(NotPossible):
-        AtDesk(small(*STEPS[1:])).say("time_given", "5")
 
 
 def test_a_session_ends_with_the_page_and_code_of_its_outcome_and_what_was_typed() -> None:

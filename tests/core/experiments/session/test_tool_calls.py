@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from experiments.errors import Refused
 from experiments.events import Action
-from experiments.session.engine import pending_tasks
 from experiments.study.screen import typed
 from tests.fakes.driven import Driven, small
 
@@ -27,21 +23,6 @@ def asked(*calls: str, arguments: str = "{}", **tools: Any) -> Driven:
 
 def decide(play: Driven, call: str, seen: int | None) -> Driven:
     return play.send(Action("allow", play.path, {"call": call}, 0, seen=seen))
-
-
-def test_a_call_is_allowed_on_a_screen_that_misses_the_other_column_and_not_what_came_of_itself() -> None:
-    play = asked("c")
-    old = play.screen.seen
-    decide(play, "a:c", old)
-    play.acts("begin", "a").acts("interrupt", "a")
-    with pytest.raises(Refused) as refused:
-        decide(play, "a:c", old)
-    assert refused.value.reason == "stale"
-    decide(play, "a:c", play.screen.seen)
-    seen = play.screen.seen
-    play.acts("begin", "a").acts("return", "a", result={"text": "x"})
-    decide(play, "b:c", seen)
-    assert [(job.kind, job.slot) for job in pending_tasks(play.study, play.state)] == [("reply", "a"), ("tool", "b")]
 
 
 def test_marks_that_show_a_text_in_another_order_are_shown_themselves() -> None:

@@ -11,7 +11,6 @@ from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.engine import pending_tasks
 from experiments.study.screen import DocumentView
-from experiments.views.transcript import transcript_of
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from tests.fakes.driven import Driven, small
@@ -109,10 +108,6 @@ def test_a_model_reads_why_nothing_was_changed(given: dict[str, Any], failed: st
     assert session.document.version == (1 if failed else 2)
 
 
-def test_an_empty_document_is_filled_by_replacing_nothing() -> None:
-    assert AtWork(initial="").said().calls(version=0, old="", new="New.").document.text == "New."
-
-
 def test_what_is_typed_meanwhile_is_merged_from_an_older_screen() -> None:
     session = AtWork().said()
     seen, path = session.screen.seen, session.path
@@ -133,17 +128,6 @@ def test_where_both_changed_one_place_the_person_wins_and_the_others_words_can_b
     assert session.kind == "others_used"
     session.undo()
     assert session.document.text == TEXT.replace("two", "2")
-
-
-def test_the_models_last_change_can_be_taken_back_until_nothing_of_it_is_left() -> None:
-    session = AtWork().said().calls(version=0, old="two", new="zwei")
-    session.edits("One", "I").do("undo", version=1)
-    assert session.document.text == TEXT.replace("One", "I")
-    session.calls(version=3, old="four", new="vier").calls(version=3, old="five", new="fuenf")
-    session.edits("fuenf", "cinq")
-    assert session.document.change is None
-    with pytest.raises(Refused):
-        session.do("undo", version=4)
 
 
 def test_what_is_left_of_the_models_change_is_taken_back_and_what_was_typed_in_it_stays() -> None:
@@ -169,13 +153,3 @@ def test_the_tables_say_who_wrote_how_much_of_what_is_left() -> None:
         ("model", 0, None), ("participant", 0, 1), ("participant", 5, None)]  # fmt: skip
     (call, *_) = [row for row in rows("tool_calls", stored, Layout((session.study,)))]
     assert (call["tool"], call["failed"]) == ("replace", None)
-
-
-def test_the_transcript_has_a_turn_for_what_one_author_did_before_the_other() -> None:
-    session = AtWork().said().calls(version=0, old="two", new="zwei").edits("zwei", "2").edits("six", "6")
-    *_, visit = transcript_of(session.study, session.state.events).visits
-    *_, document = visit.pages[-1].talks
-    assert [(line.called, line.text) for turn in document.turns for line in turn.lines] == [
-        ("Model", "− two\n\n+ zwei"),
-        ("You", "− zwei three.\n\nFour five six\n\n+ 2 three.\n\nFour five 6"),
-    ]

@@ -96,14 +96,6 @@ def pace(  # noqa: C901  (what a process does with one reply)
         return Told(runner.run(talk()), recorded, [one for one in heard if one[0]])
 
 
-def test_no_word_appears_before_the_delay_is_over_and_a_later_one_is_not_delayed_further() -> None:
-    told = pace(pieces=[(0.5, "One "), (3, "two")], from_s=2)
-    assert told.heard == [("One ", 2.0), ("two", 3.0)]
-    assert told.outcome.data["text"] == "One two"
-    assert [told.outcome.data[f"shown_{name}_us"] for name in ("first", "last")] == [2_000_000, 3_000_000]
-    assert told.recorded == []
-
-
 def test_words_appear_at_the_pace_and_never_before_they_have_come() -> None:
     told = pace(pieces=[(0.1, TEXT)], pace=10)
     assert told.text == TEXT
@@ -142,14 +134,6 @@ def test_after_a_restart_the_words_go_on_by_the_clock_and_no_model_is_called(now
     assert after.by(now_s).startswith(before.by(now_s)), "what was on the screen is there again at once"
     if now_s > 10:
         assert after.heard == [(TEXT, now_s)]
-
-
-def test_a_text_of_the_study_is_paced_by_the_clock_as_well() -> None:
-    told, again = pace(fixed=TEXT, from_s=2, pace=10), pace(fixed=TEXT, from_s=2, pace=10, now_s=4)
-    assert (told.heard[0][1], told.text, told.outcome.data["source"]) == (2.0, TEXT, "scripted")
-    assert again.by(4).startswith(told.by(4))
-    assert len(again.by(4)) < len(TEXT)
-    assert told.recorded == []
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=3), max_size=12), st.text("ab", min_size=1, max_size=5))
