@@ -136,6 +136,12 @@ def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
     assert session.recorded == ("finished", {"outcome": "timed_out", "why": "away"})
 
 
+def test_a_researchers_note_is_no_sign_of_life() -> None:
+    session = Session(study_of(ASK, away_after_s=600))
+    session.note(500)
+    assert deadlines(session.study, session.state) == (Deadline("away", us(600)),)
+
+
 @pytest.mark.parametrize(("seen_s", "ends"), [(0, True), (101, True), (103, False), (650, False)])
 def test_who_types_is_not_away(seen_s: float, ends: bool) -> None:
     session = Session(study_of(ASK, away_after_s=600))
