@@ -71,7 +71,7 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """A scatter plot; both axes have the same scale and the unit of the finding."""
+    """A scatter plot; both axes have the same scale. Values up to 1 have the unit of the finding."""
 
     x: str
     y: str

@@ -149,7 +149,7 @@ def _row(estimate: Estimate, unit: Unit) -> dict[str, Any]:
 
 def scatter_chart(scatter: Scatter, unit: Unit) -> Spec:
     """Points in square panels with the diagonal; the marks of one series grow with `n`."""
-    size = _size(unit)
+    size = _size(unit) if scatter.axis[1] <= 1 else 1
     rows = [
         {"x": size * one.x, "y": size * one.y, "n": one.n, "label": one.label, "series": one.series, "panel": one.panel}
         for one in scatter.points

@@ -46,6 +46,12 @@ def scattered(*, panels: bool) -> Scatter:
     return Scatter("alone", "with it", (0, 1), tuple(points))
 
 
+def test_shares_are_drawn_in_per_cent_and_ratings_as_they_are() -> None:
+    scatter = scattered(panels=False)
+    assert [row["x"] for row in values(scatter_chart(scatter, "share"))][:4:2] == [0, 25]
+    assert [row["x"] for row in values(scatter_chart(replace(scatter, axis=(0, 6)), "share"))][:4:2] == [0, 0.25]
+
+
 CHARTS: Mapping[str, Spec] = {
     "share": forest_chart(two()),
     "points": forest_chart(two("points")),
