@@ -33,17 +33,7 @@ from app.backends.wire.dialect import Dialect
 from app.backends.wire.error_mapping import check_event, refusal
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.streaming import streamed
-from app.backends.wire.values import (
-    count,
-    cut_off,
-    encoded,
-    finish_reason,
-    listed,
-    object_or_none,
-    part,
-    shown,
-    string,
-)
+from app.backends.wire.values import count, cut_off, encoded, finish_reason, listed, object_or_none, part, shown, string
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError

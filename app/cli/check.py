@@ -17,15 +17,7 @@ from app.annotation.judge import judge_question
 from app.backends.registry import asks_servers, streaming_advice
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
-from app.cli.common import (
-    AnyStudy,
-    AsJson,
-    ReplyTokens,
-    any_study,
-    option,
-    settings_in_use,
-    with_saved,
-)
+from app.cli.common import AnyStudy, AsJson, ReplyTokens, any_study, option, settings_in_use, with_saved
 from app.cli.printing import echo, out, show
 from app.errors import ArgumentInvalid
 from app.extension import study_advice

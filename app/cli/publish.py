@@ -31,7 +31,7 @@ from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.dataset_info import DatasetInfo
 from storage.db.engine import open_database
 from storage.errors import StorageError
-from storage.registers.publication_metadata import record_dataset_info
+from storage.registers.study_status import record_dataset_info
 
 SHORT = 12
 NEXT = {

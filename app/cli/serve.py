@@ -13,15 +13,7 @@ from typing import Annotated
 
 from app.cli.accounts import invite_first
 from app.cli.commands import command
-from app.cli.common import (
-    DatabaseAddress,
-    Host,
-    Port,
-    StudiesToServe,
-    option,
-    settings_in_use,
-    with_saved,
-)
+from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, option, settings_in_use, with_saved
 from app.cli.http_server import listen, require_free_port, when_up
 from app.cli.printing import echo, warn
 from app.cli.workers import require_settings_of_workers, supervise

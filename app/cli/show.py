@@ -60,10 +60,9 @@ from storage.log.seats import SessionCounts, cell_key, counted, query_params
 from storage.payments.retention import RetentionPlan, retention_plan
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
-from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.reminders import reminder_counts
 from storage.registers.studies import Studies
-from storage.registers.study_status import operations_of
+from storage.registers.study_status import dataset_info_of, operations_of
 from storage.registers.study_versions import current, difference, versions
 from storage.reports.attrition import WaveMonitor, wave_monitor
 from storage.reports.blinding import blinding

@@ -11,12 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
-from pydantic import (
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    field_validator,
-)
+from pydantic import PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (

@@ -68,7 +68,6 @@ from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database, attempts
 from storage.errors import Conflict, StorageError
 from storage.log.event_log import Log
-from storage.log.projections import rows_of
 from storage.log.quota import StudyCounts
 from storage.log.telemetry import TelemetryBatch
 from storage.log.writer import Append, AppendWithCounts, AttemptRow, DraftRow
@@ -78,6 +77,7 @@ from storage.registers.origins import Origin
 from storage.registers.session_pictures import picture_contents, session_picture
 from storage.registers.studies import StoredPicture, Studies
 from storage.reports.model_calls import times_asked
+from storage.schemas.registry import rows_of
 
 NOT_OPEN = "The next part is not open now."
 UNKNOWN = "This session was not found. Please use the link that you were given."

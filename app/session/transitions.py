@@ -27,12 +27,13 @@ from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from problems.attachments import NewPicture
 from storage.log.event_log import facts
-from storage.log.projections import changed_rows, rows_of, seat_changes, until_us
 from storage.log.quota import StudyCounts
+from storage.log.seats import seat_changes, until_us
 from storage.log.writer import Append, ClearedDraft, Enrolment
 from storage.registers.origins import QUOTAS_APPLY, Origin
 from storage.registers.persons import siblings
 from storage.schemas.base import ReleasedRow
+from storage.schemas.registry import Rows, rows_of
 
 # The kinds of events that complete, change or remove rows of released tables.
 COMPLETE = ("submitted", "voted", "expired", "finished", "withdrew", "annotated")
@@ -202,3 +203,8 @@ def _lookup_in(study: Study, stream: str, origin: str, counts: StudyCounts, quot
         return {"taken": counts.item_counts(study, origin, task.path)}
 
     return lookup
+
+
+def changed_rows(before: Rows, after: Rows) -> tuple[ReleasedRow, ...]:
+    """The new or changed rows. Most rows are identical objects, so identity is checked before equality."""
+    return tuple([row for key, row in after.items() if (was := before.get(key)) is not row and was != row])

@@ -18,7 +18,7 @@ from app.session.service import SessionService
 from experiments.study.study import Study
 from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
-from storage.registers.publication_metadata import record_dataset_info
+from storage.registers.study_status import record_dataset_info
 
 MOST_IN_CONSOLE = 500
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from experiments.events import Event
 from storage import tables
@@ -27,8 +27,6 @@ from storage.registers.contacts import LAST_SESSIONS, MAIL
 from storage.registers.participants import UNLINKED
 from storage.schemas.registry import schemas
 
-_SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
-_ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 # How long the journal waits for readers, as of who reads a screen when a session is withdrawn; writers wait as long.
 READERS_MS = 1_000
@@ -46,7 +44,8 @@ REDACTED: Mapping[str, Any] = MappingProxyType(
 def erase(connection: Connection, stream: str, event: Event) -> None:
     """Delete the data of a session, in the transaction that has written the event `event`, which remains."""
     if connection.dialect.name == "postgresql":
-        connection.execute(_SESSION.with_for_update(), {"stream": stream})
+        session = tables.sessions.c.stream
+        connection.execute(select(session).where(session == stream).with_for_update())
     entry = {
         "stream": stream,
         "at_us": event.at_us,
@@ -108,11 +107,6 @@ def forget_annotations(connection: Connection, stream: str) -> None:
         connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 
-def is_removed(connection: Connection, stream: str) -> bool:
-    """True if a session's row is gone from the register, as after the removal of a rehearsal."""
-    return connection.execute(_SESSION, {"stream": stream}).first() is None
-
-
 def truncate_wal(connection: Connection) -> None:
     """After the commit: remove the erased data from SQLite's journal, unless a reader goes on using it."""
     if connection.dialect.name == "sqlite":
@@ -128,16 +122,6 @@ def truncate_wal(connection: Connection) -> None:
             log.warning("%s: %s", NOT_EMPTIED, error)
         finally:
             journal.execute(f"PRAGMA {PATIENCE}").close()
-
-
-def is_erased(connection: Connection, stream: str) -> bool:
-    """True if a session was erased; nothing more of it may be written then.
-
-    On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends.
-    """
-    if connection.dialect.name == "postgresql":
-        connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
-    return connection.execute(_ERASED, {"stream": stream}).first() is not None
 
 
 def forget_erased(database: Database, study: str, cells: Sequence[StoredCell]) -> None:

@@ -33,11 +33,10 @@ from storage import tables
 from storage.db.database_url import sqlite_path
 from storage.db.engine import IN_THE_WAY, writer
 from storage.errors import Conflict, StorageError, Unwritable, cause
-from storage.log import usage
 from storage.log.erasure import truncate_wal
 from storage.log.seats import lock, overdue_sessions
 from storage.log.telemetry import TelemetryBatch, last_activity_us, was_attended
-from storage.log.writer import TYPED, Append, AppendWithCounts, AttemptRow, DraftRow, Work, write
+from storage.log.writer import TYPED, Append, AppendWithCounts, AttemptRow, DraftRow, Work, lock_usage, write
 
 log = logging.getLogger(__name__)
 CHECKPOINT_EVERY_S = 1.0
@@ -308,7 +307,7 @@ def _lock(connection: Connection, queued: Sequence[_Queued]) -> None:
     if any(isinstance(item.work, AppendWithCounts) for item in queued):
         lock(connection)  # before any row lock, or two batches could deadlock
     if any(isinstance(item.work, AttemptRow) and item.work.of_session for item in queued):
-        usage.lock(connection)
+        lock_usage(connection)
 
 
 def _write(

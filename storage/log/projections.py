@@ -1,4 +1,4 @@
-"""The released tables and the seats as projections of the log: a session's rows and seat, changed rows, rebuilding.
+"""The released tables and the seats, rebuilt from the log and compared with it.
 
 Live and rebuilt rows are made by one function of the folded state, so they are equal; a property test checks that.
 Rebuilding the seats replaces a table made by an older Parley. Data that no event holds are kept: sessions returned to
@@ -8,60 +8,30 @@ the recruiter, the cells of withdrawn sessions, and the number of pastes, from t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from experiments.events import Event, is_activity
 from experiments.session.engine import fold
-from experiments.session.help_desk import unanswered
-from experiments.session.remarks import excluded
-from experiments.session.state import current_location, holds_place, memoized
-from experiments.session.telemetry import without_indices
-from experiments.session.timing import UNATTENDED, deadlines, is_unattended
 from experiments.study.location import State, language_of
 from experiments.study.study import Study
-from experiments.views.funnel import furthest
-from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags, is_leak
 from storage import tables
 from storage.ai_alone.answers import alone_rows
 from storage.db.engine import Database, writer
 from storage.db.upsert import RowOwner, own_columns, upsert_rows
-from storage.log import usage
 from storage.log.event_log import facts
-from storage.log.seats import SessionSummary, changes, insert_seat, stored_cell, update_seat
+from storage.log.seats import WITHDRAWN, insert_seat, seat_changes, until_us, update_seat
 from storage.log.telemetry import PASTED
+from storage.log.writer import recount_usage
 from storage.registers.imported_rows import importing_studies, recorded_rows
 from storage.registers.origins import Origin
-from storage.registers.stream_ids import study_stream
 from storage.registers.studies import Studies
+from storage.registers.study_status import study_stream
 from storage.schemas.base import ReleasedRow
-from storage.schemas.registry import released, schemas
+from storage.schemas.registry import Key, Rows, by_key, released, rows_of, schemas
 
 _seat, _session = tables.seats.c, tables.sessions.c
-Key = tuple[Any, ...]
-Rows = Mapping[Key, ReleasedRow]
-
-
-def rows_of(study: Study, state: State) -> Rows:
-    """The rows that a session's events imply, by key; none for a withdrawn session."""
-    if state.outcome == "withdrawn":
-        return {}
-    return _by_key(row for name in study.file.export_schemas for row in schemas()[name].rows(study, state))
-
-
-def _by_key(rows: Iterable[ReleasedRow]) -> dict[Key, ReleasedRow]:
-    return {(row.table, row.part, row.seq, *_own(row)): row for row in rows}
-
-
-def _own(row: ReleasedRow) -> Iterator[Any]:
-    return (row.values[name] for name in released(row.table).key)
-
-
-def changed_rows(before: Rows, after: Rows) -> tuple[ReleasedRow, ...]:
-    """The new or changed rows. Most rows are identical objects, so identity is checked before equality."""
-    return tuple([row for key, row in after.items() if (was := before.get(key)) is not row and was != row])
 
 
 def rebuild(database: Database) -> int:
@@ -77,7 +47,7 @@ def rebuild(database: Database) -> int:
         rebuild_seats(connection, studies)
         for stream, _, joined in _joined(connection):
             connection.execute(update(tables.sessions).where(_session.stream == stream).values(joined))
-        usage.recount(connection)
+        recount_usage(connection)
     return count
 
 
@@ -119,11 +89,11 @@ def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[RowOwne
     own: dict[str, dict[Key, ReleasedRow]] = {}
     for study in map(studies.get, kept):  # rows of later versions replace those of earlier ones
         rows = (row for name in study.file.export_schemas for row in schemas()[name].study_rows(study))
-        own.setdefault(study.name, {}).update(_by_key(rows))
+        own.setdefault(study.name, {}).update(by_key(rows))
     for name, found in own.items():
-        yield RowOwner(name), found | _by_key(alone_rows(connection, name))
+        yield RowOwner(name), found | by_key(alone_rows(connection, name))
     for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == Origin.IMPORT)):
-        yield RowOwner(name, stream, Origin.IMPORT), _by_key(recorded_rows(connection, stream))
+        yield RowOwner(name, stream, Origin.IMPORT), by_key(recorded_rows(connection, stream))
     for name, stream, hash_, origin in sessions:
         if origin != Origin.IMPORT:
             yield RowOwner(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
@@ -143,54 +113,6 @@ def _difference(connection: Connection, owner: RowOwner, row: ReleasedRow) -> It
     for name, value in implied.items():
         if found[name] != value:
             yield f"{where}: {name} is {found[name]!r}, the log implies {value!r}"
-
-
-WITHDRAWN = "withdrawn"
-ABOUT = frozenset({"flagged", "excluded", "included"})
-
-
-@memoized
-def seat_of(study: Study, state: State) -> SessionSummary:
-    """The seat that a session's events imply; only the withdrawal for a withdrawn session."""
-    if state.outcome == WITHDRAWN:
-        return SessionSummary(WITHDRAWN, last_us=state.events[-1].at_us)
-    relevant = [event for event in state.events if event.kind in ABOUT]
-    place, first = current_location(study, state), next(iter(deadlines(study, state)), None)
-    return SessionSummary(
-        outcome=state.outcome or None,
-        due_us=first.at_us if first else None,
-        last_us=next((event.at_us for event in reversed(state.events) if is_activity(event)), 0),
-        place=without_indices(place.path) if place else "",
-        furthest=furthest(place) if place else "",
-        flags=_flags(study, state, relevant),
-        excluded=excluded(relevant),
-        placed=holds_place(study, state),
-    )
-
-
-def seat_changes(study: Study, old_state: State, new_state: State) -> dict[str, Any]:
-    """The changes to a session's seat between two states, by column; a new session starts from an empty seat."""
-    found = changes(seat_of(study, old_state) if old_state.seq else SessionSummary(), seat_of(study, new_state))
-    return (
-        {**found, "cell": stored_cell(new_state.factors)}
-        if new_state.factors != old_state.factors and new_state.factors
-        else found
-    )
-
-
-def _flags(study: Study, state: State, events: list[Event]) -> str:
-    """All flags once the session has ended; before that, only those that do not depend on its end."""
-    if state.outcome:
-        return ",".join(flag.what for flag in flags(study, state))
-    early = {LEAK: any(is_leak(event) for event in events), UNATTENDED: any(map(is_unattended, state.events))}
-    early |= {WAITS_FOR_HELP: bool(unanswered(state.facts.get("", ())))}
-    early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
-    return ",".join(what for what, so in early.items() if so)
-
-
-def until_us(study: Study, now_us: int) -> int:
-    """The time until which a seat taken now is held in any case."""
-    return now_us + round(study.file.session_limits.hold_place_s * 1e6)
 
 
 def rebuild_seats(connection: Connection, studies: Studies) -> None:

@@ -17,8 +17,9 @@ from sqlalchemy.exc import OperationalError
 from storage import tables
 from storage.db.engine import IN_THE_WAY, Database, writer
 from storage.errors import Conflict
-from storage.log import seats, usage
+from storage.log import seats
 from storage.log.erasure import truncate_wal
+from storage.log.writer import lock_usage, recount_usage_of
 from storage.registers.origins import Origin
 from storage.schemas.registry import schemas
 
@@ -74,7 +75,7 @@ def remove_rehearsal(
 
 def _remove(connection: Connection, study: str, at_us: int) -> RemovedRehearsal:
     seats.lock(connection)  # no session begins meanwhile
-    usage.lock(connection)
+    lock_usage(connection)
     mine = select(_session.stream).where(_session.study == study, _session.origin == Origin.REHEARSAL)
     if connection.dialect.name == "postgresql":
         connection.execute(mine.with_for_update()).all()  # other writers' events of these sessions come before or fail
@@ -103,5 +104,5 @@ def _remove(connection: Connection, study: str, at_us: int) -> RemovedRehearsal:
     gone(permitted)
     sessions = gone(tables.sessions)
     if calls:
-        usage.recount_study(connection, study)
+        recount_usage_of(connection, study)
     return RemovedRehearsal(sessions, events, identities, calls, annotations, cost)

@@ -31,8 +31,17 @@ from sqlalchemy import (
     update,
 )
 
+from experiments.events import Event, is_activity
+from experiments.session.help_desk import unanswered
+from experiments.session.remarks import excluded
+from experiments.session.state import current_location, holds_place, memoized
+from experiments.session.telemetry import without_indices
+from experiments.session.timing import UNATTENDED, deadlines, is_unattended
 from experiments.study.cells import Cell, Counts, cells
+from experiments.study.location import State
 from experiments.study.study import Study
+from experiments.views.funnel import furthest
+from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags, is_leak
 from storage import tables
 from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin
@@ -206,3 +215,51 @@ def sessions_left_out(study: str, origin: str, *, excluded: bool = False, comple
     reasons = [false(), *([] if excluded else [_seat.excluded.is_not(None)])]
     reasons += [unfinished] if complete and origin != Origin.IMPORT else []
     return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, or_(*reasons))
+
+
+WITHDRAWN = "withdrawn"
+ABOUT = frozenset({"flagged", "excluded", "included"})
+
+
+@memoized
+def seat_of(study: Study, state: State) -> SessionSummary:
+    """The seat that a session's events imply; only the withdrawal for a withdrawn session."""
+    if state.outcome == WITHDRAWN:
+        return SessionSummary(WITHDRAWN, last_us=state.events[-1].at_us)
+    relevant = [event for event in state.events if event.kind in ABOUT]
+    place, first = current_location(study, state), next(iter(deadlines(study, state)), None)
+    return SessionSummary(
+        outcome=state.outcome or None,
+        due_us=first.at_us if first else None,
+        last_us=next((event.at_us for event in reversed(state.events) if is_activity(event)), 0),
+        place=without_indices(place.path) if place else "",
+        furthest=furthest(place) if place else "",
+        flags=_flags(study, state, relevant),
+        excluded=excluded(relevant),
+        placed=holds_place(study, state),
+    )
+
+
+def seat_changes(study: Study, old_state: State, new_state: State) -> dict[str, Any]:
+    """The changes to a session's seat between two states, by column; a new session starts from an empty seat."""
+    found = changes(seat_of(study, old_state) if old_state.seq else SessionSummary(), seat_of(study, new_state))
+    return (
+        {**found, "cell": stored_cell(new_state.factors)}
+        if new_state.factors != old_state.factors and new_state.factors
+        else found
+    )
+
+
+def _flags(study: Study, state: State, events: list[Event]) -> str:
+    """All flags once the session has ended; before that, only those that do not depend on its end."""
+    if state.outcome:
+        return ",".join(flag.what for flag in flags(study, state))
+    early = {LEAK: any(is_leak(event) for event in events), UNATTENDED: any(map(is_unattended, state.events))}
+    early |= {WAITS_FOR_HELP: bool(unanswered(state.facts.get("", ())))}
+    early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
+    return ",".join(what for what, so in early.items() if so)
+
+
+def until_us(study: Study, now_us: int) -> int:
+    """The time until which a seat taken now is held in any case."""
+    return now_us + round(study.file.session_limits.hold_place_s * 1e6)

@@ -1,4 +1,8 @@
-"""Write requests to the log, each carried out completely or not at all, in the transaction that the log has begun."""
+"""Write requests to the log, each carried out completely or not at all, in the transaction that the log has begun.
+
+Model usage by study, origin and hour is written with each attempt. Two batches that update the same rows in different
+order would deadlock in PostgreSQL, so a batch with more than one attempt takes a lock first.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,11 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Integer,
     ScalarSelect,
     bindparam,
+    case,
+    cast,
     delete,
     func,
     insert,
@@ -24,10 +31,10 @@ from experiments.events import Event
 from problems.attachments import NewPicture
 from storage import tables
 from storage.db.append_events import append_events
+from storage.db.engine import advisory_xact_lock
 from storage.db.upsert import RowOwner, insert_into, upsert, upsert_rows
 from storage.errors import Conflict
-from storage.log import usage
-from storage.log.erasure import REDACTED, erase, is_erased, is_removed
+from storage.log.erasure import REDACTED, erase
 from storage.log.quota import StudyCounts
 from storage.log.seats import SessionSummary, insert_seat, lock, update_seat
 from storage.log.telemetry import TelemetryBatch, write_telemetry
@@ -191,12 +198,12 @@ def _write_attempt(connection: Connection, row: AttemptRow) -> None:
     if not row.of_session:
         connection.execute(_adding_sample(connection.dialect.name), dict(values))
         return
-    usage.lock(connection)  # two processes may request one reply at once
+    lock_usage(connection)  # two processes may request one reply at once
     emptied = REDACTED if is_erased(connection, values["stream"]) else {}
     counted = {name: value for name, value in values.items() if name != "number"}
     same_reply = {f"at_{name}": values[name] for name in REPLY}
     connection.execute(_ADD_ATTEMPT, {**counted, **emptied, **same_reply})
-    usage.add_usage(connection, values)
+    add_usage(connection, values)
 
 
 def _is_done(connection: Connection, row: DraftRow) -> bool:
@@ -280,3 +287,104 @@ def _enrol(connection: Connection, stream: str, enrolment: Enrolment) -> None:
     if enrolment.identity:
         known = {"stream": stream, "study": enrolment.study, **enrolment.identity}
         connection.execute(insert(tables.identities), known)
+
+
+# Model usage: sums of attempts by study, origin, model and hour.
+HOUR_US = 3_600_000_000
+USAGE_LOCK = 0x05A6E
+KEY = ("study", "origin", "model", "hour_us")
+_used, _try, _session = tables.usage.c, tables.attempts.c, tables.sessions.c
+
+
+def lock_usage(connection: Connection) -> None:
+    """Prevent other batches from adding until this transaction ends."""
+    advisory_xact_lock(connection, USAGE_LOCK)
+
+
+def add_usage(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Add an attempt, in the transaction that writes it; the origin is that of its session."""
+    connection.execute(_adding(connection.dialect.name), _counted(values))
+
+
+@cache
+def _adding(dialect: str) -> Any:
+    given = [
+        _session.origin if column is _used.origin else bindparam(column.name, type_=column.type) for column in _used
+    ]
+    origin = select(*given).where(_session.stream == bindparam("stream"))
+    new = insert_into(tables.usage, dialect).from_select(list(_used), origin)
+    more = {column.name: column + new.excluded[column.name] for column in _used if column.name not in KEY}
+    return new.on_conflict_do_update(index_elements=KEY, set_=more)
+
+
+def _counted(values: Mapping[str, Any]) -> dict[str, Any]:
+    replied = values["reason"] is None
+    first_us = values["total_us"] if values["first_token_us"] is None else values["first_token_us"]
+    return {
+        "stream": values["stream"],
+        "study": values["study"],
+        "model": values["model"],
+        "hour_us": values["started_us"] - values["started_us"] % HOUR_US,
+        "calls": 1,
+        "failed": int(not replied),
+        "unknown": int(replied and values["cost"] is None),
+        "prompt_tokens": values["prompt_tokens"] or 0,
+        "completion_tokens": values["completion_tokens"] or 0,
+        "cost": values["cost"] or 0.0,
+        "first_token_us": first_us if replied else 0,
+        "total_us": values["total_us"] if replied else 0,
+    }
+
+
+def recount_usage(connection: Connection) -> None:
+    tables.metadata.drop_all(connection, [tables.usage])
+    tables.metadata.create_all(connection, [tables.usage])
+    _add_sums(connection)
+
+
+def recount_usage_of(connection: Connection, study: str) -> None:
+    """Recompute a study's rows from its attempts; the caller holds the lock."""
+    connection.execute(delete(tables.usage).where(_used.study == study))
+    _add_sums(connection, _try.study == study)
+
+
+def _add_sums(connection: Connection, *which: ColumnElement[bool]) -> None:
+    hour_us = (_try.started_us - _try.started_us % HOUR_US).label("hour_us")
+    replied = _try.reason.is_(None)
+    first_us = func.coalesce(_try.first_token_us, _try.total_us)
+    sums = {
+        "calls": func.count(),
+        "failed": func.count(_try.reason),
+        "unknown": func.sum(cast(replied & _try.cost.is_(None), Integer)),
+        "prompt_tokens": func.coalesce(func.sum(_try.prompt_tokens), 0),
+        "completion_tokens": func.coalesce(func.sum(_try.completion_tokens), 0),
+        "cost": func.coalesce(func.sum(_try.cost), 0.0),
+        "first_token_us": func.sum(case((replied, first_us), else_=0)),
+        "total_us": func.sum(case((replied, _try.total_us), else_=0)),
+    }
+    added = (
+        select(_try.study, _session.origin, _try.model, hour_us, *sums.values())
+        .join(tables.sessions, _session.stream == _try.stream)
+        .where(_try.cell.is_(None), *which)
+        .group_by(_try.study, _session.origin, _try.model, hour_us)
+    )
+    connection.execute(insert(tables.usage).from_select([*KEY, *sums], added))
+
+
+_SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
+_ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
+
+
+def is_removed(connection: Connection, stream: str) -> bool:
+    """True if a session's row is gone from the register, as after the removal of a rehearsal."""
+    return connection.execute(_SESSION, {"stream": stream}).first() is None
+
+
+def is_erased(connection: Connection, stream: str) -> bool:
+    """True if a session was erased; nothing more of it may be written then.
+
+    On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
+    return connection.execute(_ERASED, {"stream": stream}).first() is not None

@@ -24,9 +24,9 @@ from storage import tables
 from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
 from storage.errors import Conflict
-from storage.log.erasure import is_erased
 from storage.log.event_log import facts
 from storage.log.seats import status_at
+from storage.log.writer import is_erased
 from storage.payments.submission_log import observations_in
 from storage.payments.submissions import Observation, known_as
 from storage.registers.origins import Origin

@@ -27,7 +27,7 @@ from storage.payments.submissions import (
 )
 from storage.registers.recruiting import acts_in as commitments_in
 from storage.registers.recruiting import refuse_beyond
-from storage.registers.stream_ids import recruiter_stream, study_stream
+from storage.registers.study_status import recruiter_stream, study_stream
 
 _event = tables.events.c
 _OF_KINDS = (

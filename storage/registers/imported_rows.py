@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, values
 from storage import tables
-from storage.registers.stream_ids import person_stream, study_stream
+from storage.registers.study_status import person_stream, study_stream
 from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import released, schemas
 

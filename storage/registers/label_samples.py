@@ -16,8 +16,7 @@ from sqlalchemy import Connection, select
 from experiments.events import Actor
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.stream_ids import study_stream
-from storage.registers.study_status import StatusTransaction, decided
+from storage.registers.study_status import StatusTransaction, decided, study_stream
 
 SAMPLED = "sampled"
 _fact = tables.events.c

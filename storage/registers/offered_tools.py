@@ -14,8 +14,7 @@ from sqlalchemy import Connection, select
 from experiments.session.study_status import Decision
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.stream_ids import study_stream
-from storage.registers.study_status import StatusTransaction, decided
+from storage.registers.study_status import StatusTransaction, decided, study_stream
 
 Described = Mapping[str, Any]
 _fact = tables.events.c

@@ -14,8 +14,7 @@ from experiments.money import Money
 from experiments.session.recruiting import RecruiterAct, committed_cents, fold_acts
 from storage import tables
 from storage.db.engine import Database
-from storage.registers.stream_ids import study_stream
-from storage.registers.study_status import StatusTransaction, decided
+from storage.registers.study_status import StatusTransaction, decided, study_stream
 
 _event = tables.events.c
 KINDS = ("recruiting", "recruited", "asked", "settled")

@@ -20,7 +20,7 @@ from storage.db.engine import writer
 from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import StorageError
 from storage.registers.imported_rows import imports
-from storage.registers.stream_ids import study_stream
+from storage.registers.study_status import study_stream
 from storage.schemas.registry import schemas
 
 # The maximal total length of the cached documents; a character takes about 2.5 bytes of memory.

@@ -2,6 +2,10 @@
 
 Decisions are rare and come from commands, the console and any server process, so each is a transaction of its own that
 takes the stream's next number under the database's writing lock.
+
+The publication metadata of the data are `described` events of the same stream, the last of which counts. They belong to
+the study, not to a version of it, so that a DOI can be added when the data have been collected. Imported data have them
+in the same way.
 """
 
 from __future__ import annotations
@@ -9,15 +13,32 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, bindparam, func, select
 
 from experiments.events import Actor, Event
 from experiments.session.study_status import KINDS, Decision, StudyStatus, fold_operations, refuse_unfit
+from experiments.study.sections.dataset_info import DatasetInfo
 from storage import tables
 from storage.db.append_events import append_events, append_in_turn
 from storage.db.engine import Database
-from storage.registers.stream_ids import study_stream
+
+# The ids of the streams that no session has: a study's own, and those of imported persons and of recruiters.
+NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
+
+
+def study_stream(study: str) -> str:
+    return str(uuid5(NAMESPACE, f"study\n{study}"))
+
+
+def person_stream(schema: str, study: str, person: str) -> str:
+    return str(uuid5(NAMESPACE, f"{schema}\n{study}\n{person}"))
+
+
+def recruiter_stream(recruiter: str) -> str:
+    return str(uuid5(NAMESPACE, f"recruiter\n{recruiter}"))
+
 
 Made = TypeVar("Made")
 _fact = tables.events.c
@@ -78,3 +99,41 @@ def decided(database: Database, study: str, make: Callable[[StatusTransaction], 
         return make(StatusTransaction(connection, study, numbers))
 
     return append_in_turn(database, study_stream(study), study, write)
+
+
+def dataset_info_in(connection: Connection, study: str) -> DatasetInfo | None:
+    return next(reversed(_recorded(connection, study)), None)
+
+
+def dataset_info_of(database: Database, study: str) -> DatasetInfo | None:
+    with database.connect() as connection:
+        return dataset_info_in(connection, study)
+
+
+def record_dataset_info(
+    database: Database, study: str, info: DatasetInfo | None, *, by: Actor, at_us: int, once: bool = False
+) -> bool:
+    """As `describe_in`, in a transaction of its own."""
+    return decided(database, study, lambda now: describe_in(now, info, by=by, at_us=at_us, once=once))
+
+
+def describe_in(
+    transaction: StatusTransaction, info: DatasetInfo | None, *, by: Actor, at_us: int, once: bool = False
+) -> bool:
+    """Make these the current metadata; returns False if nothing was recorded, because they were or are None.
+
+    With `once`, metadata that were recorded at any time before are not recorded again, so that an old study file with
+    which a server is restarted does not replace later metadata.
+    """
+    before = _recorded(transaction.connection, transaction.study)
+    if info is None or info in (before if once else before[-1:]):
+        return False
+    data = info.model_dump(mode="json", exclude_defaults=True)
+    transaction.add("described", {"dataset": data}, by=by, at_us=at_us)
+    return True
+
+
+def _recorded(connection: Connection, study: str) -> list[DatasetInfo]:
+    conditions = _fact.stream == study_stream(study), _fact.kind == "described"
+    found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()
+    return [DatasetInfo.model_validate(data["dataset"]) for data in found]

@@ -20,10 +20,15 @@ from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.origins import Origin
-from storage.registers.publication_metadata import describe_in
-from storage.registers.stream_ids import study_stream
 from storage.registers.studies import Studies
-from storage.registers.study_status import StatusTransaction, decided, every_operations_in, operations_in
+from storage.registers.study_status import (
+    StatusTransaction,
+    decided,
+    describe_in,
+    every_operations_in,
+    operations_in,
+    study_stream,
+)
 from storage.yaml_text import yaml_text
 
 _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c

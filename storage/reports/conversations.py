@@ -33,7 +33,7 @@ from storage.log.folded_sessions import folded_sessions
 from storage.log.seats import sessions_left_out
 from storage.registers.imported_rows import recorded_rows, rows_of_events
 from storage.registers.origins import Origin, origins
-from storage.registers.stream_ids import study_stream
+from storage.registers.study_status import study_stream
 from storage.schemas.base import ReleasedRow
 
 Talk = tuple[DialogueMessage, ...]

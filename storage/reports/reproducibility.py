@@ -25,7 +25,7 @@ from problems.errors import ParleyError
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import facts
-from storage.log.projections import seat_of
+from storage.log.seats import seat_of
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 

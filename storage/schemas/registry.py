@@ -1,17 +1,20 @@
-"""The schemas of this package by name: every `Schema` at the top level of one of its modules."""
+"""The schemas of this package by name, every `Schema` at the top level of one of its modules, and a session's rows."""
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
 from experiments.errors import suggestion
+from experiments.study.location import State
+from experiments.study.study import Study
 from storage import schemas as package
 from storage.errors import StorageError
-from storage.schemas.base import ReleasedTable, Schema
+from storage.schemas.base import ReleasedRow, ReleasedTable, Schema
 
 
 @cache
@@ -36,3 +39,22 @@ def schema(name: str) -> Schema:
 @cache
 def released(table: str) -> ReleasedTable:
     return next(item for schema in schemas().values() for item in schema.tables if item.name == table)
+
+
+Key = tuple[Any, ...]
+Rows = Mapping[Key, ReleasedRow]
+
+
+def rows_of(study: Study, state: State) -> Rows:
+    """The rows that a session's events imply, by key; none for a withdrawn session."""
+    if state.outcome == "withdrawn":
+        return {}
+    return by_key(row for name in study.file.export_schemas for row in schemas()[name].rows(study, state))
+
+
+def by_key(rows: Iterable[ReleasedRow]) -> dict[Key, ReleasedRow]:
+    return {(row.table, row.part, row.seq, *_own(row)): row for row in rows}
+
+
+def _own(row: ReleasedRow) -> Iterator[Any]:
+    return (row.values[name] for name in released(row.table).key)

@@ -29,7 +29,7 @@ import uvloop
 
 from app.studies.loader import read_yaml
 from storage.db.engine import open_database, writer
-from storage.log import usage
+from storage.log.writer import recount_usage
 from tests.bench import bars, servers
 from tests.bench.model_server import DRIVERS_CORE, EACH_S, FIRST_S, TOKENS, model_server, on_core
 from tests.bench.wire import Wire
@@ -272,7 +272,7 @@ def grow(path: Path, facts: int) -> None:
             database.execute(f'INSERT INTO "{table}" ({columns}) SELECT {values} FROM {rows}')
     database_ = open_database(f"sqlite:///{path}")
     with writer(database_) as connection, connection.begin():
-        usage.recount(connection)
+        recount_usage(connection)
         connection.exec_driver_sql("ANALYZE")
     database_.dispose()
 

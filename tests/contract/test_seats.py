@@ -12,8 +12,8 @@ from sqlalchemy import insert, select, text
 from storage import tables
 from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError
-from storage.log import usage
 from storage.log.projections import rebuild
+from storage.log.writer import HOUR_US, add_usage
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.postgres import fresh
 
@@ -78,11 +78,11 @@ def test_what_models_were_used_for_is_the_sum_of_the_attempts(each_database: Dat
     database = each_database
     asyncio.run(fill(database, ["demo"], 2, "1"))
     tried = rows(database, tables.attempts)
-    later = {**tried[0], "number": 99, "started_us": tried[0]["started_us"] + usage.HOUR_US}
+    later = {**tried[0], "number": 99, "started_us": tried[0]["started_us"] + HOUR_US}
     with writer(database) as connection, connection.begin():
         for attempt in ({**later, "cost": 0.25}, {**later, **FAILED, "number": 100}):
             connection.execute(insert(tables.attempts), [attempt])
-            usage.add_usage(connection, attempt)
+            add_usage(connection, attempt)
     before = rows(database, tables.usage)
     assert sum(row["calls"] for row in before) == len(tried) + 2
     assert sum(row["failed"] for row in before) == sum(attempt["reason"] is not None for attempt in tried) + 1

@@ -12,7 +12,7 @@ from experiments.errors import Refused, StudyError
 from experiments.session.engine import fold, screen
 from experiments.study.resolve import resolve
 from experiments.study.screen import CodeBlock
-from storage.log.projections import rows_of
+from storage.schemas.registry import rows_of
 from tests.fakes.checked import act, begun, study_of
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole

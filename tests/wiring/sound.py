@@ -16,7 +16,8 @@ from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import load
-from storage.log.projections import differences, seat_of
+from storage.log.projections import differences
+from storage.log.seats import seat_of
 from tests.fakes.databases import read_tables
 from tests.fakes.life import CODES
 

@@ -22,7 +22,8 @@ from experiments.events import Action
 from experiments.session.engine import decide, fold
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
-from storage.log.projections import differences, seat_changes
+from storage.log.projections import differences
+from storage.log.seats import seat_changes
 from storage.log.writer import Append
 from storage.registers.studies import Studies
 from storage.yaml_text import yaml_text

@@ -7,15 +7,7 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from app.backends.base import (
-    Backend,
-    PromptMessage,
-    ReasoningEnd,
-    Request,
-    StreamEnd,
-    ToolCall,
-    prompt_pictures,
-)
+from app.backends.base import Backend, PromptMessage, ReasoningEnd, Request, StreamEnd, ToolCall, prompt_pictures
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.backends.registry import asks_servers
 from app.calls.caller import Attempt, Call, Caller, Result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,18 +13,18 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, false, func, select, union
 
+from problems.pictures import Picture
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe.export_folder import describe, writing_folder
 from storage.datasets.describe.metadata_files import tidy_names
+from storage.datasets.describe.pictures import path_of, table_names
 from storage.datasets.describe.pictures import paths as picture_paths
-from storage.datasets.describe.pictures import table_names
 from storage.datasets.exports.disclosure import round_down
 from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
-from storage.datasets.exports.session_pictures import sent_pictures
 from storage.datasets.exports.session_rows import SessionRows, sharing
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
 from storage.datasets.writers import (
@@ -45,9 +46,9 @@ from storage.db.private_files import create
 from storage.errors import StorageError
 from storage.log.seats import NOT_WITHDRAWN, PEOPLE
 from storage.registers.origins import Origin, count_simulated
-from storage.registers.publication_metadata import dataset_info_in
 from storage.registers.session_pictures import session_picture
 from storage.registers.studies import StoredPicture, Studies
+from storage.registers.study_status import dataset_info_in
 from storage.schemas.base import Column
 
 Written = tuple[ExportedFile, Sequence[PersonalDataMatch]]
@@ -323,3 +324,32 @@ def period_of(connection: Connection, study: str, plan: ExportPlan) -> tuple[str
     query = query.where(t.study == study, t.origin == plan.origin, NOT_WITHDRAWN)
     first, last = connection.execute(query if plan.passing is None else query.where(plan.passing.clause)).one()
     return None if first is None else (day_of(first), day_of(last))
+
+
+# Of the pictures of messages: files beside the tidy table `messages`, each named by its SHA-256.
+_session, _seat, _fact = tables.sessions.c, tables.seats.c, tables.events.c
+
+
+@dataclass(frozen=True, slots=True)
+class SentPicture:
+    """A picture, and a session whose participant sent it."""
+
+    stream: str
+    picture: Picture
+
+
+def sent_pictures(connection: Connection, files: Sequence[object]) -> Mapping[str, SentPicture]:
+    """Those of the messages that an export has, by their paths in it."""
+    found = {}
+    for messages in files:
+        if isinstance(messages, SessionRows) and messages.table.name == "messages":
+            streams = select(_session.stream).join(tables.seats, _seat.stream == _session.stream)
+            streams = streams.where(_session.study == messages.study, _session.origin == messages.origin)
+            streams = streams.where(_session.stream.in_(select(tables.session_pictures.c.stream)))
+            streams = streams if messages.passes is None else streams.where(messages.passes)
+            said = select(_fact.stream, _fact.data).where(_fact.kind == "said", _fact.stream.in_(streams))
+            for stream, data in connection.execute(said.order_by(_fact.stream, _fact.seq)):
+                for one in data.get("pictures", ()):
+                    picture = Picture(one["sha256"], one["type"], one["width"], one["height"])
+                    found[path_of(picture)] = SentPicture(stream, picture)
+    return found

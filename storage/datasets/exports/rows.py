@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, Text, case, cas
 from storage import tables
 from storage.datasets.writers import FORMULA_STARTS, Rows
 from storage.registers.origins import Origin
-from storage.registers.stream_ids import study_stream
+from storage.registers.study_status import study_stream
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 200

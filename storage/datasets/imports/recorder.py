@@ -28,7 +28,7 @@ from storage.db.append_events import append_events
 from storage.db.upsert import RowOwner, own_columns
 from storage.registers.imported_rows import imported_event, imports, row_of
 from storage.registers.origins import Origin
-from storage.registers.stream_ids import person_stream, study_stream
+from storage.registers.study_status import person_stream, study_stream
 from storage.schemas.base import ReleasedRow, Schema
 
 ABOUT, SAYS = 32, 24

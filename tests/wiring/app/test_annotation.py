@@ -24,7 +24,8 @@ from experiments.views.transcript import transcript_of
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
-from storage.log.projections import differences, rebuild, seat_of
+from storage.log.projections import differences, rebuild
+from storage.log.seats import seat_of
 from storage.reports.conversations import annotated_in, conversations
 from tests.fakes import studies
 from tests.fakes.databases import export, read_tables

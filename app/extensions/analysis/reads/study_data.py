@@ -25,7 +25,7 @@ from storage.errors import StorageError
 from storage.log.seats import COMPLETE, sessions_left_out
 from storage.registers.imported_rows import imports, streams_of_nobody
 from storage.registers.origins import ORIGINS, Origin, origins
-from storage.registers.stream_ids import study_stream
+from storage.registers.study_status import study_stream
 from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
 

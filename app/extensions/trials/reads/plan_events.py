@@ -15,9 +15,8 @@ from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
-from storage.registers.stream_ids import study_stream
 from storage.registers.studies import Studies
-from storage.registers.study_status import StatusTransaction, decided, set_status
+from storage.registers.study_status import StatusTransaction, decided, set_status, study_stream
 
 STATES = ("closed", "opened", "piloted")
 _fact = tables.events.c

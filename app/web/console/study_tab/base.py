@@ -23,8 +23,7 @@ from app.web.console.current_user import CurrentUser
 from experiments.session.study_status import StudyStatus
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
-from storage.registers.publication_metadata import dataset_info_of
-from storage.registers.study_status import operations_of
+from storage.registers.study_status import dataset_info_of, operations_of
 from storage.registers.study_versions import StudyVersion, versions
 
 Updates = Mapping[Component, Any]

@@ -20,7 +20,7 @@ from experiments.study.resolve import resolve, restore
 from experiments.study.study import Study
 from experiments.views.bonus import bonus_of, earned
 from problems.problem import Option, Problem
-from storage.log.projections import rows_of
+from storage.schemas.registry import rows_of
 from tests.fakes.examples import examples
 from tests.fakes.sessions import study as known
 from tests.fakes.sessions import whole

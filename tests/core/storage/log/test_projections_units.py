@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from experiments.session.engine import fold
 from experiments.study.location import State
 from experiments.views.problem_history import problem_turns
-from storage.log.projections import rows_of
+from storage.schemas.registry import rows_of
 from tests.fakes.annotated import annotated
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole

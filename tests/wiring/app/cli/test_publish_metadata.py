@@ -9,7 +9,7 @@ from app.studies.loader import load_study
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
 from storage.db.engine import Database
-from storage.registers.publication_metadata import dataset_info_of, record_dataset_info
+from storage.registers.study_status import dataset_info_of, record_dataset_info
 from storage.registers.study_versions import publish, publish_on_start, versions
 from tests.fakes import studies
 from tests.fakes.commanding import parley

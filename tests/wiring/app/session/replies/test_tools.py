@@ -26,8 +26,7 @@ from experiments.errors import Refused
 from experiments.session.engine import fold
 from storage.registers.alerts import AlertKey
 from storage.registers.offered_tools import differing_tools
-from storage.registers.stream_ids import study_stream
-from storage.registers.study_status import set_status
+from storage.registers.study_status import set_status, study_stream
 from tests.fakes.backends import registered
 from tests.fakes.clicks import finish
 from tests.fakes.served import SECRET
