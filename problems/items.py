@@ -421,7 +421,8 @@ def _answer(said: str, options: Sequence[Option], base: int | None, numbered: bo
     by_text = [option.key for option in options if option.text.strip().casefold() == said.casefold()]
     found = {*by_key, *by_text}
     if len(found) > 1:
-        raise ProblemError(f"the answer {said!r} is the key of option {by_key[0]} and the text of {', '.join(by_text)}")
+        keys = f"the key of option {by_key[0]} and " if by_key else ""
+        raise ProblemError(f"the answer {said!r} is {keys}the text of {', '.join(by_text)}; write the key of one")
     if found:
         return found.pop()
     if said.isdecimal():

@@ -108,7 +108,9 @@ TWO = {"question": "?", "a": "x", "b": "y"}
     "row",
     [
         *(TWO | {"answer": answer} for answer in ("E", "1")),
-        *(TWO | {"a": "B", "answer": "B"}, TWO | {"b": "", "c": "z"}, {"question": ["a", "b"]}),
+        TWO | {"a": "B", "answer": "B"},
+        TWO | {"a": "same", "b": "same", "answer": "same"},
+        *(TWO | {"b": "", "c": "z"}, {"question": ["a", "b"]}),
         *({"question": "?", "options": options} for options in (["x"], [str(n) for n in range(27)], "x or y")),
     ],
     ids=str,

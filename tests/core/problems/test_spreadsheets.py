@@ -90,7 +90,7 @@ def test_errors_and_formulas_without_a_value_are_faults_of_their_rows(tmp_path: 
         ["?", "", "=3", ""],
     ]
     _, path = saved(tmp_path, Sheet=rows)
-    edited(path, "xl/worksheets/sheet1.xml", r"<f>2\+2</f><v></v>", "<f>2+2</f><v>4</v>")
+    edited(path, "xl/worksheets/sheet1.xml", r"<f>2\+2</f><v ?(/|></v)>", "<f>2+2</f><v>4</v>")
     edited(path, "xl/worksheets/sheet1.xml", r'"C5"><f>3</f>', '"C5" t="str"><f>3</f>')
     edited(path, "xl/worksheets/sheet1.xml", r'<row r="4"', '<row r="4" hidden="1"')
     table = read_workbook(path, "", "")
