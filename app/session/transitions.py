@@ -15,7 +15,7 @@ from typing import Any
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Data, Event, PendingTask
 from experiments.session.assignment import open_cells_or_refuse
-from experiments.session.attachments import ATTACHED, dropped
+from experiments.session.conversation import ATTACHED, dropped
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.memory import history_of
 from experiments.session.state import holds_place

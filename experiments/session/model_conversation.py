@@ -17,7 +17,6 @@ from typing import Annotated, Literal
 from pydantic import Field as About
 
 from experiments.events import Action, Data, Event, Fact, PendingTask
-from experiments.session.attachments import attach_offers, attached, attachments, newest, unsent
 from experiments.session.conversation import (
     BROKEN_OFF,
     MESSAGE_BOX,
@@ -26,6 +25,9 @@ from experiments.session.conversation import (
     RETRIES,
     STOPPED,
     MessageChars,
+    attach_offers,
+    attached,
+    attachments,
     broken_off,
     chosen,
     chosen_text,
@@ -35,11 +37,13 @@ from experiments.session.conversation import (
     messages,
     messages_left,
     messages_of,
+    newest,
     prompt,
     rated_reply,
     returned_messages,
     sent_messages,
     stopped_by_user,
+    unsent,
     why_unanswered,
 )
 from experiments.session.conversation_design import ConversationDesign, MessageLimits

@@ -16,8 +16,7 @@ from itertools import groupby, pairwise
 
 from experiments.events import GIVEN, NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
-from experiments.session.attachments import shown_pictures
-from experiments.session.conversation import ended
+from experiments.session.conversation import ended, shown_pictures
 from experiments.session.document import EDITED, Document, splice
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED

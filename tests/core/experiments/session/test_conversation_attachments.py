@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.errors import Refused
-from experiments.session.attachments import LEFT_OUT, dropped
+from experiments.session.conversation import LEFT_OUT, dropped
 from experiments.session.engine import pending_tasks
 from problems.attachments import NewPicture
 from problems.problem import Problem
