@@ -12,8 +12,8 @@ from typing import Any
 
 from app.rendering.losses import Form
 from experiments.session.conversation_design import Ending
-from experiments.session.disclosures import disclosures
 from experiments.session.model_conversation import OnFailure
+from experiments.session.telemetry import disclosures
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field
 from experiments.study.resolve import named_protocols

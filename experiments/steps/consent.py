@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from experiments.events import Action, Fact, PendingTask
-from experiments.session.disclosures import disclosures
+from experiments.session.telemetry import disclosures
 from experiments.study.fields import Checkbox, Field
 from experiments.study.location import Location
 from experiments.study.screen import Panel

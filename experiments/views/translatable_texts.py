@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.session.conversation_design import BY_MODEL, ConversationDesign
-from experiments.session.disclosures import disclosures
 from experiments.session.progress import noun_of
+from experiments.session.telemetry import disclosures
 from experiments.study.base_model import StrictModel
 from experiments.study.schema import Loop, Phase
 from experiments.study.step import Step

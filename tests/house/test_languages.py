@@ -15,10 +15,15 @@ from experiments.errors import NOT_OFFERED
 from experiments.instruments import dices_safety, scales
 from experiments.session.conversation import NO_OPENING, STOPPED, TOO_LONG, UNANSWERED
 from experiments.session.conversation_design import OVER
-from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED
 from experiments.session.outcomes import COMMON, PART
 from experiments.session.progress import TASK, noun_of
-from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
+from experiments.session.telemetry import (
+    DISCLOSED,
+    DISCLOSED_WITHOUT_PASTING,
+    HIDDEN_DISCLOSED,
+    HONEYPOT_DISCLOSED,
+    HOST_DISCLOSED,
+)
 from experiments.study.instrument import HEADING
 from experiments.study.schema import Loop, ProtocolFile, models
 from experiments.study.sections.reminders import Reminder

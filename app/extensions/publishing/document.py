@@ -29,8 +29,7 @@ from app.config.settings import Settings
 from app.errors import SettingsError
 from app.extensions.publishing.screens import WIDTHS, Arm, require_playwright, take, walk_every_arm
 from experiments.errors import suggestion
-from experiments.session.disclosures import disclosures
-from experiments.session.telemetry import disclosure
+from experiments.session.telemetry import disclosure, disclosures
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.privacy import Operator, PrivacyInfo
 from experiments.study.study import Study

@@ -27,8 +27,7 @@ from app.rendering import markdown
 from app.session.transitions import LoadedSession
 from app.web.participant.forms import FieldView, groups, view_of
 from experiments.session.conversation import BROKEN_OFF
-from experiments.session.disclosures import has_honeypot, hidden_instruction
-from experiments.session.telemetry import records_telemetry
+from experiments.session.telemetry import has_honeypot, hidden_instruction, records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import (
     ChatMessage,
