@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.batch.pending import find_pending
 from app.batch.plan import RunPlan
 from app.batch.task import Prompt, Task
-from app.calls.rate_limit import CHARS_PER_TOKEN
+from app.calls.model_pool import CHARS_PER_TOKEN
 from storage.db.engine import Database
 
 # About a token.

@@ -15,7 +15,7 @@ from app.backends.model_ref import ModelRef
 from app.batch.pending import Sample
 from app.batch.plan import ModelUsage
 from app.calls.caller import StopSignal
-from app.calls.circuit_breaker import CircuitBreaker
+from app.calls.model_pool import CircuitBreaker
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from storage.tables import SETTLED
 

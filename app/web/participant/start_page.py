@@ -37,7 +37,7 @@ from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.signed_links import RETURN_PARAMETER, Tickets
 from app.web.participant.wave_pages import NextPart, WavePages
-from app.web.rate_limit import AddressLimiter
+from app.web.security import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page

@@ -11,9 +11,7 @@ import pytest
 
 from app.backends.base import PromptMessage, Request, StreamEnd
 from app.calls.caller import Attempt, Budget, Call, Caller, Result, StopSignal
-from app.calls.circuit_breaker import CircuitBreaker
-from app.calls.model_pool import ModelAccess
-from app.calls.rate_limit import RateLimiter
+from app.calls.model_pool import CircuitBreaker, ModelAccess, RateLimiter
 from app.calls.retry import RetryPolicy
 from app.clock import VirtualClock
 from app.errors import BackendError, BackendRejected, BackendUnavailable

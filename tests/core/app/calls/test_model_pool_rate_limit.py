@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from app.backends.base import StreamEnd
-from app.calls.model_pool import ModelPool
-from app.calls.rate_limit import RateLimiter
+from app.calls.model_pool import ModelPool, RateLimiter
 from app.clock import SystemClock
 from app.config.model_servers import Server
 from app.config.settings import Settings
