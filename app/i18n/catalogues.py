@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from experiments.study.i18n import lazy, translated
+from experiments.study.texts import lazy, translated
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "languages"
 

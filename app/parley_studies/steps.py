@@ -14,10 +14,10 @@ from experiments.study.fields import (
     SingleChoice,
     Slider,
 )
-from experiments.study.i18n import lazy
 from experiments.study.location import Location
 from experiments.study.screen import Block, CodeBlock, NoticeBlock, Panel, ProblemBlock, TextBlock, TranscriptBlock
 from experiments.study.step import RatingSubject, Step, TimeLimit, read_or_refuse, step
+from experiments.study.texts import lazy
 from problems.problem import DialogueMessage, Option, Problem
 
 __all__ = [

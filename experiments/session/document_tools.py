@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.session.document import Document, Splice
-from experiments.study.i18n import lazy
+from experiments.study.texts import lazy
 from problems.text import clean
 
 READ, REPLACE = "read", "replace"

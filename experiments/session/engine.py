@@ -42,7 +42,6 @@ from experiments.session.timing import (
 )
 from experiments.session.tool_calls import ALLOWED, DENIED, INTERRUPTED, TOOL_ACTIONS, called_facts, result_facts
 from experiments.session.waves import assigned_fact, factors_of, goes_on, is_later_wave
-from experiments.study.i18n import lazy
 from experiments.study.location import DrawRecord, Location, Scope, State
 from experiments.study.option_order import ORDERED
 from experiments.study.screen import (
@@ -58,6 +57,7 @@ from experiments.study.screen import (
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step
 from experiments.study.study import Study
+from experiments.study.texts import lazy
 
 STALE = "Something was sent from this page before, perhaps in another tab. Here is the current page."
 TOO_LATE = "Time was up before this arrived, so it was not sent. Here is the current page."

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from experiments.events import Data
 from experiments.study.sections.recruitment import EndPage, OutcomeName
 from experiments.study.study import Study
-from experiments.study.template import fill
+from experiments.study.texts import fill
 
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from experiments.session.state import LASTING, memoized_until, visited_path
 from experiments.session.waves import flow_of
-from experiments.study.i18n import lazy
 from experiments.study.location import Location, LoopTurn, State, language_of, matches_value
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.screen import ProgressView
 from experiments.study.study import Study
+from experiments.study.texts import lazy
 
 # The kinds of events that decide the number of steps and the language.
 STEPS = frozenset({"enrolled", "assigned", "drawn"})

@@ -14,11 +14,11 @@ from experiments.errors import Refused
 from experiments.events import GIVEN, NOTES, Action, Data, Event, Fact, is_activity
 from experiments.session.state import current_location, memoized
 from experiments.study.fields import stored
-from experiments.study.i18n import lazy
 from experiments.study.location import Location, State
 from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.step import Step, TimeLimit
 from experiments.study.study import Study
+from experiments.study.texts import lazy
 
 SECOND_US = 1_000_000
 # Tolerance after a deadline, in microseconds, for a click that was made in time and is still on its way.

@@ -23,7 +23,7 @@ from experiments.study.location import Location
 from experiments.study.option_order import Draw, recorded
 from experiments.study.screen import Panel
 from experiments.study.step import Step, step
-from experiments.study.template import names
+from experiments.study.texts import names
 
 GUESS = "guess"
 # The most options: one for each letter, without the one for the unsure option.

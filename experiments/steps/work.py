@@ -20,12 +20,12 @@ from experiments.session.document_tools import LABELS, NAMES, TOOLS, carry_out
 from experiments.session.model_conversation import ModelConversation
 from experiments.session.tool_calls import RETURNED
 from experiments.study.fields import Field, LongText
-from experiments.study.i18n import lazy
 from experiments.study.location import Location
 from experiments.study.screen import Block, ChangeView, DocumentView, Panel, ProblemBlock
 from experiments.study.sections.model_spec import PickByFactor, Texts
 from experiments.study.sections.tools import ToolSet
 from experiments.study.step import step
+from experiments.study.texts import lazy
 from problems.text import clean
 
 DOCUMENT = DocumentView.name

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.study.sections.ai_alone import ATTENTION, SLOTS, AiAloneSpec
 from experiments.study.study import Study
-from experiments.study.template import slot_errors
+from experiments.study.texts import slot_errors
 from problems.problem import Problem
 
 

@@ -14,7 +14,7 @@ from pydantic import Discriminator, PlainValidator, Tag, WithJsonSchema, model_v
 from experiments.errors import suggestion
 from experiments.study.base_model import StrictModel, typed
 from experiments.study.fields import LARGEST, Checkbox, ChoiceField, Field, Invalid, MultipleChoiceField, Number, Slider
-from experiments.study.template import names
+from experiments.study.texts import names
 
 SHAPES = "needs an answer, a list of answers, or `{minimum: ..., maximum: ...}`"
 

@@ -15,7 +15,7 @@ from typing import Literal
 from experiments.errors import NoSuchCell, suggestion
 from experiments.study.schema import Factor, FromTag, weights
 from experiments.study.sections.recruitment import Quota
-from experiments.study.template import fill, names
+from experiments.study.texts import fill, names
 from problems.problem import Problem
 
 Pools = Mapping[str, Sequence[Problem]]

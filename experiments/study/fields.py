@@ -17,9 +17,9 @@ from pydantic import Field as About
 from experiments.errors import suggestion, unknown
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import Name, StrictModel, typed
-from experiments.study.i18n import lazy
 from experiments.study.number_input import GroupedThousands, read_number
 from experiments.study.sections.recruitment import Paste
+from experiments.study.texts import lazy
 from problems.problem import Option
 from problems.text import clean
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from experiments.study.cells import matching, values_of
 from experiments.study.schema import Loop, Node
-from experiments.study.template import names
+from experiments.study.texts import names
 from problems.problem import Problem
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from experiments.study.schema import Loop, Phase
 from experiments.study.screen import TextBlock
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.study.template import as_written, fill
+from experiments.study.texts import as_written, fill
 from problems.problem import Problem
 
 NO_EVENTS: tuple[Event, ...] = ()

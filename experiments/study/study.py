@@ -11,7 +11,7 @@ from experiments.study.instrument import Instrument
 from experiments.study.schema import Factor, Loop, Node, Phase, StudyFile, Wave
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.step import Step
-from experiments.study.template import names
+from experiments.study.texts import names
 from problems.pictures import PictureMap
 from problems.problem import Problem
 from problems.text import texts_in

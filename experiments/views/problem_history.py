@@ -19,7 +19,7 @@ from experiments.study.location import NO_EVENTS, Scope, State
 from experiments.study.schema import Phase
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
-from experiments.study.template import fill
+from experiments.study.texts import fill
 from problems.problem import Problem
 
 T = TypeVar("T")

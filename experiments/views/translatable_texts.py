@@ -17,7 +17,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.schema import Loop, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
-from experiments.study.template import SLOT
+from experiments.study.texts import SLOT
 
 NOT_READ = frozenset(
     {"type", "chat", "code", "id", "model", "models", "name", "loop", "scale", "scales", "edition", "step", "stop_code"}

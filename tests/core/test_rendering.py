@@ -30,7 +30,7 @@ from experiments.study.screen import (
     Screen,
     TranscriptBlock,
 )
-from experiments.study.template import as_written, fill
+from experiments.study.texts import as_written, fill
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
 from tests.fakes.hostile.payload import Payload
 from tests.fakes.parsed_html import ParsedPage

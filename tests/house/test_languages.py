@@ -29,7 +29,7 @@ from experiments.study.schema import Loop, ProtocolFile, models
 from experiments.study.sections.reminders import Reminder
 from experiments.study.step import Step, kinds
 from experiments.study.study import nodes_of
-from experiments.study.template import SLOT
+from experiments.study.texts import SLOT
 from experiments.views.translatable_texts import WORD, texts_in
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from app.batch.task import Prompt
 from app.errors import AloneError
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.tools import ToolSet
-from experiments.study.template import fill
+from experiments.study.texts import fill
 from problems.problem import Problem
 
 # Maximum length, in tokens, of a reply that should be one letter (ChatBench's value).

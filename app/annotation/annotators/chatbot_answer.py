@@ -8,7 +8,7 @@ from app.annotation.annotators.base import Annotator, of_object, one_of, questio
 from app.annotation.annotators.json_reply import Schema, Values
 from app.annotation.annotators.registry import annotator
 from experiments.instruments.chatbench_prompts import CHATBOT_ANSWER, HELPER
-from experiments.study.template import fill
+from experiments.study.texts import fill
 from storage.reports.conversations import Conversation
 
 GUIDE = """\

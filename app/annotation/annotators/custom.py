@@ -6,7 +6,7 @@ from __future__ import annotations
 from app.annotation.annotators.base import Annotator, question_of, quoted, transcript
 from app.annotation.annotators.json_reply import Schema, Values
 from experiments.study.sections.annotators import RIGHT, AnnotatorSpec
-from experiments.study.template import fill, names
+from experiments.study.texts import fill, names
 from storage.reports.conversations import Conversation
 
 PROBLEM = frozenset({"question", "problem", "options"})

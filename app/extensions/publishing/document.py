@@ -33,7 +33,7 @@ from experiments.session.telemetry import disclosure, disclosures
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.privacy import Operator, PrivacyInfo
 from experiments.study.study import Study
-from experiments.study.template import names
+from experiments.study.texts import names
 from problems.errors import DISTRIBUTION
 from storage.db.database_url import sqlite_path
 from storage.reports.person import PARTS

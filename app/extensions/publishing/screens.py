@@ -38,7 +38,7 @@ from experiments.session.telemetry import without_indices
 from experiments.study.cells import cells
 from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.study import Study, nodes_of
-from experiments.study.template import names
+from experiments.study.texts import names
 from experiments.views.translatable_texts import texts_in
 from problems.errors import install_line
 from storage.db.engine import Database, open_database

@@ -16,7 +16,7 @@ from app.i18n.catalogues import catalogue
 from experiments.session.reminders import NextReminder
 from experiments.study.sections.waves import local_time, zone_of
 from experiments.study.study import Study
-from experiments.study.template import fill, names
+from experiments.study.texts import fill, names
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True

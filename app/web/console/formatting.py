@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from experiments.study.template import fill
+from experiments.study.texts import fill
 from storage.registers.origins import Origin
 
 NOTHING = "–"

@@ -6,7 +6,7 @@ import asyncio
 
 from app.session.transitions import LoadedSession
 from experiments.errors import NOT_OFFERED, Refused
-from experiments.study.i18n import lazy
+from experiments.study.texts import lazy
 from problems.attachments import NewPicture, encoded_anew
 from problems.errors import TooManyPixels, UnusablePicture
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from experiments.errors import ValidationIssue
 from experiments.study.sections.reminders import BEFORE, PLACEHOLDERS
 from experiments.study.study import Study
-from experiments.study.template import undefined
+from experiments.study.texts import undefined
 
 
 def reminder_faults(study: Study) -> Iterator[ValidationIssue]:

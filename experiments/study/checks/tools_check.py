@@ -9,7 +9,7 @@ from experiments.errors import ValidationIssue, suggestion
 from experiments.study.cells import factor_values
 from experiments.study.sections.model_spec import PickByFactor
 from experiments.study.study import Study
-from experiments.study.template import fill, names
+from experiments.study.texts import fill, names
 
 
 def tools_faults(study: Study) -> Iterator[ValidationIssue]:

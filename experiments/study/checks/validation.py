@@ -38,7 +38,7 @@ from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.two_step_simulator import DEFAULT, validate_prompts
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.study.template import SLOT, names, undefined
+from experiments.study.texts import SLOT, names, undefined
 from problems.dices import label_faults
 from problems.problem import Problem
 

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from experiments.errors import suggestion
 from experiments.study.base_model import Slug, StrictModel, Values
-from experiments.study.template import names
+from experiments.study.texts import names
 
 RIGHT = "right"
 SAID = ("conversation", "transcript", "first_message")

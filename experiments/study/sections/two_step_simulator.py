@@ -19,7 +19,7 @@ from experiments.errors import ValidationIssue
 from experiments.instruments import chatbench_prompts
 from experiments.instruments.chatbench_prompts import TALK, choices
 from experiments.study.base_model import StrictModel
-from experiments.study.template import fill, slot_errors
+from experiments.study.texts import fill, slot_errors
 
 Prompt = tuple[Mapping[str, str], ...]
 Said = Sequence[tuple[Literal["You", "Bot"], str]]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.i18n.catalogues import catalogue, catalogues, negotiate
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, ShortText, Slider, read_form
-from experiments.study.i18n import lazy, translated
+from experiments.study.texts import lazy, translated
 
 PLAIN = st.text(alphabet=string.ascii_letters + " äß؟", max_size=12)
 
