@@ -85,12 +85,3 @@ def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsol
     ada.quiet()
     ada.page.keyboard.press("Tab")
     assert not group.evaluate("group => group.contains(document.activeElement)")
-
-
-@pytest.mark.nightly
-def test_the_models_of_a_draft_when_tested(ada: AtConsole, audit: Audit) -> None:
-    enter(ada, *ROOMS["edit"])
-    ada.press("models-test")
-    ada.page.locator("#tested .replied").first.wait_for()
-    ada.look("models-tested")
-    audit(ada.page)

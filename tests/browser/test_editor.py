@@ -148,47 +148,30 @@ def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtCon
 
 
 @pytest.mark.nightly
-def test_a_text_that_was_refused_for_a_moment_is_saved_with_the_next_key(typist: AtConsole, mine: Path) -> None:
-    typist.page.route(f"**{EVENTS}*", lambda route: route.fulfill(status=503, json={"error": "for a test"}))
-    typist.page.keyboard.insert_text("# first")
-    said = typist.at("study-text").get_by_role("alert")
-    expect(said).to_contain_text("Not saved")
-    typist.page.unroute_all()
-    typist.page.keyboard.insert_text(" last words")
+@pytest.mark.parametrize("how", ["refused", "unanswered", "logged out"])
+def test_a_text_that_could_not_be_saved_is_kept_and_saved_later(typist: AtConsole, mine: Path, how: str) -> None:
+    """With the next key; or, as Gradio sends nothing more then, once the page is loaded again."""
+    page, cookies = typist.page, typist.page.context.cookies()
+    refuse = {"status": 503, "json": {"error": "for a test"}}
+    if how == "logged out":
+        page.context.clear_cookies()
+    else:
+        page.route(f"**{EVENTS}*", lambda route: route.fulfill(**refuse) if how == "refused" else route.abort())
+    page.keyboard.insert_text("# first")
+    if how == "logged out":
+        page.get_by_label("Password").wait_for()
+        page.context.add_cookies(cookies)  # of the login that the other tests have
+    else:
+        expect(typist.at("study-text").get_by_role("alert")).to_contain_text("Not saved")
+        page.unroute_all()
+    if how != "refused":
+        page.goto(f"{typist.url}/?study=mine&tab=studies")
+        typist.quiet()
+        to_the_text(typist)
+        typist.reads("study-text", "# first")
+    page.keyboard.insert_text(" last words")
     expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
-    expect(said).to_have_count(0)
-    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
-
-
-@pytest.mark.nightly
-def test_a_text_is_kept_where_the_console_does_not_answer(typist: AtConsole, mine: Path) -> None:
-    """Gradio sends nothing more until the page is loaded again."""
-    typist.page.route(f"**{EVENTS}*", lambda route: route.abort())
-    with typist.page.expect_event("requestfailed"):
-        typist.page.keyboard.insert_text("# first")
-    typist.page.unroute_all()
-    typist.at("study-text").locator(".cm-content").focus()
-    typist.page.keyboard.insert_text(" last words")
-    expect(typist.at("study-text").get_by_role("alert")).to_contain_text("Not saved")
-    typist.at("studies-list").get_by_role("link", name="mine").click()
-    typist.quiet()
-    to_the_text(typist)
-    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
-    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
-
-
-@pytest.mark.nightly
-def test_an_ended_login_loses_nothing_that_was_typed(typist: AtConsole, mine: Path) -> None:
-    cookies = typist.page.context.cookies()
-    typist.page.context.clear_cookies()
-    typist.page.keyboard.insert_text(WRITTEN)
-    typist.page.get_by_label("Password").wait_for()
-    typist.page.context.add_cookies(cookies)  # of the login that the other tests have
-    typist.page.goto(f"{typist.url}/?study=mine&tab=studies")
-    typist.quiet()
-    to_the_text(typist)
-    typist.reads("study-text", WRITTEN)
-    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
+    expect(typist.at("study-text").get_by_role("alert")).to_have_count(0)
     assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
 
 

@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import BrowserContext, Frame, Page, expect
 
 from app.studies.yaml_loader import parse_yaml
-from tests.browser.notes import TELL, covered
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.docs.pages import ROOT, blocks
@@ -159,28 +158,6 @@ def test_a_study_finishes_in_a_page_of_another_site_which_gets_its_outcome(
     assert all(one.keys() == {*head, "type", "height", "moved"} for one in heights)
     assert any(one["moved"] for one in heights)
     assert {origin for origin, _ in page.evaluate("heard")} == {parley.url}
-
-
-@pytest.mark.nightly
-def test_the_note_is_below_all_that_it_may_speak_of_and_the_frame_grows_with_it(
-    page: Page, host: HostPages, parley: Process
-) -> None:
-    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "longer"))
-    page.goto(f"{host.origin()}/survey")
-    frame = inside(page, parley.url)
-    visitor = in_frame(frame, parley.url)
-    for words in ("Do you agree", "chat"):
-        visitor.until(words)
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 800})
-            fits(frame)
-            frame.evaluate(TELL)
-            expect(frame.locator("#note .note")).to_be_visible()
-            until(frame, "document.querySelector('#note .note').getBoundingClientRect().bottom <= innerHeight")
-            fits(frame)
-            assert covered(frame) == [], (words, width)
-            frame.evaluate("parley.paint({ note: { value: '' } })")
-            expect(frame.locator("#note .note")).to_have_count(0)
 
 
 @pytest.mark.nightly

@@ -105,23 +105,6 @@ def test_a_part_that_never_arrives_is_done_without(slow: Process, new_context: N
     assert loaded.count(f"{slow.url}/") == 1 + 3
 
 
-@pytest.mark.nightly
-def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(slow: Process, new_context: NewContext) -> None:
-    page = new_context().new_page()
-    visitor = Visitor(page, slow.url)
-    visitor.arrive("short")
-    said = "This study cannot continue. (0f0f0f0f)"
-    page.route("**/api/act", lambda route: route.fulfill(status=503, json={"note": said}))
-    visitor.fill_in()
-    was = visitor.mark
-    page.locator("#left form button[type=submit]").click()
-    expect(page.locator("#note")).to_contain_text(said)
-    page.unroute("**/api/act")
-    page.get_by_role("button", name="Try again").click()
-    visitor.arrived_from(was)
-    assert visitor.note == ""
-
-
 def test_without_a_connection_the_page_keeps_what_was_sent_and_goes_on_as_soon_as_there_is_one(
     slow: Process, new_context: NewContext
 ) -> None:

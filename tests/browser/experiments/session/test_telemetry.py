@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from app.studies.loader import read_yaml
 from tests.browser.visitor import Visitor
@@ -21,7 +21,6 @@ from tests.wiring.reading import query
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 SECRET = "a sentence from elsewhere"
-ENDPOINT = "**/api/telemetry"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
@@ -176,23 +175,6 @@ def test_blocking_needs_no_telemetry(served: Served, visitor: Visitor) -> None:
     sent(page)
     assert asked
     assert not [url for url in asked if "/api/telemetry" in url]
-
-
-@pytest.mark.nightly
-def test_a_dead_endpoint_is_nobodys_concern(served: Served, visitor: Visitor) -> None:
-    tried: list[str] = []
-
-    def answer(route: Route) -> None:
-        tried.append(json.loads(route.request.post_data or "{}")["key"])
-        route.fulfill(status=500)
-
-    visitor.page.route(ENDPOINT, answer)
-    come(visitor)
-    with visitor.page.expect_response(ENDPOINT):
-        visitor.finish()
-    assert max(map(tried.count, tried)) <= 2, "sent once more at most"
-    assert [one for one in visitor.complaints if "/api/telemetry" not in one] == []
-    assert told(served, lambda rows: True) == []
 
 
 @pytest.mark.nightly

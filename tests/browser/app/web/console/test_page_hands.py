@@ -145,3 +145,22 @@ def test_a_file_that_is_too_large_or_none_is_refused_aloud_and_a_good_one_said_t
         expect(ada.at("note").get_by_role(role)).to_be_visible()  # type: ignore[arg-type]
         ada.quiet()
         expect(ada.at("note").get_by_role(role)).to_be_visible()  # type: ignore[arg-type]
+
+
+def test_a_reload_keeps_the_tab_of_a_study_and_back_leads_to_the_one_before(ada: AtConsole) -> None:
+    page = ada.page
+    page.goto(f"{ada.url}/?study={STUDY}&tab=studies")
+    ada.quiet()
+    page.get_by_role("tab", name="Versions", exact=True).click()
+    ada.quiet()
+    page.reload()
+    expect(page.get_by_role("tab", name="Versions", exact=True)).to_have_attribute("aria-selected", "true")
+    ada.quiet()
+    for tab in ("Monitoring", "Sessions"):
+        page.get_by_role("tab", name=tab, exact=True).click()
+        ada.quiet()
+    for tab in ("Monitoring", "Studies"):
+        page.go_back()
+        expect(page.get_by_role("tab", name=tab, exact=True)).to_have_attribute("aria-selected", "true")
+        ada.quiet()
+    expect(page.get_by_role("tab", name="Versions", exact=True)).to_have_attribute("aria-selected", "true")

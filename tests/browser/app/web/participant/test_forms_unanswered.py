@@ -7,19 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.web.participant.view import PAGE_WORDS
 from tests.browser.waiting import settled, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 Screens = Callable[[str], Page]
-WIDTHS = {"desktop": 1280, "phone": 390}
-SEEN = """(field) => {
-  const { top, bottom, left, width } = field.getBoundingClientRect();
-  const heads = [...document.querySelectorAll("#head, .matrix.columns .top")]
-    .filter((one) => getComputedStyle(one).position === "sticky").map((one) => one.getBoundingClientRect().bottom);
-  heads.push(document.querySelector("#note .note")?.getBoundingClientRect().bottom ?? 0);
-  return top >= Math.max(0, ...heads.filter((at) => at < innerHeight / 2)) && bottom <= innerHeight;
-}"""
 FOCUSED = "document.activeElement.closest('[data-field]')?.dataset.field ?? document.activeElement.type"
 
 
@@ -128,45 +119,3 @@ def test_the_button_marks_and_counts_what_is_missing(screens: Screens, sent: lis
     press(page)
     until(page, "document.querySelector('#note .note')")
     assert len(sent) == 1
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("screen", "width"),
-    [
-        ("rate-dialogue", "desktop"),
-        ("rate-turns", "phone"),
-        *(
-            pytest.param(*way, marks=pytest.mark.soak)
-            for way in (("rate-dialogue", "phone"), ("survey", "phone"), ("survey", "desktop"))
-        ),
-    ],
-)
-def test_the_first_missing_answer_is_in_view_below_what_sticks_and_the_note(
-    screens: Screens, sent: list[str], screen: str, width: str
-) -> None:
-    page = screens(screen)
-    page.set_viewport_size({"width": WIDTHS[width], "height": 640})
-    names = [str(one.get_attribute("data-field")) for one in page.locator("#left [data-required]").all()]
-    left_out = names[len(names) // 3]
-    answer(page, left_out)
-    press(page)
-    assert page.locator(".fault:visible").count() == 1
-    assert page.evaluate(FOCUSED) == left_out
-    assert field(page, left_out).evaluate(SEEN)
-
-
-@pytest.mark.nightly
-def test_the_server_tells_at_once_what_is_wrong_beside_what_is_missing(screens: Screens, sent: list[str]) -> None:
-    page = screens("survey")
-    answer(page, "education")
-    page.unroute("**/api/act")
-    shown = page.evaluate(
-        "fetch('api/look', {method: 'POST', body: JSON.stringify({shown: null})}).then((one) => one.json())"
-    )
-    told = {**shown, "updates": {}, "refused": True, "faults": {"education": "-", "age": "Out of range."}}
-    page.route("**/api/act", lambda route: route.fulfill(json=told))
-    press(page)
-    expect(field(page, "age").locator(".fault")).to_have_text("Out of range.")
-    expect(field(page, "education").locator(".fault")).to_have_text(PAGE_WORDS["unanswered"])
-    assert page.evaluate(FOCUSED) == "education"

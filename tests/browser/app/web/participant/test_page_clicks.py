@@ -137,22 +137,3 @@ def test_a_tab_of_who_was_at_the_browser_before_sends_and_keeps_nothing_for_who_
     expect(second.page.locator("#left input:checked")).to_have_count(0)
     first.go_on()
     assert count(fast, "submitted") == before + 1
-
-
-@pytest.mark.nightly
-def test_a_tab_whose_browser_opens_another_study_leads_back_to_its_own(fast: Process, new_context: NewContext) -> None:
-    """At once, and after it is loaded again; the message that was not sent yet is in the box."""
-    context = new_context()
-    first, other = Visitor(context.new_page(), fast.url), Visitor(context.new_page(), fast.url)
-    first.arrive("demo")
-    first.until("chat")
-    other.arrive("short")
-    first.type_message("Half a message")
-    first.page.locator("#send").click()
-    back = first.page.get_by_role("link", name="Continue where I left off")
-    expect(back).to_have_attribute("href", "s/demo")
-    first.reload()
-    back.click()
-    first.page.get_by_role("button").click()
-    first.ready()
-    expect(first.page.locator("#box textarea")).to_have_value("Half a message")

@@ -25,8 +25,6 @@ AT_END = """() => {
   return log.scrollHeight - log.scrollTop - log.clientHeight < 5;
 }"""
 TOP = "one => one.getBoundingClientRect().top"
-AT_TOP = f"""() => [...document.querySelectorAll("#chat .message")].findIndex((one) =>
-  one.getBoundingClientRect().bottom > ({TOP})(document.querySelector("#chat [role=log]")))"""
 GROW = """async () => {
   window.parley.atEnd(() => document.querySelector("#chat [role=log]").lastElementChild.append(
     Object.assign(document.createElement("p"), { textContent: "More words. ".repeat(40) })));
@@ -110,55 +108,6 @@ def test_the_end_of_the_reply_is_in_view_above_its_rating(screens: Screens, widt
     assert page.locator("#chat [role=log]").evaluate("log => log.clientHeight") > 100
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_read_further_up_stays_in_its_place_when_the_reply_is_to_be_rated(screens: Screens, width: int) -> None:
-    page = screens("consent")
-    page.set_viewport_size({"width": width, "height": 800})
-    page = screens("chat-table")
-    until(page, AT_END)
-    page.locator("#chat [role=log]").hover()
-    page.mouse.wheel(0, -60)
-    until(page, f"() => !({AT_END})()")
-    settled(page)
-    message = page.locator("#chat .message").nth(page.evaluate(AT_TOP))
-    before = message.evaluate(TOP)
-    page = screens("chat-rate")
-    until(page, "document.querySelector('#side form')")
-    settled(page)
-    assert message.evaluate(TOP) == pytest.approx(before, abs=1)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Screens, width: int) -> None:
-    page = screens("consent")
-    page.set_viewport_size({"width": width, "height": 800})
-    page = screens("compare-waiting")
-    box = page.locator("#box textarea")
-    box.click()
-    page.keyboard.type("My next")
-    page = screens("compare-vote")
-    expect(page.get_by_role("button", name="A is better")).to_be_visible()
-    page.keyboard.type(" question")
-    expect(box).to_be_focused()
-    expect(box).to_have_value("My next question")
-    expect(box).to_be_in_viewport(ratio=1)
-    expect(page.locator("#send")).to_be_disabled()
-    box.fill("")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["compare-failed", "compare-broken"])
-def test_a_reply_that_fails_leads_whoever_types_to_nothing_that_a_key_presses(screens: Screens, name: str) -> None:
-    page = screens("compare-waiting")
-    page.locator("#box textarea").click()
-    page.keyboard.type("My next")
-    page = screens(name)
-    expect(page.locator("#talk .round:last-child article:has([data-act=retry])")).to_be_focused()
-    page.evaluate("parley.paint({ box: { value: '' } })")
-
-
 def test_the_characters_that_are_left_are_counted_near_the_limit(screens: Screens) -> None:
     page = screens("chat")
     room, box = page.locator("[data-room]"), page.locator("#box textarea")
@@ -166,25 +115,6 @@ def test_the_characters_that_are_left_are_counted_near_the_limit(screens: Screen
     expect(room).to_contain_text("7")
     box.fill("")
     expect(room).to_be_empty()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("name", "asked"),
-    [
-        ("chat-rate", ("#side .option", "#side [type=submit]", "#chat .bot:last-of-type .text > :last-child")),
-        ("compare-vote", ("#side .votes button",)),
-    ],
-)
-def test_after_a_reply_what_is_asked_is_in_sight_beside_its_end(
-    screens: Screens, name: str, asked: tuple[str, ...]
-) -> None:
-    page = screens("consent")
-    page.set_viewport_size({"width": 1366, "height": 650})
-    page = screens(name)
-    for place in asked:
-        for number in range(page.locator(place).count()):
-            expect(page.locator(place).nth(number)).to_be_in_viewport(ratio=0.9)
 
 
 SIZES = [(1366, 650), (1280, 800), (1440, 900), (1024, 768), (390, 660), (320, 568)]
@@ -348,20 +278,3 @@ def test_the_warning_that_time_runs_out_moves_nothing(screens: Screens) -> None:
     settled(page)
     assert [place.bounding_box() for place in places] == before
     assert page.locator("#alarm").get_attribute("role") == "status"
-
-
-def test_a_short_conversation_is_no_higher_than_the_window(screens: Screens) -> None:
-    page = screens("chat")
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.locator("#left .problem").evaluate("one => one.remove()")
-    settled(page)
-    assert page.evaluate("document.documentElement.scrollHeight") == 800
-
-
-def test_on_a_phone_the_contact_can_be_read_whole(screens: Screens) -> None:
-    page = screens("consent")
-    page.set_viewport_size({"width": 390, "height": 660})
-    page.locator("#head .contact a").evaluate("one => one.textContent = 'researcher@example.org'")
-    settled(page)
-    assert page.locator("#head .contact").evaluate("one => one.scrollWidth <= one.clientWidth")
-    assert page.locator("#head .contact a").evaluate("one => one.scrollWidth <= one.clientWidth")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from app.web.participant.view import NOT_WHOLE
 from experiments.events import Event
 from experiments.session.conversation import STOPPED
 from tests.browser.visitor import Visitor
@@ -67,9 +66,7 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("failures")
     one = failing.model
-    files = [
-        failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in ("500", "length", "content-filter")
-    ]
+    files = [failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in ("500", "content-filter")]
     files.append(
         failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"action": "stop", "after_retries": 0}})
     )
@@ -80,8 +77,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         for action, fault in WAYS
     ]
     files.append(failing.talk(folder, "case-none", {"only": one("")}))
-    files.append(failing.columns(folder, "case-columns", {"good": one(""), "bad": one("500")}))
-    files.append(failing.columns(folder, "case-refusals", {"good": one(""), "bad": one("content-filter")}))
     with serve_models() as models:
         settings = failing.settings(folder, models.base_url, model_attempts=2, retry_wait_s=0.1)
         with serving_aside(settings, *dict.fromkeys(files)) as served:
@@ -224,35 +219,6 @@ def test_a_model_that_fails_for_good_is_walked_past_to_the_end(
 
 
 @pytest.mark.nightly
-def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, visitor: Visitor) -> None:
-    visitor.arrive("case-refusals")
-    visitor.until("Write a message")
-    visitor.ask_both(HELLO)
-    page = visitor.page
-    expect(page.locator("#talk .no-reply")).to_contain_text("could not be answered")
-    box = page.locator("#box textarea")
-    expect(box).to_have_value(HELLO)
-    expect(box).to_be_focused()
-    place.models.mended = True
-    box.fill("Could you help me?")
-    box.press("Enter")
-    visitor.vote("A is better")
-    assert page.locator("#talk .round").count() == 1
-    assert (tells(place, page), visitor.complaints) == ([], [])
-
-
-@pytest.mark.nightly
-def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visitor: Visitor) -> None:
-    page = come(visitor, "case-length")
-    visitor.hear_out()
-    for reloaded in (False, True):
-        if reloaded:
-            visitor.reload()
-        expect(page.locator("#chat .message.bot .not-whole")).to_have_text(NOT_WHOLE["cut_off"])
-        assert bubbles(page)[1] == "bot: Hel", "the mark is no part of what the model wrote"
-
-
-@pytest.mark.nightly
 def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, new_context: NewContext) -> None:
     """The page's clock is put forward; the study would end the session for a failure."""
     page = new_context(own=True).new_page()
@@ -272,22 +238,3 @@ def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, ne
     expect(box).to_have_value(HELLO)
     expect(box).to_be_focused()
     assert [event.kind for event in place.newest()] == ["said", "stopped", "failed"]
-
-
-@pytest.mark.nightly
-def test_a_column_that_fails_is_asked_again_alone(place: Place, visitor: Visitor) -> None:
-    visitor.arrive("case-columns")
-    visitor.until("Write a message")
-    visitor.ask_both(HELLO)
-    page = visitor.page
-    button = page.get_by_role("button", name="Try again")
-    expect(button).to_have_count(1)
-    assert page.locator("#talk .no-reply").inner_text() == "No reply could be generated. Your message is saved."
-    assert (page.locator("#say").is_hidden(), tells(place, page)) == (True, [])
-    place.models.mended, asked = True, len(place.models.requests)
-    button.click()
-    visitor.vote("A is better")
-    assert len(place.models.requests) == asked + 1
-    kinds = [event.kind for event in place.newest()]
-    assert [kinds.count(kind) for kind in ("said", "failed", "retried", "replied")] == [1, 1, 1, 2]
-    assert (tells(place, page), visitor.complaints) == ([], [])

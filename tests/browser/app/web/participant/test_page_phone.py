@@ -9,32 +9,17 @@ from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, expect
 
 from app.web.participant.view import PAGE_WORDS
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import settled, until
+from tests.browser.waiting import until
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 Screens = Callable[[str], Page]
 PHONE = {"width": 390, "height": 844}
-LEAST_SHEET_PX = 140
 IN_VIEW = """() => {
   const { top, bottom } = document.querySelector("#box textarea").getBoundingClientRect();
   const right = document.querySelector("#send").getBoundingClientRect().right;
   return top >= 0 && bottom <= innerHeight && right <= innerWidth && scrollY === 0;
-}"""
-# As phones tell of their keyboard: less of the page is visible, and the page is as large as before.
-OPEN_KEYBOARD = """(visible) => {
-  Object.defineProperty(visualViewport, "height", { configurable: true, get: () => visible });
-  visualViewport.dispatchEvent(new Event("resize"));
-}"""
-# A message and its preview, which the gallery does not make.
-TYPE = """(text) => parley.paint({
-  box: { value: text },
-  preview: { value: text && `<div class="text"><p>${text}</p></div>` },
-})"""
-CLOSE_KEYBOARD = """() => {
-  delete visualViewport.height;
-  visualViewport.dispatchEvent(new Event("resize"));
 }"""
 
 
@@ -113,50 +98,6 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
     expect(page.locator("#left [type=submit]")).to_be_focused()
     page = phone("chat-waiting")
     expect(onward).to_be_hidden()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("size", "visible"), [((360, 640), 640), ((360, 640), 340), ((390, 844), 844), ((390, 844), 500)]
-)
-def test_the_open_question_ends_above_the_box_however_much_is_typed(
-    phone: Screens, size: tuple[int, int], visible: int
-) -> None:
-    page = phone("chat-table")
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    toggle(page).click()
-    page.evaluate(TYPE, "A question about this problem, of more than a few words. " * 12)
-    expect(page.locator("#preview .text")).to_have_count(1)
-    until(page, "document.querySelector('#box textarea').value")
-    page.evaluate(OPEN_KEYBOARD, visible)
-    settled(page)
-    sheet, say, onward = page.locator("#left-column"), page.locator("#say"), page.locator("#left [type=submit]")
-    sheet.evaluate("sheet => sheet.scrollTo(0, sheet.scrollHeight)")
-    top, end = box_of(say)["y"], box_of(sheet)
-    assert end["y"] + end["height"] <= top
-    assert top + box_of(say)["height"] <= visible
-    assert end["height"] > LEAST_SHEET_PX
-    assert box_of(onward)["y"] + box_of(onward)["height"] <= end["y"] + end["height"]
-    expect(page.locator("#preview")).to_be_hidden()
-    page.evaluate(CLOSE_KEYBOARD)
-    toggle(page).click()
-    expect(page.locator("#preview")).to_be_visible()
-    page.evaluate(TYPE, "")
-    until(page, "!document.querySelector('#box textarea').value")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("size", [(820, 1180), (1280, 800), (390, 400)])
-def test_on_other_windows_the_question_is_beside_or_above_the_conversation(
-    screens: Screens, size: tuple[int, int]
-) -> None:
-    """One of 390 by 400 is a larger one enlarged, where all parts stand below each other."""
-    page = screens("consent")
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    page = screens("chat-answer")
-    settled(page)
-    expect(page.locator("#sheet-bar")).to_be_hidden()
-    expect(page.locator("#left .problem")).to_be_visible()
 
 
 @pytest.mark.nightly

@@ -22,21 +22,6 @@ LABELS = {"pay": "Pay for an order"}
 HOSTILE = "<img src=x onerror=alert(1)> <b>7</b> **x** $$x$$ \u202e" + "verylongword" * 30
 
 
-@pytest.fixture
-def columns(tmp_path: Path) -> Iterator[Process]:
-    options = {"first_ms": 0, "pace_ms": 0, "calls": [[FIND]]}
-    raw = {
-        **{"study": "desk", "title": "Desk"},
-        "models": {name: {"backend": "scripted", "options": options} for name in ("one", "two")},
-        "tools": {"desk": {"command": command(tmp_path), "approve": "always"}},
-        "flow": [{"step": "compare", "tools": "desk"}, {"step": "finish"}],
-    }
-    process = Process(tmp_path, (studies.write(tmp_path, raw),))
-    process.start()
-    yield process
-    process.stop()
-
-
 def command(folder: Path) -> list[str]:
     server = f"import runpy, os; os.environ['{PAID_FILE}'] = r'{folder / 'paid'}'; "
     server += f"import sys; sys.path.insert(0, r'{ROOT}'); runpy.run_module('{SERVER}', run_name='__main__')"
@@ -103,27 +88,4 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
         assert HOSTILE.replace("\u202e", "\ufffd") in (shown.text_content() or "")
         assert shown.locator("*").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert visitor.complaints == []
-
-
-@pytest.mark.nightly
-def test_each_column_asks_for_itself_by_the_keyboard(
-    columns: Process, new_context: Callable[..., BrowserContext], audit: Audit
-) -> None:
-    page = new_context(own=True, viewport={"width": 1366, "height": 650}).new_page()
-    visitor = Visitor(page, columns.url)
-    visitor.arrive("desk")
-    page.locator("#box textarea").fill("Where is my order?")
-    page.locator("#send").click()
-    cards, columns_shown = page.locator(".approval"), page.locator("#talk article")
-    expect(cards).to_have_count(2)
-    audit(page)
-    columns_shown.last.get_by_role("textbox").fill("Not you.")
-    page.keyboard.press("Enter")
-    expect(cards).to_have_count(1)
-    expect(columns_shown.last).to_contain_text("Not you.")
-    columns_shown.first.get_by_role("button", name="Allow", exact=True).focus()
-    page.keyboard.press("Enter")
-    expect(columns_shown.first.locator(".text").last).to_contain_text("is on its way")
-    expect(page.locator(".ballot")).to_be_visible()
     assert visitor.complaints == []

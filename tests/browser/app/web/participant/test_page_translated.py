@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext
 
-from tests.browser.conftest import CHANGE, READY
+from tests.browser.conftest import READY
 from tests.browser.told import newest_facts
 from tests.browser.visitor import REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
-from tests.web.screens import SCREENS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
@@ -34,10 +32,6 @@ READ = """() => {
     return [name, back(part.textContent).replace(/\\s+/g, " ").trim()];
   }));
 }"""
-UNTOUCHED = """() => {
-  const kept = document.querySelectorAll("math, code, .badge");
-  return [...kept].every((one) => !one.querySelector("font") && !one.closest("font"));
-}"""
 WHOLLY = """() => {
   const OWN = "[data-testid=status-tracker]";
   const walker = document.createTreeWalker(document.querySelector("#columns"), NodeFilter.SHOW_TEXT);
@@ -48,28 +42,6 @@ WHOLLY = """() => {
   }
   return open.length === 0;
 }"""
-
-
-def come(page: Page, name: str) -> object:
-    """Another screen on the same page, and its text."""
-    until(page, READY)
-    page.evaluate(CHANGE, name)
-    until(page, READY)
-    return page.evaluate(READ)
-
-
-def test_every_screen_keeps_its_words_whatever_came_before_it(stage: str, new_context: NewContext, seed: int) -> None:
-    """The same page shows one screen after the other, with its parts changed and not made anew."""
-    names = random.Random(seed).sample([*SCREENS], 5)
-    page = new_context().new_page()
-    page.goto(f"{stage}/show/consent")
-    plain = {name: come(page, name) for name in names}
-    page.evaluate(TRANSLATOR)
-    for name in reversed(names):
-        assert come(page, name) == plain[name], name
-        until(page, WHOLLY)
-        assert page.evaluate(READ) == plain[name], f"{name}, once all of it is translated"
-        assert page.evaluate(UNTOUCHED)
 
 
 def test_a_reply_that_streams_into_a_translated_page(slow: Process, new_context: NewContext) -> None:

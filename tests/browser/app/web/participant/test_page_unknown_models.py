@@ -39,10 +39,7 @@ def unknown(fault: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("unknown")
-    known = failing.model("typing") | {"options": {"reasoning_until": "", "top_p": 0.9}}
-    names = ("typing", "novel", "break", *MARKS)
-    files = [failing.talk(folder, f"case-{name}", {"only": unknown(name)}) for name in names]
-    files.append(failing.columns(folder, "case-columns", {"known": known, "unknown": unknown("typing")}))
+    files = [failing.talk(folder, f"case-{name}", {"only": unknown(name)}) for name in ("break", *MARKS)]
     with serve_models() as models:
         settings = failing.settings(folder, models.base_url)
         with serving_aside(settings, *files) as served:
@@ -59,31 +56,6 @@ def come(visitor: Visitor, study: str) -> Page:
     visitor.until("chat")
     visitor.say("Good day")
     return visitor.page
-
-
-@pytest.mark.nightly
-def test_the_first_reply_of_a_process_is_read_while_it_is_written(visitor: Visitor) -> None:
-    page = come(visitor, "case-typing")
-    expect(page.locator("#chat .message.bot .text").last).to_contain_text("word word")
-    expect(page.locator('[data-act="stop"]')).to_be_visible()
-
-
-@pytest.mark.nightly
-def test_both_columns_of_a_comparison_are_read_while_they_are_written(visitor: Visitor) -> None:
-    visitor.arrive("case-columns")
-    visitor.until("Write a message")
-    visitor.ask_both("Good day")
-    for slot in "ab":
-        expect(visitor.page.locator(f'#talk .live[data-slot="{slot}"]')).to_contain_text("word")
-
-
-@pytest.mark.nightly
-def test_a_reply_of_8000_words_ends_with_its_cut_and_a_note(place: Place, visitor: Visitor) -> None:
-    page = come(visitor, "case-novel")
-    visitor.hear_out()
-    expect(page.locator("#chat .message.bot .not-whole")).to_be_visible()
-    (replied,) = (event for event in place.newest() if event.kind == "replied")
-    assert (len(replied.data["text"]), replied.data["finish_reason"]) == (20_000 - 1, "too_long")
 
 
 def test_what_could_be_read_of_a_reply_that_broke_off_stays_beside_a_button(visitor: Visitor) -> None:

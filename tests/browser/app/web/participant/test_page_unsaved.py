@@ -103,23 +103,6 @@ def test_what_is_sent_again_is_what_is_on_the_screen(visitor: Visitor, fast: Pro
     assert submitted.data["comment"] == "A new answer."
 
 
-@pytest.mark.nightly
-def test_a_page_whose_answer_was_lost_is_sent_once_by_its_own_button(visitor: Visitor, fast: Process) -> None:
-    page = visitor.page
-    visitor.fill_in()
-    sent = count(fast, "submitted")
-    page.route(ACTS, lost)
-    submit = page.locator("#left form [type=submit]")
-    visitor.press(submit)
-    again(page)
-    page.unroute(ACTS)
-    before = visitor.mark
-    visitor.press(submit)
-    visitor.arrived_from(before)
-    assert visitor.note == ""
-    assert count(fast, "submitted") == sent + 1
-
-
 def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chatting: Visitor, fast: Process) -> None:
     page = chatting.page
     chatting.type_message("Is it my question?")

@@ -50,22 +50,6 @@ def press(ada: AtConsole, button: str) -> None:
     ada.page.keyboard.press("Enter")
 
 
-def test_the_form_and_what_is_left_to_do_which_leads_to_its_field(ada: AtConsole, audit: Audit) -> None:
-    page = ada.page
-    ada.press("new-build")
-    link = ada.at("builder-verdict").get_by_role("link", name="Title")
-    link.focus()
-    page.keyboard.press("Enter")
-    expect(ada.at("b-title").locator("input, textarea").first).to_be_focused()
-    page.keyboard.type("Mine")
-    expect(link).to_have_count(0, timeout=LONG_MS)
-    ada.at("b-model_count").get_by_role("radio").last.check()
-    page.get_by_role("radio", name="a file, which").check()
-    for field in ("b-models-3-name", "b-path"):
-        expect(ada.at(field)).to_be_visible(timeout=LONG_MS)
-    audit(page)
-
-
 def test_what_is_pasted_deleted_and_cut_is_in_the_file_like_what_is_typed(ada: AtConsole) -> None:
     page, title = ada.page, ada.at("b-title").locator("input, textarea").first
     ada.press("new-build")

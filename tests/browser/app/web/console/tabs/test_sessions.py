@@ -11,7 +11,7 @@ from playwright.sync_api import Route, expect
 from app.web.console.event_validation import EVENTS
 from tests.browser.axe import Audit
 from tests.browser.filled import SESSIONS, STUDY
-from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.researcher import AtConsole
 from tests.browser.waiting import LOOK_MS, MOST_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
@@ -21,25 +21,6 @@ def listed(ada: AtConsole, number: int) -> None:
     """Wait until so many sessions match, and the list has them."""
     ada.at("sessions-list").locator(f"[data-matching='{number}']").wait_for()
     expect(ada.at("sessions-list").locator("tbody tr")).to_have_count(number)
-
-
-def test_filters_act_at_once_and_say_what_they_did(ada: AtConsole) -> None:
-    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions")
-    listed(ada, 0)
-    ada.at("sessions-list").locator(f"[data-hidden='{SESSIONS}']").wait_for()
-    ada.choose("sessions-origin", "simulated")
-    listed(ada, SESSIONS)
-    ada.write("sessions-text", "2")
-    listed(ada, 1)
-    ada.write("sessions-since", "2999-01")
-    ada.at("sessions-list").locator(".warned").wait_for()
-    listed(ada, 1)
-    ada.at("sessions-since").locator("input").press_sequentially("-01")
-    listed(ada, 0)
-    ada.press("sessions-clear")
-    expect(ada.at("sessions-text").locator("input")).to_have_value("")
-    expect(ada.at("sessions-origin").locator("input")).to_have_value("people, with pilots")
-    listed(ada, 0)
 
 
 def test_nothing_in_a_tab_can_be_changed_until_it_is_painted(ada: AtConsole) -> None:
@@ -90,53 +71,6 @@ def wait_for(ada: AtConsole, happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < give_up_s
         ada.page.wait_for_timeout(LOOK_MS)
-
-
-def test_a_replay_goes_to_a_moment_with_the_chat_beside_the_question(ada: AtConsole) -> None:
-    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
-    ada.reads("session-head", "Session 1")
-    ada.quiet()
-    ada.open("Replay")
-    moment = ada.at("session-page").locator(".moment b")
-    last = int(moment.inner_text())
-    go_to_a_reply(ada, last)
-    page = ada.page.frame_locator("iframe.replay")
-    page.locator("#chat .message.bot").first.wait_for()
-    question, chat = (page.locator(part).bounding_box() for part in ("#left-column", "#chat"))
-    assert question is not None
-    assert chat is not None
-    assert question["x"] + question["width"] <= chat["x"] or chat["x"] + chat["width"] <= question["x"]
-    assert abs(question["y"] - chat["y"]) < 100
-    ada.press("session-back")
-    expect(ada.at("sessions-list")).to_be_visible()
-
-
-def go_to(ada: AtConsole, number: int) -> None:
-    """Move the slider to a moment."""
-    ada.at("session-moment").locator("input[type=number]").fill(str(number))
-    ada.at("session-moment").locator("input[type=number]").press("Enter")
-    expect(ada.at("session-page").locator(".moment b")).to_have_text(str(number))
-
-
-def go_to_a_reply(ada: AtConsole, last: int) -> None:
-    """Move the slider back to the last moment at which a reply had just come."""
-    for number in range(last - 1, 0, -1):  # at the last one, where the page is, nothing would come to wait for
-        go_to(ada, number)
-        if ada.at("session-page").locator(".moment .tag").inner_text() == "reply received":
-            return
-    raise AssertionError("no reply in this session")
-
-
-def test_one_persons_data_are_fetched(ada: AtConsole, audit: Audit) -> None:
-    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
-    ada.quiet()
-    ada.page.get_by_role("button", name="Export this person's data").press("Enter")
-    link = ada.at("session-id").locator("a[download]")
-    link.wait_for(timeout=LONG_MS)
-    audit(ada.page)
-    with ada.page.expect_download() as fetched:
-        link.click()
-    assert fetched.value.suggested_filename == f"person-{STUDY}-1.zip"
 
 
 def test_a_link_is_copied(ada: AtConsole, audit: Audit) -> None:
