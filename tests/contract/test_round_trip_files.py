@@ -50,17 +50,6 @@ def test_a_published_file_comes_out_to_the_byte(schema: str, database: Database,
     assert list(differences(database)) == []
 
 
-def test_two_studies_hold_the_same_release_apart(database: Database, tmp_path: Path, shared: Path) -> None:
-    real = shared / REAL["mathconverse"]
-    for name in ("one", "two"):
-        (done,) = import_files(database, "mathconverse", [real], name)
-        assert done.new == done.rows
-    for name in ("one", "two"):
-        export(database, ExportRequest(name, "mathconverse"), tmp_path / name)
-        assert [*files(tmp_path / name, "mathconverse").values()] == [real.read_bytes()]
-    assert list(differences(database)) == []
-
-
 def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(
     database: Database, tmp_path: Path, shared: Path
 ) -> None:

@@ -49,13 +49,6 @@ def test_parquet_has_the_types_of_the_columns_and_every_row(chatbench: ExportMan
     assert [field.name for field in talks.field("chat_history").type.value_type] == ["role", "content"]
 
 
-def test_the_same_data_have_the_same_copies(filled: Database, dices: ExportManifest, tmp_path: Path) -> None:
-    again = export(filled, ExportRequest("dices-350", "dices-350", formats=tuple(FORMATS)), tmp_path)
-    assert again.files == dices.files
-    sums = (tmp_path / "SHA256SUMS").read_text(encoding="utf-8")
-    assert all(f"{copy.sha256}  {copy.path}" in sums for file in again.files for copy in file.copies)
-
-
 def test_what_a_missing_package_needs_is_told(
     filled: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

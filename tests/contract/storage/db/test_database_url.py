@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from storage.db.database_url import parse_database_url, redact_password
 from storage.db.engine import open_database
 from storage.errors import StorageError
-from tests.fakes.commanding import parley
 
-SECRET = "hush-hush-hush"
 PASSWORDS = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=20)
 
 
@@ -46,30 +44,6 @@ def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_q
     else:
         address = parse_database_url(url)
         assert (address.host, address.port, address.database) == ("host", 5432, "name")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        (f"postgresql://ada:x@{SECRET}@host/name", "write @ as %40"),
-        (f"postgresql://ada:x@{SECRET}:y@host/name", "write @ as %40"),
-        (f"postgresql://ada:x@y/{SECRET}@host/name", "write @ as %40"),
-        (f"postgresql://ada:x@y?{SECRET}@host/name", "write @ as %40"),
-        (f"postgresql://ada:{SECRET}@host:82x/name", "its port is not a number"),
-        (f"mysql://ada:{SECRET}@host/name", "allowed: sqlite, or postgresql with psycopg"),
-        (f"postgresql+nothing://ada:{SECRET}@host/name", "allowed: sqlite, or postgresql with psycopg"),
-        ("sqlite://", "it has no file"),
-        ("sqlite:///:memory:", "it has no file"),
-        ("parley.db", "it cannot be parsed"),
-    ],
-)
-def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: str, why: str) -> None:
-    for command in (("db", "verify"), ("simulate", "demo", "-n", "1")):
-        done = parley(*command, folder=tmp_path, PARLEY_DATABASE_URL=url)
-        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
-        assert SECRET not in done.stdout + done.stderr
-    assert not list(tmp_path.iterdir()), "no file of a wrong name is left"
 
 
 def test_a_new_database_is_its_owners_alone(tmp_path: Path) -> None:

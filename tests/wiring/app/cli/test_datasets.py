@@ -81,16 +81,6 @@ def test_a_check_of_files_exits_with_0_for_a_right_file_and_1_for_a_wrong_one(tm
     assert not (tmp_path / "parley.db").exists(), "a check needs no database"
 
 
-def test_a_wrong_file_is_not_imported_and_exits_with_2(tmp_path: Path, shared: Path) -> None:
-    parley(tmp_path, "import", "mathconverse", shared / "mathconverse_part.csv", "--study", "mine")
-    before = dump(tmp_path / "parley.db")
-    wrong = tmp_path / FILE
-    wrong.write_bytes((shared / "mathconverse_part.csv").read_bytes()[:-2])
-    told = parley(tmp_path, "import", "mathconverse", wrong, "--study", "mine", code=2).decode()
-    assert "'seen_problem_sets'" in told
-    assert dump(tmp_path / "parley.db") == before
-
-
 def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> None:
     parley(tmp_path, "simulate", "chatbench", "-n", "2", "--seed", "1")
     parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "out", "--zip")
