@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Dialog, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from app.web.gradio_page import EVENTS
 from tests.browser.axe import Audit
@@ -126,28 +126,6 @@ def test_the_last_words_are_saved_before_another_study_is_shown(typist: AtConsol
 
 
 @pytest.mark.nightly
-def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtConsole, mine: Path) -> None:
-    asked: list[str] = []
-
-    def leave(dialog: Dialog) -> None:
-        asked.append(dialog.type)
-        dialog.accept()
-
-    typist.page.on("dialog", leave)
-    typed_on(typist)  # nothing of it reaches the server: what it sends waits for the answer to what is held
-    typist.page.unroute_all()
-    typist.page.reload()
-    typist.quiet()
-    to_the_text(typist)
-    typist.reads("study-text", WRITTEN)
-    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
-    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
-    assert asked == ["beforeunload"]
-    typist.page.reload()
-    assert asked == ["beforeunload"]
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["refused", "unanswered", "logged out"])
 def test_a_text_that_could_not_be_saved_is_kept_and_saved_later(typist: AtConsole, mine: Path, how: str) -> None:
     """With the next key; or, as Gradio sends nothing more then, once the page is loaded again."""
@@ -236,14 +214,6 @@ def test_keys_and_values_are_completed(editor: AtConsole) -> None:
     editor.page.keyboard.press("Control+Space")
     expect(options).to_have_text(["allow", "block", "log"], timeout=LONG_MS)
     editor.page.keyboard.press("Escape")
-
-
-@pytest.mark.nightly
-def test_a_key_is_explained_at_the_cursor_and_under_the_mouse(editor: AtConsole) -> None:
-    editor.rewrite("study-text", DRAFT + "on_identity_leak: flag")
-    expect(editor.at("study-text-help")).to_contain_text("Allowed: flag, mask, regenerate", timeout=LONG_MS)
-    editor.at("study-text").get_by_text("consent").hover()
-    expect(editor.at("study-text").locator(".cm-tooltip .cm-help")).to_contain_text("step ", timeout=LONG_MS)
 
 
 @pytest.mark.nightly

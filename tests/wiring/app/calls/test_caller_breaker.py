@@ -59,11 +59,8 @@ class Room:
 
     async def say(self, who: int) -> str:
         """A message of somebody's, or the same again; what became of it: its text, or the reason why there is none."""
-        found = await self.talk.runtime.get(self.lives[who])
-        assert found is not None
-        self.talk.live = found
-        again = "retry" in found.screen.actions
-        await self.talk.act("retry" if again else "say", {} if again else {"text": "Hello"})
+        self.talk.live = found = await self.talk.service.get(self.lives[who])
+        await (self.talk.act("retry") if "retry" in found.screen.actions else self.talk.act("say", text="Hello"))
         return str(self.talk.live.state.events[-1].data.get("text", self.talk.live.state.events[-1].data.get("reason")))
 
 
@@ -77,7 +74,7 @@ async def test_of_one_session_one_failure_in_a_row_counts(tmp_path: Path) -> Non
         fails(error, 3 * FAILURES)
         assert {await room.say(0) for _ in range(3 * FAILURES)} == {error.reason}
         assert await room.say(1) == "Good."
-    await room.talk.runtime.close()
+    await room.talk.close()
 
 
 @pytest.mark.parametrize("error", HEALTH, ids=[one.reason for one in HEALTH])
@@ -88,4 +85,4 @@ async def test_a_server_that_fails_for_several_is_left_alone_for_everybody(tmp_p
     assert [await room.say(who) for who in range(FAILURES + 1)] == ["circuit_open"] * (FAILURES + 1)
     room.talk.clock.advance(PAUSE_S + 1)
     assert [await room.say(who) for who in range(FAILURES + 1)] == ["Good."] * (FAILURES + 1)
-    await room.talk.runtime.close()
+    await room.talk.close()

@@ -12,7 +12,6 @@ from storage.db.engine import Database
 from storage.registers.study_status import dataset_info_of, record_dataset_info
 from storage.registers.study_versions import publish, publish_on_start, versions
 from tests.fakes import studies
-from tests.fakes.commanding import parley
 
 FLOW = [{"step": "consent", "text": "Do you agree?"}, {"step": "finish"}]
 
@@ -53,9 +52,3 @@ def test_a_restart_with_an_old_file_does_not_revert_them(database: Database, tmp
     assert license_of(database) == "PDDL-1.0", "a file that is new was meant"
     publish(database, old, by="researcher", at_us=4)
     assert license_of(database) == "CC0-1.0", "whoever publishes means what the file says"
-
-
-def done(folder: Path, *words: str, code: int = 0) -> str:
-    found = parley(*words, folder=folder)
-    assert found.returncode == code, found.stderr
-    return found.stdout + found.stderr

@@ -8,30 +8,23 @@ import csv
 import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.backends.guard import ACCEPTED
-from app.clock import SystemClock, VirtualClock
+from app.clock import VirtualClock
 from app.errors import BackendRejected, BackendUnavailable
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.conversation import stopped_by_user
 from experiments.session.side_by_side import models_by_slot, rounds
-from experiments.study.study import Study
 from storage.datasets.tidy.columns import file_of
-from storage.db.engine import open_database
 from storage.schemas.chatbench import CONVERSATIONS, FULL_STUDY
 from storage.schemas.mathconverse import INTERACTIONS
-from tests.fakes import studies
 from tests.fakes.databases import export
-from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.fakes.stepping_model import ASKED, Asking, stepping
 from tests.wiring.reading import facts, query
 
@@ -55,20 +48,13 @@ KEPT = {"silent": "", "begun": "One", "further": "One and two", "whole": "One.",
 DONE = ("whole", "broken off")
 
 
-@dataclass
-class Duel:
-    """A session that has said something to two models, and what went wrong in tasks that nobody waits for."""
+class Duel(Sitting):
+    """In which something was said to two models."""
 
-    runtime: SessionService
-    live: LoadedSession
-    wrong: list[dict[str, Any]]
-
-    async def begin(self) -> Duel:
+    async def ask(self) -> Duel:
         ASKED.clear()
-        live = await self.runtime.enrol(self.live.study, origin="person", seed=self.live.state.seed)
-        self.live = await self.runtime.participant(
-            live.stream, "say", live.screen.path, {"text": "Hello"}, seen=live.screen.seen, key="say"
-        )
+        await self.begin()
+        await self.act("say", text="Hello")
         while len(ASKED) < len(SLOTS):
             await asyncio.sleep(0)
         return self
@@ -81,28 +67,21 @@ class Duel:
     async def heard(self, slot: str, pieces: int) -> str:
         """What a page that follows a column hears until so many of its pieces were heard."""
         text, wanted = "", "".join(self.asking(slot).released[:pieces])
-        async for piece, end in self.runtime.follow(self.live, 0, slot):
+        async for piece, end in self.service.follow(self.live, 0, slot):
             text = text + piece if end else ""
             if text == wanted:
                 break
         return text
 
-    async def act(self, kind: str, **values: Any) -> LoadedSession:
-        seen = self.live.screen
-        key = f"{kind}-{self.live.state.seq}"
-        self.live = await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
-        return self.live
-
     async def over(self) -> LoadedSession:
         """The session once no reply is on its way, however often it is looked at."""
         for _ in range(3):
-            await asyncio.wait_for(self.runtime.settled(self.live.stream), 60)
-            self.live = await self.runtime.get(self.live.stream) or self.live
+            await self.settle()
         assert self.on_the_way() == 0
         return self.live
 
     def on_the_way(self) -> int:
-        return len(self.runtime._answering._running)
+        return len(self.service._answering._running)
 
     def outcomes(self) -> dict[str, tuple[str, str]]:
         """What became of each column: its text and how it ended; "" where it failed by itself."""
@@ -130,16 +109,11 @@ async def duel(tmp_path: Path) -> AsyncIterator[Duel]:
         "models": {name: {"backend": "stepping", "system": "", "options": {}} for name in ("left", "right")},
         "flow": [{"step": "compare"}, {"step": "finish"}],
     }
-    study = load_study(str(studies.write(tmp_path, raw)))
-    settings = settings_for(tmp_path, retry_wait_s=LONG_S, max_retry_wait_s=LONG_S)
-    database, wrong = open_database(settings.database_url), list[dict[str, Any]]()
-    runtime = SessionService(database, settings, SystemClock())
-    runtime.prepare(study)
+    wrong: list[dict[str, Any]] = []  # in tasks that nobody waits for
     asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
-    live = await runtime.enrol(study, origin="person", seed="1")
-    yield Duel(runtime, live, wrong)
-    await runtime.close()
-    let_go(database)
+    duel = Duel(tmp_path, raw, retry_wait_s=LONG_S, max_retry_wait_s=LONG_S)
+    yield duel
+    await duel.close()
     assert wrong == []
 
 
@@ -151,7 +125,7 @@ async def turns(count: int) -> None:
 @pytest.mark.parametrize("left", MOMENTS)
 @pytest.mark.parametrize("right", MOMENTS)
 async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: Duel, left: str, right: str) -> None:
-    await duel.begin()
+    await duel.ask()
     at = dict(zip(SLOTS, (left, right), strict=True))
     for slot, moment in at.items():
         MOMENTS[moment](duel.asking(slot))
@@ -178,7 +152,7 @@ async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: D
 async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, soak: bool) -> None:
     chance = random.Random(seed)
     for _ in range(5_000 if soak else 30):
-        await duel.begin()
+        await duel.ask()
         asked = len(ASKED)
         _HEARD.update({slot: [] for slot in SLOTS})
         feeding = [asyncio.create_task(_feed(duel.asking(slot), chance.sample(range(40), 6))) for slot in SLOTS]
@@ -217,14 +191,14 @@ async def _feed(asking: Asking, pauses: Sequence[int]) -> None:
 
 
 async def _listen(duel: Duel, slot: str) -> None:
-    async for text, _ in duel.runtime.follow(duel.live, 0, slot):
+    async for text, _ in duel.service.follow(duel.live, 0, slot):
         _HEARD[slot].append(text)
 
 
 async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -> None:
     for cut, broken in (SLOTS, SLOTS[::-1]):
         for clicked in ({}, {"slot": broken}):
-            await duel.begin()
+            await duel.ask()
             duel.asking(cut).release("One ")
             duel.asking(broken).fail(REJECTED)
             await duel.heard(cut, 1)
@@ -244,7 +218,7 @@ async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -
             assert live.screen.actions == ("vote",)
 
 
-def timed(folder: Path, then: str) -> Study:
+def timed(folder: Path, then: str, **settings: Any) -> Sitting:
     """A study with a chat of a minute. If it goes on then, the problem is answered in the chat, as in ChatBench."""
     answered = then == "continue"
     released = "chatbench" if answered else "mathconverse"
@@ -260,7 +234,7 @@ def timed(folder: Path, then: str) -> Study:
     options = [{"key": key, "text": key, "plain": key} for key in "AB"]
     pool = [json.dumps({"id": name, "text": "?", "options": options, "answer": "A"}) for name in "ab"]
     (folder / "pool.jsonl").write_text("\n".join(pool), encoding="utf-8")
-    return load_study(str(studies.write(folder, raw)))
+    return Sitting(folder, raw, VirtualClock(10**15), **settings)
 
 
 @pytest.mark.parametrize("then", ["continue", "end"])
@@ -272,15 +246,10 @@ def timed(folder: Path, then: str) -> Study:
 async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
     tmp_path: Path, then: str, elsewhere: bool, database_url: str
 ) -> None:
-    study, clock = timed(tmp_path, then), VirtualClock(10**15)
-    answered = then == "continue"
-    released = "chatbench" if answered else "mathconverse"
-    settings = settings_for(tmp_path, database_url=database_url)
-    database = open_database(database_url)
-    ours, other = (SessionService(database, settings, clock) for _ in range(2))
-    for runtime in (ours, other):
-        runtime.prepare(study)
-    live = await ours.enrol(study, origin="person", seed="1")
+    talk = await timed(tmp_path, then, database_url=database_url).begin()
+    ours, other, answered = talk.service, talk.start(), then == "continue"
+    released, database = "chatbench" if answered else "mathconverse", talk.database
+    live = talk.live
     live = await ours.participant(live.stream, "say", live.screen.path, {"text": "Hi"}, seen=live.screen.seen)
     while not ASKED:
         await asyncio.sleep(0.01)
@@ -288,7 +257,7 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
     async for _, length in ours.follow(live, 0):
         if length == len("It was on the scr"):
             break
-    clock.advance(63)
+    talk.clock.advance(63)
     while not live.state.events[-1].kind.startswith(("expired", "finished")):
         live = await (other if elsewhere else ours).reload(live.stream) or live
         await asyncio.sleep(0.01)
@@ -313,28 +282,21 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
         (line,) = csv.DictReader((tmp_path / released / INTERACTIONS.file).read_text(encoding="utf-8").splitlines())
         assert (line["model_responses"], line["helpfulness_ratings"]) == ("['AI: It was on the scr']", "[None]")
     assert query(database, "SELECT text FROM attempt") == [("It was on the scr",)]
-    for runtime in (ours, other):
-        await runtime.close()
-    let_go(database)
+    await talk.close()
 
 
 async def test_after_a_kill_in_mid_reply_the_clock_ends_the_step_and_no_model_is_asked_again(tmp_path: Path) -> None:
-    study, clock, settings = timed(tmp_path, "continue"), VirtualClock(10**15), settings_for(tmp_path)
-    database = open_database(settings.database_url)
-    killed, next_one = (SessionService(database, settings, clock) for _ in range(2))
-    for runtime in (killed, next_one):
-        runtime.prepare(study)
-    live = await killed.enrol(study, origin="person", seed="1")
-    live = await killed.participant(live.stream, "say", live.screen.path, {"text": "Hi"}, seen=live.screen.seen)
+    talk = await timed(tmp_path, "continue").begin()
+    live = (await talk.act("say", text="Hi")).live
     while not ASKED:
         await asyncio.sleep(0.01)
-    await killed.close()  # as `kill` does, it leaves the reply pending
-    clock.advance(63)
+    await talk.service.close()  # as `kill` does, it leaves the reply pending
+    talk.clock.advance(63)
+    talk.start()
     while live.state.events[-1].kind != "expired":
-        live = await next_one.reload(live.stream) or live
+        live = await talk.service.reload(live.stream) or live
         await asyncio.sleep(0.01)
-    kinds = [(event.kind, event.data.get("reason")) for event in facts(database, live.stream)]
+    kinds = [(event.kind, event.data.get("reason")) for event in talk.events]
     assert kinds[2:] == [("said", None), ("stopped", None), ("failed", "expired"), ("expired", None)]
     assert len(ASKED) == 1
-    await next_one.close()
-    let_go(database)
+    await talk.close()

@@ -5,22 +5,17 @@ is let."""
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.clock import SystemClock
 from app.session.service import SessionService
-from app.studies.loader import load_study
-from storage.db.engine import Database, open_database
 from tests.fakes import studies
-from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.fakes.stepping_model import ASKED, stepping
-from tests.wiring.reading import facts, query
+from tests.wiring.reading import query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
 
@@ -31,47 +26,36 @@ def waits() -> Iterator[None]:
         yield
 
 
-class Pair:
-    """Two processes, and a session at its chat."""
+class Pair(Sitting):
+    """At its chat, at two processes."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        self.databases: list[Database] = [open_database(url) for _ in range(2)]
-        self.settings = settings_for(folder, database_url=url)
-        self.one, self.two = map(self.runtime, self.databases)
-        self.study = load_study(str(studies.chat(folder, backend="stepping", options={})))
-        self.stream = ""
-
-    def runtime(self, database: Database) -> SessionService:
-        return SessionService(database, self.settings, SystemClock())
+        super().__init__(
+            folder, studies.read_yaml(studies.chat(folder, backend="stepping", options={})), database_url=url
+        )
+        self.one, self.two = self.service, self.start()
 
     async def begin(self) -> None:
-        for runtime in (self.one, self.two):
-            runtime.prepare(self.study)
-        self.stream = (await self.one.enrol(self.study, origin="person", seed="1")).stream
-        await self.act(self.one, "submit", {"agreed": "on"})
+        await super().begin()
+        await self.do(self.one, "submit", agreed="on")
         while not (await self.screen(self.one)).panel.chat:
-            await self.act(self.one, "submit", {"confidence": "very-confident"})
+            await self.do(self.one, "submit", confidence="very-confident")
 
     async def screen(self, service: SessionService) -> Any:
-        live = await service.reload(self.stream)
-        assert live is not None
-        return live.screen
+        return (await service.reload(self.live.stream)).screen
 
-    async def act(self, service: SessionService, kind: str, values: dict[str, Any] | None = None) -> None:
+    async def do(self, service: SessionService, kind: str, /, **values: Any) -> None:
         seen = await self.screen(service)
-        await service.participant(self.stream, kind, seen.path, values or {}, seen=seen.seen)
+        await service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
 
     async def say(self) -> None:
         """Say something at one; the other is looked at while the first one asks."""
-        await self.act(self.one, "say", {"text": "Hello"})
+        await self.do(self.one, "say", text="Hello")
         await asked(1)
         assert (await self.screen(self.two)).panel.chat.waiting
 
-    def talk(self) -> Counter[str]:
-        return Counter(event.kind for event in facts(self.databases[0], self.stream))
-
     def attempts(self) -> list[tuple[Any, ...]]:
-        return query(self.databases[0], "SELECT text, finish_reason FROM attempt ORDER BY turn, number")
+        return query(self.database, "SELECT text, finish_reason FROM attempt ORDER BY turn, number")
 
 
 @pytest.fixture
@@ -79,9 +63,7 @@ async def pair(database_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
     made = Pair(database_url, tmp_path)
     await made.begin()
     yield made
-    for runtime, database in zip((made.one, made.two), made.databases, strict=True):
-        await runtime.close()
-        let_go(database)
+    await made.close()
 
 
 async def asked(times: int) -> None:
@@ -100,13 +82,13 @@ async def heard(service: SessionService, stream: str) -> str:
 
 async def test_one_asks_and_who_listens_at_the_other_is_let_go_when_it_is_recorded(pair: Pair) -> None:
     await pair.say()
-    listening = [asyncio.create_task(heard(runtime, pair.stream)) for runtime in (pair.one, pair.two)]
+    listening = [asyncio.create_task(heard(runtime, pair.live.stream)) for runtime in (pair.one, pair.two)]
     ASKED[0].finish("two.")
     assert await asyncio.gather(*listening) == ["One two.", ""]
     for runtime in (pair.one, pair.two):
         *_, reply = (await pair.screen(runtime)).panel.chat.messages
         assert reply.text == "One two."
-        await runtime.settled(pair.stream)
+        await runtime.settled(pair.live.stream)
     assert len(ASKED) == 1
     assert pair.attempts() == [("One two.", "stop")]
 
@@ -116,16 +98,15 @@ async def test_the_other_asks_where_the_one_that_asked_is_gone(pair: Pair) -> No
     await pair.one.close()
     await asked(2)
     ASKED[1].finish("two.")
-    await pair.two.settled(pair.stream)
+    await pair.two.settled(pair.live.stream)
     assert pair.attempts() == [("One two.", "stop")], "what was not heard to its end is owed, and no attempt"
-    assert pair.talk()["replied"] == 1
-    pair.one = pair.runtime(pair.databases[0])
+    assert sum(event.kind == "replied" for event in pair.events) == 1
 
 
 async def test_who_asks_sees_that_the_reply_is_stopped_at_the_other(pair: Pair) -> None:
     await pair.say()
-    await pair.act(pair.two, "stop")
-    await pair.one.settled(pair.stream)
+    await pair.do(pair.two, "stop")
+    await pair.one.settled(pair.live.stream)
     assert pair.attempts() == [("One", "stopped")]
     *_, reply = (await pair.screen(pair.two)).panel.chat.messages
     assert reply.text == "One"

@@ -9,17 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.annotation.judge import judge_question
-from app.clock import SystemClock
 from app.errors import BackendRejected
-from app.session.service import SessionService
-from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
 from experiments.views.fidelity import verdicts
-from storage.db.engine import Database, open_database
-from tests.fakes import studies
-from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.fakes.stepping_model import ASKED, Asking, stepping
 from tests.wiring.reading import facts, query
 
@@ -31,8 +23,8 @@ PRICE = {"prompt": 0, "completion": 1}
 NO, YES = '{"calm": false}', '{"calm": true}'
 
 
-class Talk:
-    """A session in a chat whose models a test steps, and the processes that serve it."""
+class Talk(Sitting):
+    """In a chat whose models a test steps."""
 
     def __init__(self, folder: Path, *rules: dict[str, Any], **design: Any) -> None:
         model = {"backend": "stepping", "system": "", "options": {}, "price": PRICE, "max_tokens": 1000}
@@ -48,30 +40,12 @@ class Talk:
                 {"step": "finish"},
             ],
         }
-        self.study = load_study(str(studies.write(folder, raw)))
-        self.settings = settings_for(folder)
-        self.database: Database = open_database(self.settings.database_url)
-        self.services: list[SessionService] = []
-        self.start()
-        self.live: LoadedSession
-
-    def start(self) -> None:
-        self.services.append(SessionService(self.database, self.settings, SystemClock(), judge_question))
-        self.services[-1].prepare(self.study)
-
-    @property
-    def service(self) -> SessionService:
-        return self.services[-1]
+        super().__init__(folder, raw)
 
     async def say(self) -> Talk:
         if not hasattr(self, "live"):
-            self.live = await self.service.enrol(self.study, origin="person", seed="1")
+            await self.begin()
         return await self.act("say", text="Hm")
-
-    async def act(self, kind: str, **values: Any) -> Talk:
-        seen = self.live.screen
-        self.live = await self.service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
-        return self
 
     async def asked(self, number: int) -> Asking:
         """The call of this number of any model, from 1, once it is made."""
@@ -81,16 +55,9 @@ class Talk:
 
     async def over(self) -> list[tuple[str, bool, bool | None]]:
         """The texts of the replies once nothing is under way, whether each was shown, and whether it kept the rule."""
-        await asyncio.wait_for(self.service.settled(self.live.stream), 60)
-        self.live = await self.service.get(self.live.stream) or self.live
-        events = facts(self.database, self.live.stream)
+        events = (await self.settle()).events
         texts = {event.seq: event.data.get("text", "") for event in events}
         return [(texts[one.of], one.shown, one.kept) for one in verdicts(events)]
-
-    async def close(self) -> None:
-        for service in self.services:
-            await service.close()
-        let_go(self.database)
 
 
 @pytest.fixture(autouse=True)

@@ -66,7 +66,9 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("failures")
     one = failing.model
-    files = [failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in ("500", "content-filter")]
+    files = [
+        failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in ("500", "break", "content-filter")
+    ]
     files.append(
         failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"action": "stop", "after_retries": 0}})
     )
@@ -238,3 +240,9 @@ def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, ne
     expect(box).to_have_value(HELLO)
     expect(box).to_be_focused()
     assert [event.kind for event in place.newest()] == ["said", "stopped", "failed"]
+
+
+def test_what_could_be_read_of_a_reply_that_broke_off_stays_beside_a_button(visitor: Visitor) -> None:
+    page = come(visitor, "case-break")
+    expect(page.locator("#side .failed [data-act=retry]")).to_be_visible()
+    expect(page.locator("#chat .message.bot .text")).to_contain_text("word word")

@@ -32,22 +32,6 @@ def test_power_is_the_same_again(tmp_path: Path) -> None:
     assert json.loads(parley(*SMALL, *FLAGS, "--json", folder=tmp_path).stdout) == found
 
 
-def test_the_smallest_size_is_only_a_bound(tmp_path: Path) -> None:
-    """With a power far above the wanted one, it stood there as the number of participants for that power."""
-    trial(tmp_path)
-    large = ["80" if word == "30" else word for word in (*SMALL, *FLAGS, "--effect", "0.35", "--json")]
-    (right,) = json.loads(parley(*large, folder=tmp_path).stdout)["hypotheses"]
-    assert {(one["participants"], one["at_most"]) for one in right["needed"]} == {(40, True)}
-
-
-def test_assumptions_can_come_from_the_sessions_there_are(tmp_path: Path) -> None:
-    trial(tmp_path)
-    assert parley("simulate", "trial.yaml", "-n", "24", folder=tmp_path).returncode == 0
-    done = parley(*SMALL, "--from", "bot", "--json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert 0 < json.loads(done.stdout)["hypotheses"][0]["assumptions"]["baseline"] < 1
-
-
 def test_what_lacks_is_said(tmp_path: Path) -> None:
     trial(tmp_path)
     for words, part in (

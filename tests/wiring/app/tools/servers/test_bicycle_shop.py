@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.clock import SystemClock
-from app.session.service import SessionService
-from app.studies.loader import load_study
-from storage.db.engine import open_database
-from tests.fakes import studies
-from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.fakes.tool_server import NAME, offered
-from tests.wiring.reading import facts
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order": "1042"}
@@ -35,33 +27,17 @@ async def called(folder: Path, package: str, calls: list[list[dict[str, Any]]]) 
             {"step": "finish"},
         ],
     }
-    study, settings = load_study(str(studies.write(folder, raw))), settings_for(folder)
-    database = open_database(settings.database_url)
-
-    async def act(kind: str, **values: Any) -> None:
-        service = SessionService(database, settings, SystemClock())
-        service.prepare(study)
-        try:
-            live = await service.get(stream) or first
-            await service.participant(stream, kind, live.screen.path, values, seen=live.screen.seen)
-            await asyncio.wait_for(service.settled(stream), 60)
-        finally:
-            await service.close()
-
-    service = SessionService(database, settings, SystemClock())
-    service.prepare(study)
-    first = await service.enrol(study, origin="person", seed="1")
-    stream = first.stream
-    await service.close()
+    shop = await Sitting(folder, raw).begin()
     for _ in range(2):
-        for _ in calls:
-            await act("say", text="Well?")
-        await act("submit")
+        for kind, said in (*(("say", {"text": "Well?"}) for _ in calls), ("submit", {})):
+            await shop.service.close()
+            shop.start()
+            await (await shop.act(kind, **said)).settle()
     paths: dict[str, list[str]] = {}
-    for event in facts(database, stream):
+    for event in shop.events:
         if event.kind == "returned":
             paths.setdefault(event.path, []).append(event.data["text"])
-    let_go(database)
+    await shop.close()
     return list(paths.values())
 
 

@@ -112,26 +112,6 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
     assert did[:3] == ["uploaded Fragen.csv", "uploaded Fragen.csv", "wrote the pool questions from Fragen.csv"]
 
 
-@pytest.mark.nightly
-async def test_an_analyst_sees_the_items_and_changes_none(at: Console) -> None:
-    room, researcher = at
-    await upload(researcher, "q.csv", CSV)
-    room.as_("analyst")
-    seen = await researcher.open(tab="studies", study="sums")
-    assert [seen[part]["visible"] for part in ("items-remove", "items-insert")] == [False, False]
-    mapped = await researcher.on("items-question", "input", **columns("q.csv", **MAPPED))
-    assert len(rows(mapped)) == 2
-    done = len(room.did)
-    for refused in (
-        await upload(researcher, "r.csv", CSV),
-        await write(researcher, "q.csv", **MAPPED),
-        await researcher.on("items-remove", "click", **{"items-file": "q.csv"}),
-    ):
-        assert "Only owners" in value(refused["note"])
-    assert room.desk.drafts.text("sums") == STUDY
-    assert len(room.did) == done
-
-
 async def test_edit_is_checked_again_when_it_is_opened_after_an_upload(at: Console) -> None:
     room, researcher = at
     room.desk.drafts.save("sums", f"{STUDY}problems: {{questions: {{path: q.csv, columns: {MAPPED}}}}}\n")
