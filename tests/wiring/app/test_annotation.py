@@ -20,7 +20,6 @@ from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import fold
 from experiments.study.screen import Screen
 from experiments.study.study import Study
-from experiments.views.transcript import transcript_of
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
@@ -94,34 +93,6 @@ async def live(tmp_path: Path, database_url: str) -> AsyncIterator[Live]:
     yield made
     await runtime.close()
     database.dispose()
-
-
-def said_at(beside: Beside, stream: str) -> str | None:
-    facts = fold(load(beside.database, stream)).facts
-    return next((path for path, told in facts.items() if any(event.kind == "said" for event in told)), None)
-
-
-@on_sqlite
-async def test_every_click_works_although_a_model_annotates_in_between(live: Live, beside: Beside) -> None:
-    clicks = written = 0
-    while True:
-        path = said_at(beside, live.stream)
-        if path is not None:
-            found = replace(EFFORT, about=ConversationRef(path), cell=f"{clicks}")
-            written += (await beside.write(live.stream, found)).new
-        if not await live.click(clicks):
-            break
-        clicks += 1
-    events = load(beside.database, live.stream)
-    assert fold(events).outcome == "complete"
-    assert written == sum(event.kind == "annotated" for event in events) > 1
-    assert {event.by for event in events if event.kind == "annotated"} == {"model"}
-    assert list(differences(beside.database)) == []
-    (row,) = read_tables(beside.database)["conversations"]
-    assert "tried" in row, "the annotation came before the answer that completed the row, and is in it"
-    told = transcript_of(live.study, events)
-    remarks = [one for visit in told.visits for one in visit.remarks] + list(told.remarks)
-    assert ("user_effort: user_effort tried", "judge") in {(one.text, one.who) for one in remarks}
 
 
 async def finished(live: Live, beside: Beside) -> ConversationRef:

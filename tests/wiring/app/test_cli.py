@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -209,23 +208,3 @@ def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
 
 def _parts(command: Any) -> dict[str, Any]:
     return getattr(command, "commands", {})
-
-
-def test_people_and_waves_are_counted_apart(tmp_path: Path) -> None:
-    (tmp_path / "two.yaml").write_text(
-        "study: two\ntitle: t\nwaves:\n  - {wave: A, flow: [{step: finish}]}\n"
-        "  - {wave: B, opens: {after: 1 day}, open_for: 1 day, flow: [{step: finish}]}\n"
-    )
-    for _ in range(2):  # the second time nobody plays again
-        done = parley("simulate", "two.yaml", "-n", "12", "--never", "0.4", folder=tmp_path)
-        found = re.search(r"12 of 12 people, (\d+) of them not in every wave; (\d+) complete", done.stdout)
-        assert found, done.stdout + done.stderr
-        missing, sessions = map(int, found.groups())
-        assert (missing > 0, sessions) == (True, 24 - missing)
-    rows = [
-        line.split() for line in parley("show", "status", "two", "--origin", "bot", folder=tmp_path).stdout.split("\n")
-    ]
-    assert [row[:6] for row in rows if row[:1] in (["a"], ["b"])] == [
-        ["a", "0", "0", "0", "0", "12"],
-        ["b", "0", "0", "0", "0", str(12 - missing)],
-    ]

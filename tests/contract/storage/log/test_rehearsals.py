@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
@@ -20,20 +19,16 @@ from experiments.events import Event
 from problems.errors import ParleyError
 from storage import tables
 from storage.accounts.audit_log import AuditLog
-from storage.db.engine import Database, open_database, writer
+from storage.db.engine import Database, open_database
 from storage.errors import Conflict
 from storage.log.event_log import Log
-from storage.log.projections import rebuild
 from storage.log.rehearsals import rehearsed_sessions, remove_rehearsal
 from storage.log.writer import Append
-from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import set_status
 from tests.fakes.databases import busy, read_tables, rows
 from tests.fakes.sessions import study
 
 pytestmark = pytest.mark.nightly
-
-SECRET = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
@@ -58,26 +53,6 @@ def remove(database: Database) -> Any:
     )
 
 
-def belongings(database: Database, stream: str) -> None:
-    """What else may belong to a session: an identity, an annotation with its call, a draft."""
-    person = Participants(database, SECRET).entry("demo", ParticipantId("prolific", f"rehearsal-{stream}"))
-    cell = {
-        "study": "demo",
-        "cell": f"cell {stream}",
-        "kind": "annotation",
-        "name": "x",
-        "model": "m",
-        "stream": stream,
-    }
-    answer = {"study": "demo", "cell": f"cell {stream}", "sample": 0, "outcome": "right"}
-    draft = {"stream": stream, "path": "here", "data": {}, "at_us": 1}
-    with writer(database) as connection, connection.begin():
-        connection.execute(insert(tables.identities), [{"stream": stream, "study": "demo", **person}])
-        connection.execute(insert(tables.cells), [{**cell, "position": 0, "samples": 1, "data": {}}])
-        connection.execute(insert(tables.answers), [answer])
-        connection.execute(insert(tables.drafts), [draft])
-
-
 async def whole(database: Database) -> str:
     """A rehearsed session from the consent to the end, with calls of the models; its stream."""
     clock = VirtualClock(5_000_000)
@@ -92,27 +67,6 @@ async def whole(database: Database) -> str:
         live = await runtime.get(live.stream) or live
     await runtime.close()
     return live.stream
-
-
-def test_its_removal_leaves_every_table_as_it_was(made: Database) -> None:
-    real = asyncio.run(busy(made))
-    belongings(made, real[0])
-    before = everything(made)
-    streams = [*asyncio.run(busy(made, origin="rehearsal")), asyncio.run(whole(made))]
-    for stream in streams:
-        belongings(made, stream)
-    assert set(rehearsed_sessions(made, "demo")) == set(streams)
-    assert everything(made) != before
-    removed = remove(made)
-    assert (removed.sessions, removed.identities, removed.annotations) == (len(streams),) * 3
-    assert min(removed.events, removed.model_calls) > 0
-    assert everything(made) == before
-    (deed,) = AuditLog(made, lambda: 1).read()
-    assert (deed.who, deed.what, deed.about) == ("ada", f"{len(streams)}", "demo")
-    assert remove(made).sessions == 0
-    assert len(AuditLog(made, lambda: 1).read()) == 1
-    rebuild(made)
-    assert everything(made) == before
 
 
 def test_nothing_more_is_written_of_a_removed_session(made: Database) -> None:

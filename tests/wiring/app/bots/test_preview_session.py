@@ -25,7 +25,7 @@ from storage.registers.studies import Studies
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies, waves
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import SECRET, Served, ticket
+from tests.fakes.served import SECRET, Served
 from tests.fakes.sessions import NAMES, study
 from tests.wiring.reading import facts, query
 
@@ -107,25 +107,6 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
     own = [event for event in facts(served.database, stream) if event.by == "participant"]
     assert own[-1].at_us > own[0].at_us
     assert fold(facts(served.database, stream)).outcome == "complete"
-
-
-async def test_whoever_looks_at_a_draft_comes_to_its_next_part(served: Served) -> None:
-    draft = waves.study()
-    Studies(served.database).register(draft)
-    sessions = Sessions(served.database, SystemClock())
-    stream = await advance_to_step(sessions, draft, PreviewTarget("week-1/info"))
-    await sessions.close()
-    link = PreviewLinks(SECRET).link("", stream)
-    async with HttpBot(served.url, "walker") as walker:
-        await walker.send("GET", link)
-        await walker.look()
-        await walker.finish()
-        to_next = (await walker.send("GET", "/next")).headers["location"]
-        assert 'data-page="next_part"' in (await walker.send("GET", to_next)).text
-        assert (await walker.send("POST", to_next, data=ticket("weeks", early="yes"))).headers["location"] == "/"
-        await walker.look()
-        assert walker.screen.path == "week-2/info"
-        assert (await walker.send("GET", "/s/weeks")).status_code == 404, "nobody else is offered a draft"
 
 
 async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,6 @@ from storage.registers.reminders import ReminderCounts
 from storage.registers.studies import Studies
 from storage.reports.monitoring import load_monitor
 from storage.reports.reproducibility import recompute_draws
-from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import reminders
 from tests.fakes.commanding import parley
 from tests.fakes.four_weeks import GROWTH, play, study
@@ -128,22 +127,6 @@ def test_the_report_finds_the_attrition_and_the_growth_that_were_planted(weeks: 
     assert bounds[0] < found["waves.bounds.trust.observed.companion.warm"].value < bounds[1]
     assert growth.participants == report.results.analysed == 2 * PEOPLE
     assert [stage.number for stage in flow_stages(report)] == [2 * PEOPLE] * 3
-
-
-def test_monitoring_counts_people_once_and_says_which_wave_they_are_in(weeks: Database) -> None:
-    seen = load_monitor(weeks, study(), Origin.BOT, AFTERWARDS_US)
-    assert seen.waves is not None
-    assert seen.waves.p["companion"] < 0.01
-    assert [sum(states.values()) for states in seen.waves.states.values()] == [2 * PEOPLE] * 4
-    assert sum(cell.complete for cell in seen.cells) == 2 * PEOPLE
-    came = {step.path: (step.of, step.came) for step in seen.funnel.steps}
-    for wave in WAVES:
-        done = seen.waves.states[wave].get("done", 0)
-        assert came[f"{wave}/ask"] == came[f"{wave}/finish"] == (done, done)
-        lost = seen.waves.lost.get(wave, {}).values()
-        assert wave == "week-1" or [sum(some) for some in zip(*lost, strict=True)] == [2 * PEOPLE - done, 2 * PEOPLE]
-    listed = sessions(weeks, "weeks", SessionQuery(origins=(Origin.BOT,)), AFTERWARDS_US)
-    assert {one.wave for one in listed.entries} <= {*WAVES}
 
 
 def test_verify_finds_a_session_that_lost_its_person_and_rebuild_joins_it_again(weeks: Database) -> None:

@@ -189,28 +189,6 @@ def test_prolifics_statuses_decide_who_is_left_out(
     assert not [name for name in files if "return" in name], "they have returned it by themselves"
 
 
-@pytest.mark.parametrize(
-    ("status", "export", "paid"),
-    [
-        ("RETURNED", None, False),
-        ("RETURNED", "AWAITING REVIEW", False),
-        ("TIMED-OUT", None, False),
-        ("TIMED-OUT", "AWAITING REVIEW", True),
-        ("AWAITING REVIEW", None, True),
-    ],
-)
-def test_a_freed_submission_is_in_no_payment_file(
-    status: str, export: str | None, paid: bool, pay: Pay, place: Path
-) -> None:
-    for name, word in (("freed.csv", status), ("older.csv", export)):
-        Path(name).write_text(f"Participant id,Status\n{ANN},{word}\n", encoding="utf-8")
-    assert CliRunner().invoke(app, ["recruit", "release", "paid", "freed.csv"]).exit_code == 0
-    pay(*(() if export is None else ("--prolific-export", "older.csv")))
-    files = found(place / "out")
-    assert (ANN in files.get(BONUS, b"").decode(), ANN in files.get(APPROVE, b"").decode()) == (paid, paid)
-    assert people("sqlite:///parley.db")[0].outcome == "complete"
-
-
 def test_payments_and_the_list_of_sessions_say_the_same_of_a_session(place: Path) -> None:
     database = open_database(f"sqlite:///{place}/parley.db")
     known, last_us = (database, Participants(database, SECRET)), last_us_of(database)

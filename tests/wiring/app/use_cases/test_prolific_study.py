@@ -15,10 +15,10 @@ import pytest
 
 from app.clock import VirtualClock
 from app.config.settings import load
-from app.errors import RecruiterDenied, RecruiterRejected, RecruiterUnavailable
+from app.errors import RecruiterRejected, RecruiterUnavailable
 from app.recruiters.prolific import Prolific, ProlificStudy
 from app.studies.loader import load_study, read_yaml
-from app.use_cases.prolific_study import ProlificAct, StudyAtProlific, prolific_client
+from app.use_cases.prolific_study import ProlificAct, StudyAtProlific
 from app.use_cases.recruit import set_quota
 from experiments.errors import NotPossible
 from experiments.session.recruiting import IN_PROGRESS_S
@@ -201,15 +201,6 @@ def test_two_who_decide_at_once_make_one_study(at: StudyAtProlific, fake: FakePr
     with pytest.raises(NotPossible):
         at._ask(view, "create", {}, lambda: at.client.create_study(view.draft))
     assert len(fake.studies) == 1
-
-
-def test_a_token_comes_from_the_settings_or_the_console_and_is_never_shown(fake: FakeProlific) -> None:
-    settings = load(prolific_token=TOKEN, prolific_url=fake.url)
-    assert TOKEN not in repr(settings)
-    with prolific_client(settings) as client:
-        assert client.account().currency_code
-    with pytest.raises(RecruiterDenied):
-        prolific_client(load())
 
 
 def test_all_that_a_study_lacks_is_said_at_once_and_holds_up_no_pause(

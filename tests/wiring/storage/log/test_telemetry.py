@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from app.clock import VirtualClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
-from storage import tables
-from storage.db.engine import open_database, writer
+from storage.db.engine import open_database
 from storage.log import seats, telemetry
 from storage.log.telemetry import MOST_RECORDS
 from storage.reports.session_views import screens
@@ -104,16 +102,6 @@ async def test_beyond_the_cap_nothing_more_is_kept(served: Served, agreed: HttpB
     assert len(rows) == MOST_RECORDS
     await agreed.finish()
     assert agreed.screen.ended
-
-
-async def test_nothing_comes_back_of_who_was_erased(served: Served, agreed: HttpBot) -> None:
-    entry = {"stream": agreed.stream, "at_us": 0, "by": "participant", "reason": "withdrew"}
-    with writer(served.database) as connection, connection.begin():
-        connection.execute(insert(tables.erasures), [entry])
-    assert await tell(agreed, record()) == 204
-    async with HttpBot(served.url, "later") as other:
-        await other.arrive("short")  # written after what was told
-    assert count(served, agreed) == 0
 
 
 async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(served: Served, agreed: HttpBot) -> None:

@@ -117,18 +117,6 @@ def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ..
     assert not (folder / "report.odt").exists()
 
 
-def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object, **__: object) -> object:
-        raise KeyboardInterrupt
-
-    path = folder / "kept.html"
-    path.write_text("what was there", encoding="utf-8")
-    monkeypatch.setattr(reports, "build_report", stopped)
-    assert parley("report", "demo", "-o", "kept.html", folder=folder).returncode == 130
-    assert path.read_text(encoding="utf-8") == "what was there"
-    assert not list(folder.glob(".*"))
-
-
 def test_the_command_line_carries_no_analysis_and_numbers_take_one_core() -> None:
     """OpenBLAS starts its threads when numpy is imported; they spin, so on a busy machine it took ten times as long."""
     code = """import os, sys; from importlib import import_module; from app.cli.commands import MODULES

@@ -114,24 +114,6 @@ async def test_words_that_a_rule_forbids_are_not_shown_and_the_others_at_the_pac
         await talk.close()
 
 
-async def test_the_time_of_the_first_word_is_in_the_log_where_words_are_shown_before_the_reply_is_whole(
-    tmp_path: Path,
-) -> None:
-    talk = Talk(tmp_path)
-    try:
-        await talk.say()
-        asked = await talk.asked(1)
-        asked.release("Why")
-        await first_words(talk)
-        asked.finish(" is it so?")
-        (_, replied) = await over(talk)
-        first_us = replied.at_us - replied.data["total_us"] + replied.data["first_token_us"]
-        assert replied.data["shown_first_us"] == pytest.approx(first_us, abs=30_000_000)
-        assert replied.data["shown_first_us"] < replied.at_us
-    finally:
-        await talk.close()
-
-
 async def test_a_reply_is_cut_at_the_length_of_the_step(tmp_path: Path) -> None:
     talk = Talk(tmp_path, max_reply_chars=20, max_reply_tokens=50)
     try:
