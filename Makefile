@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo docs test tests test-all check quick lint dist bench screenshots soak fresh foreign-servers readers psychds audit lock clean tools python
+.PHONY: help demo docs test tests test-all check quick lint dist bench screenshots soak fresh readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -66,12 +66,6 @@ soak: $(VENV)/.stamp-dev tools  ## the tests with long settings: hours rather th
 
 fresh: | python  ## make demo and make test on a bare Debian 12 and 13, which debootstrap makes (root, the network, an hour)
 	$(PYTHON) tests/house/bare_debian.py bookworm trixie
-
-FOREIGN := build/foreign
-foreign-servers: $(VENV)/.stamp-dev  ## the backends against model servers that others wrote, in an environment of their own
-	test -x $(FOREIGN)/bin/pip || $(BIN)/python -m venv $(FOREIGN)
-	$(FOREIGN)/bin/python -m pip install -q 'litellm[proxy]>=1.108' 'llmock>=0.2.2'
-	$(BIN)/python -m pytest --foreign tests/contract/app/test_backends_foreign_servers.py
 
 READERS := .venv-readers
 readers: $(READERS)/.stamp  ## install readers of released data that others wrote, for the tests in tests/readers

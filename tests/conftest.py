@@ -53,7 +53,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--soak", action="store_true", help="all tests with long settings: more examples, more people, hours"
     )
-    parser.addoption("--foreign", action="store_true", help="also the tests against model servers that others wrote")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -94,7 +93,6 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out(config, items, "foreign")
     items.sort(key=lambda item: _BEGINS.get(item.path.stem, len(LONG)))
     if config.getoption("soak"):
         for item in items:  # what a test sets for its short form is no limit of the long one

@@ -10,7 +10,9 @@ from tests.fakes import studies
 from tests.fakes.accounts import Place, ada_and_bob
 from tests.fakes.console_door import Browser, behind, browser
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.model_server import Server, serve
 from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.stepping_model import stepping
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +61,17 @@ async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
     found = browser(door)
     yield found
     await found.client.aclose()
+
+
+@pytest.fixture
+def models() -> Iterator[Server]:
+    """The fake server of models."""
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def stepped() -> Iterator[None]:
+    """The backend `stepping`, whose replies come piece by piece as a test lets them."""
+    with stepping():
+        yield

@@ -5,7 +5,6 @@ at its most talkative, an export, or the database's file.
 """
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.console_door import Browser
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
-from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import SECRET, Process
 from tests.wiring.reading import exported
 
@@ -26,12 +24,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 KEY, PID = "sk-zqcanarykeyqz", "zqcanarypidqz"
 SECRETS = {"the key of a model server": KEY, "the secret of cookies": SECRET, "a recruiter's id": PID}
 PATHS = ("/", "/config", "/out", "/healthz", "/s/other", "/s/talk", "/openapi.json", "/gradio_api/app_id", "/api/reply")
-
-
-@pytest.fixture
-def models() -> Iterator[Server]:
-    with serve_models() as server:
-        yield server
 
 
 async def go_wrong(bot: HttpBot) -> None:

@@ -4,7 +4,6 @@ watch itself, and the databases while a model is waited for."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,9 @@ from tests.fakes import studies, transactions
 from tests.fakes.clicks import click
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
-from tests.fakes.stepping_model import ASKED, stepping
+from tests.fakes.stepping_model import ASKED
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def waits() -> Iterator[None]:
-    with stepping():
-        yield
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("stepped")]
 
 
 def open_transactions(database: Database) -> int:

@@ -6,7 +6,6 @@ import inspect
 import re
 import traceback
 from collections.abc import Iterator
-from decimal import Decimal
 
 import httpx2
 import pytest
@@ -14,8 +13,7 @@ import pytest
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
 from app.recruiters import prolific
 from app.recruiters.prolific import CompletionCode, Prolific, ProlificStudy, StudyDraft, signature
-from experiments.money import Money
-from tests.fakes.prolific_api import CURRENCY, PROJECT, ROUTES, TOKEN, WORKSPACE, FakeProlific, Fault, prolific_api
+from tests.fakes.prolific_api import ROUTES, TOKEN, WORKSPACE, FakeProlific, Fault, prolific_api
 
 DRAFT = StudyDraft(
     name="A study",
@@ -56,27 +54,6 @@ def published(client: Prolific) -> ProlificStudy:
     return client.transition_study(client.create_study(DRAFT).id, "PUBLISH")
 
 
-def test_a_study_from_its_draft_to_its_end(client: Prolific) -> None:
-    draft = client.create_study(DRAFT)
-    assert (draft.status, draft.currency, draft.total_cost) == ("UNPUBLISHED", CURRENCY, 598.5)
-    assert StudyDraft.model_validate(draft.model_dump()) == DRAFT.model_copy(update={"project": PROJECT})
-    assert client.update_study(draft.id, {"reward": 160}).reward == 160
-    assert client.transition_study(draft.id, "PUBLISH").status == "ACTIVE"
-    assert client.update_study(draft.id, {"total_available_places": 4}).total_available_places == 4
-    for refused in ({"reward": 200}, {"total_available_places": 2}):
-        with pytest.raises(RecruiterRejected) as error:
-            client.update_study(draft.id, refused)
-        assert error.value.status == 400
-    assert client.transition_study(draft.id, "PAUSE").status == "PAUSED"
-    with pytest.raises(RecruiterRejected):
-        client.transition_study(draft.id, "PUBLISH")
-    assert client.transition_study(draft.id, "START").status == "ACTIVE"
-    assert client.transition_study(draft.id, "STOP").status == "AWAITING REVIEW"
-    with pytest.raises(RecruiterRejected) as missing:
-        client.study("no/such?study")
-    assert missing.value.status == 404
-
-
 def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> None:
     study = published(client).id
     ids = [fake.join(study) for _ in range(3)]
@@ -107,41 +84,9 @@ def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> N
             client.reject(ids[4], message, category)
     with pytest.raises(RecruiterRejected):
         client.reject(ids[3], LONG, "OTHER")
-
-
-def test_a_return_is_requested_of_a_submission_that_is_not_over(client: Prolific, fake: FakeProlific) -> None:
-    study = published(client).id
-    going, gone = fake.join(study), fake.join(study)
-    fake.give_back(gone)
-    client.request_return(going, ["Withdrew consent."])
-    assert client.submission(going).return_requested is not None
-    with pytest.raises(RecruiterRejected):
-        client.request_return(gone, ["Withdrew consent."])
-
-
-def test_bonuses_are_sent_in_units_and_told_in_cents(client: Prolific, fake: FakeProlific) -> None:
-    study = published(client).id
-    one, two = fake.join(study), fake.join(study, "p2")
-    run = client.announce_bonuses(study, {one: Money(Decimal("1.5"), CURRENCY), "p2": Money.of_cents(7, CURRENCY)})
-    assert (run.amount, run.total_amount) == (157, 157 + run.fees)
-    assert [client.submission(id_).bonus_cents for id_ in (one, two)] == [(), ()], "announced, not paid"
-    client.pay_bonuses(run.id)
-    assert [client.submission(id_).bonus_cents for id_ in (one, two)] == [(150,), (7,)]
-    client.pay_bonuses(run.id)
-    assert client.submission(one).bonus_cents == (150, 150), "whoever asks twice pays twice"
-
-
-def test_account_and_messages(client: Prolific, fake: FakeProlific) -> None:
-    assert client.account().currency_code == CURRENCY
-    assert [one.id for one in client.workspaces()] == [WORKSPACE]
-    assert client.balance(WORKSPACE).available == Money(Decimal(10_000), CURRENCY)
-    study = published(client).id
-    assert client.balance(WORKSPACE).available.cents == 1_000_000 - 598
-    assert [one.id for one in client.studies()] == [one.id for one in client.studies(PROJECT)] == [study]
-    for person in ("p1", "p2"):
-        fake.join(study, person)
-    client.send_message(["p1", "p2"], "It opens tomorrow.", study)
-    assert [one["to"] for one in fake.messages] == ["p1", "p2"]
+    with pytest.raises(RecruiterRejected) as missing:
+        client.study("no/such?study")
+    assert missing.value.status == 404
 
 
 def test_events_come_signed_to_a_confirmed_subscription(client: Prolific, fake: FakeProlific) -> None:

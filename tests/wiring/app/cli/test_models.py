@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from app.config.settings import Settings
 from storage.db.engine import open_database
 from tests.fakes.commanding import Done, parley
 from tests.fakes.model_reply import TOKENS
-from tests.fakes.model_server import Server, serve
+from tests.fakes.model_server import Server
 
 KEY = "sk-a-key-that-nobody-may-see"
 STUDY = """\
@@ -33,12 +32,6 @@ flow:
   - {each: question, of: questions, take: 1, do: direct-to-AI}
   - step: finish
 """
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serve() as running:
-        yield running
 
 
 @pytest.fixture
@@ -63,8 +56,8 @@ def result(folder: Path, *words: str, server: Server | None, code: int, **settin
     return found
 
 
-def test_a_reply_is_measured_and_counted(folder: Path, server: Server) -> None:
-    priced, unpriced = result(folder, "mine.yaml", "priced", "unpriced", server=server, code=0)
+def test_a_reply_is_measured_and_counted(folder: Path, models: Server) -> None:
+    priced, unpriced = result(folder, "mine.yaml", "priced", "unpriced", server=models, code=0)
     prompt, completion = TOKENS
     assert priced["error"] is None
     assert priced["reply"]
@@ -77,22 +70,22 @@ def test_a_reply_is_measured_and_counted(folder: Path, server: Server) -> None:
     assert unpriced["settings"] == ["PARLEY_MODEL_SERVERS"]
 
 
-def test_a_request_is_the_one_that_the_study_makes(folder: Path, server: Server) -> None:
-    result(folder, "mine.yaml", "priced", "unpriced", server=server, code=0)
-    first, second = (received.body for received in server.requests)
+def test_a_request_is_the_one_that_the_study_makes(folder: Path, models: Server) -> None:
+    result(folder, "mine.yaml", "priced", "unpriced", server=models, code=0)
+    first, second = (received.body for received in models.requests)
     assert [message["role"] for message in first["messages"]] == ["system", "user"]
     assert [message["role"] for message in second["messages"]] == ["user"]
     assert (second["max_tokens"], second["temperature"], second["stream"]) == (50, 0.5, True)
-    assert server.requests[1].headers["authorization"] == f"Bearer {KEY}"
+    assert models.requests[1].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_all_models_are_tried_and_one_that_fails_is_the_exit_code(folder: Path, server: Server) -> None:
-    rows = result(folder, "mine.yaml", server=server, code=2)
+def test_all_models_are_tried_and_one_that_fails_is_the_exit_code(folder: Path, models: Server) -> None:
+    rows = result(folder, "mine.yaml", server=models, code=2)
     assert [(row["model"], row["reason"]) for row in rows] == [
         ("priced", None), ("unpriced", None), ("broken", "status_401"),
     ]  # fmt: skip
-    assert len(server.requests) == 3, "one attempt each, and no fallback"
-    done = ran(folder, "mine.yaml", server=server)
+    assert len(models.requests) == 3, "one attempt each, and no fallback"
+    done = ran(folder, "mine.yaml", server=models)
     assert (done.returncode, rows[2]["error"] in done.stdout) == (2, True)
 
 
@@ -103,33 +96,33 @@ def test_a_model_without_a_key_or_a_server(folder: Path) -> None:
     assert "PARLEY_MODEL_SERVERS" in rows[1]["error"]
 
 
-def test_models_without_a_study_and_of_two_servers(folder: Path, server: Server) -> None:
-    rows = result(folder, "openai:gpt-fake", "openai:other:3b@lab", server=server, code=0)
+def test_models_without_a_study_and_of_two_servers(folder: Path, models: Server) -> None:
+    rows = result(folder, "openai:gpt-fake", "openai:other:3b@lab", server=models, code=0)
     assert [(row["model"], row["server"]) for row in rows] == [("gpt-fake", None), ("other:3b", "lab")]
-    assert [received.body["model"] for received in server.requests] == ["gpt-fake", "other:3b"]
+    assert [received.body["model"] for received in models.requests] == ["gpt-fake", "other:3b"]
 
 
-def test_a_check_names_the_models_that_nobody_tested(folder: Path, server: Server) -> None:
+def test_a_check_names_the_models_that_nobody_tested(folder: Path, models: Server) -> None:
     def unknown() -> list[str]:
-        done = ran(folder, "mine.yaml", "--bots", "0", "--json", server=server, command="check")
+        done = ran(folder, "mine.yaml", "--bots", "0", "--json", server=models, command="check")
         (line,) = [line for line in json.loads(done.stdout)["advice"] if "parley models" in line] or [""]
         return [name for name in ("priced", "unpriced", "broken") if f" {name}" in line]
 
-    assert (unknown(), server.requests) == (["priced", "unpriced", "broken"], [])
-    result(folder, "mine.yaml", "unpriced", server=server, code=0)
+    assert (unknown(), models.requests) == (["priced", "unpriced", "broken"], [])
+    result(folder, "mine.yaml", "unpriced", server=models, code=0)
     assert unknown() == ["broken"], "the same model on the same server, by another name, is known too"
 
 
 @pytest.mark.parametrize(("fault", "unopened"), [("thoughts-unopened", True), ("thoughts", False), ("length", None)])
 def test_what_a_test_finds_of_a_models_reasoning_is_known_to_every_process(
-    fault: str, unopened: bool | None, folder: Path, server: Server
+    fault: str, unopened: bool | None, folder: Path, models: Server
 ) -> None:
-    (row,) = result(folder, f"openai:fault:{fault}@lab", server=server, code=0)
+    (row,) = result(folder, f"openai:fault:{fault}@lab", server=models, code=0)
     assert bool(row["advice"]) is (unopened is not False)
     plain = Settings(_env_file=None)
     database = open_database(f"sqlite:///{folder / 'parley.db'}")
     known = with_saved_servers(plain, database)
-    assert known.reasoning(server.base_url, f"fault:{fault}") is unopened
-    assert plain.reasoning(server.base_url, f"fault:{fault}") is None
+    assert known.reasoning(models.base_url, f"fault:{fault}") is unopened
+    assert plain.reasoning(models.base_url, f"fault:{fault}") is None
     request = Request(f"fault:{fault}", ())
-    assert Dialects(known, server.base_url).of(request).unopened is unopened
+    assert Dialects(known, models.base_url).of(request).unopened is unopened

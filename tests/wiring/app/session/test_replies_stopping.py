@@ -7,7 +7,7 @@ import asyncio
 import csv
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,10 @@ from storage.schemas.chatbench import CONVERSATIONS, FULL_STUDY
 from storage.schemas.mathconverse import INTERACTIONS
 from tests.fakes.databases import export
 from tests.fakes.sitting import Sitting
-from tests.fakes.stepping_model import ASKED, Asking, stepping
+from tests.fakes.stepping_model import ASKED, Asking
 from tests.wiring.reading import facts, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("stepped")]
 SLOTS = ("a", "b")
 AWAY = BackendUnavailable("away", reason="connection")
 REJECTED = BackendRejected("rejected", reason="status_400")
@@ -93,12 +93,6 @@ class Duel(Sitting):
             )
             found[slot] = (event.data.get("text", ""), how)
         return found
-
-
-@pytest.fixture(autouse=True)
-def _there() -> Iterator[None]:
-    with stepping():
-        yield
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ is let."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,14 @@ import pytest
 from app.session.service import SessionService
 from tests.fakes import studies
 from tests.fakes.sitting import Sitting
-from tests.fakes.stepping_model import ASKED, stepping
+from tests.fakes.stepping_model import ASKED
 from tests.wiring.reading import query
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
-
-
-@pytest.fixture(autouse=True)
-def waits() -> Iterator[None]:
-    with stepping():
-        yield
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("stepped"),
+    pytest.mark.parametrize("database_url", ["postgresql"], indirect=True),
+]
 
 
 class Pair(Sitting):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import pytest
 from app.errors import BackendRejected
 from experiments.views.fidelity import verdicts
 from tests.fakes.sitting import Sitting
-from tests.fakes.stepping_model import ASKED, Asking, stepping
+from tests.fakes.stepping_model import ASKED, Asking
 from tests.wiring.reading import facts, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("stepped")]
 ASKS = {"name": "asks", "must": "question", "ask_again": 2}
 JUDGE = {"name": "calm", "must": "judge", "annotator": "tone", "value": "calm", "one_of": ["true"]}
 SCHEMA = {"type": "object", "properties": {"calm": {"type": "boolean"}}, "required": ["calm"]}
@@ -58,12 +58,6 @@ class Talk(Sitting):
         events = (await self.settle()).events
         texts = {event.seq: event.data.get("text", "") for event in events}
         return [(texts[one.of], one.shown, one.kept) for one in verdicts(events)]
-
-
-@pytest.fixture(autouse=True)
-def _there() -> Iterator[None]:
-    with stepping():
-        yield
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from storage.registers.persons import person_of
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.clicks import click, present
 from tests.fakes.let_go import let_go
-from tests.fakes.model_server import Server, serve
+from tests.fakes.model_server import Server
 from tests.fakes.served import settings_for
 from tests.wiring.reading import facts, query
 
@@ -83,14 +83,8 @@ class People:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with serve() as found:
-        yield found
-
-
-@pytest.fixture
-async def people(tmp_path: Path, server: Server) -> AsyncIterator[People]:
-    found = People(tmp_path, server)
+async def people(tmp_path: Path, models: Server) -> AsyncIterator[People]:
+    found = People(tmp_path, models)
     yield found
     await found.service.close()
     let_go(found.database)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from experiments.events import Event
-from tests.fakes.stepping_model import ASKED, stepping
+from tests.fakes.stepping_model import ASKED
 from tests.wiring.app.session.test_replies_withheld import ASKS, Talk
 from tests.wiring.reading import facts, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("stepped")]
 TEXT = "Why is it so? Let us see what the first step would be, and then the second."
 PACE = 60
-
-
-@pytest.fixture(autouse=True)
-def _there() -> Iterator[None]:
-    with stepping():
-        yield
 
 
 async def first_words(talk: Talk) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from storage.db.backup import back_up
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from tests.fakes.console import Room, console
-from tests.fakes.model_server import Server, serve
+from tests.fakes.model_server import Server
 from tests.fakes.prolific_api import TOKEN, prolific_api
 from tests.fakes.researcher import Researcher, text, value
 from tests.fakes.served import SECRET, settings_for
@@ -31,12 +31,6 @@ from tests.wiring.reading import query
 pytestmark = pytest.mark.anyio
 KEY, NEW = "sk-zqfirstkeyqz", "sk-zqsecondkeyqz"
 Console = tuple[Room, Researcher]
-
-
-@pytest.fixture
-def models() -> Iterator[Server]:
-    with serve() as running:
-        yield running
 
 
 @pytest.fixture
