@@ -5,7 +5,7 @@ With TRACES=1 in the environment it leaves a trace of all it did as well, which 
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -112,8 +112,9 @@ def _rest(context: BrowserContext) -> BrowserContext:
     return context
 
 
-def _serve(folder: Path, *served: Path) -> Iterator[Process]:
-    process = Process(folder, served)
+def serve(folder: Path, *served: Path, env: Mapping[str, str] | None = None) -> Iterator[Process]:
+    """For a fixture: serve these studies until its tests are over."""
+    process = Process(folder, served, dict(env or {}))
     process.start()
     yield process
     process.stop()
@@ -126,14 +127,14 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     folder = tmp_path_factory.mktemp("fast")
     demo = studies.demo(folder, first_ms=30, pace_ms=1)
     others = (studies.short(folder), studies.rated(folder), studies.arena(folder), STUDIES / "dices-350.yaml")
-    yield from _serve(folder, demo, *others)
+    yield from serve(folder, demo, *others)
 
 
 @pytest.fixture(scope="session")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who takes some seconds."""
     folder = tmp_path_factory.mktemp("slow")
-    yield from _serve(
+    yield from serve(
         folder,
         studies.demo(folder, first_ms=200, pace_ms=40),
         studies.short(folder),

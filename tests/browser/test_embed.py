@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Frame, Page, expect
 
 from app.studies.yaml_loader import parse_yaml
+from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.docs.pages import ROOT, blocks
@@ -65,11 +66,7 @@ def parley(host: HostPages, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     longer["embed"] = {"origins": [host.origin()], "send": ["ready", "height", "outcome", "remarks.age"]}
     longer["outcomes"] = {"complete": {"code": "LONG-1", "url": "https://recruiter.example/back"}}
     served = studies.write(folder, guide), studies.write(folder, longer), studies.short(folder)
-    process = Process(folder, served)
-    process.start()
-    yield process
-    process.stop()
-    assert "Traceback" not in process.log
+    yield from serve(folder, *served)
 
 
 @pytest.fixture

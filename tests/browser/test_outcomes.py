@@ -16,6 +16,7 @@ from app.i18n.catalogues import catalogue
 from experiments.session.outcomes import COMMON
 from storage.db.engine import Database, open_database
 from tests.browser.axe import TOO_WIDE
+from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
 from tests.fakes import studies
 from tests.fakes.served import Process
@@ -92,11 +93,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         "PARLEY_OPENAI_API_KEY": "k",
         "PARLEY_MODEL_ATTEMPTS": "1",
     }
-    process = Process(folder, (studies.write(folder, STUDY),), nowhere)
-    process.start()
-    yield process
-    process.stop()
-    assert "Traceback" not in process.log
+    yield from serve(folder, studies.write(folder, STUDY), env=nowhere)
 
 
 @pytest.fixture

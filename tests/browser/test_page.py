@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from app.config.settings import Settings
+from tests.browser.conftest import serve
 from tests.browser.told import attempts, count, newest_facts
 from tests.browser.visitor import Visitor
 from tests.fakes import studies
@@ -32,10 +33,7 @@ def in_its_storage(page: Page) -> str:
 def usual(tmp_path: Path) -> Iterator[Process]:
     """A study with the limits that an operator gets who sets none."""
     env = {f"PARLEY_{name.upper()}": str(Settings.model_fields[name].default) for name in FAST}
-    process = Process(tmp_path, (studies.short(tmp_path),), env)
-    process.start()
-    yield process
-    process.stop()
+    yield from serve(tmp_path, studies.short(tmp_path), env=env)
 
 
 def test_a_whole_study_by_mouse(usual: Process, new_context: NewContext) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+
+from tests.fakes.listening import Quiet, listening
 
 
 @dataclass
@@ -24,31 +24,19 @@ class HostPages:
         return f"http://{host}:{self.port}"
 
 
+class Handler(Quiet):
+    site: HostPages
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        body = self.site.pages.get(path, "").encode()
+        self.site.sent[path] = self.headers.get("cookie", "")
+        cookies = [("set-cookie", cookie) for cookie in self.site.cookies.get(path, ())]
+        self.send(200 if body else 404, body, [("content-type", "text/html; charset=utf-8"), *cookies])
+
+
 @contextmanager
 def host_pages() -> Iterator[HostPages]:
     site = HostPages()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = self.path.partition("?")[0]
-            body = site.pages.get(path, "").encode()
-            site.sent[path] = self.headers.get("cookie", "")
-            self.send_response(200 if body else 404)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(body)))
-            for cookie in site.cookies.get(path, ()):
-                self.send_header("set-cookie", cookie)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.port = server.server_port
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with listening(Handler, site=site) as site.port:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -19,12 +19,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, RLock, Thread
+from threading import Event, RLock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+
+from tests.fakes.listening import Quiet, listening
 
 TOKEN = "prolific-token-that-nobody-may-see"
 WORKSPACE, PROJECT, OWNER = "63519c1d5b139662f8cde482", "6351a0000000000000000001", "6351b0000000000000000001"
@@ -98,10 +99,6 @@ class Delivery:
     headers: Mapping[str, str]
     body: bytes
 
-    def send(self) -> int:
-        with httpx2.Client(trust_env=False, timeout=60) as client:
-            return client.post(self.url, content=self.body, headers=dict(self.headers)).status_code
-
 
 @dataclass
 class FakeProlific:
@@ -116,7 +113,6 @@ class FakeProlific:
     submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
     bonus_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
-    groups: dict[str, set[str]] = field(default_factory=dict)
     hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
     secret: str = ""
     outbox: list[Delivery] = field(default_factory=list)
@@ -171,13 +167,6 @@ class FakeProlific:
     def time_out(self, submission: str) -> None:
         self._leave(submission, "TIMED-OUT")
 
-    def deliver(self, *deliveries: Delivery) -> list[int]:
-        """Post these events, or all that wait, in their order; the statuses of the answers."""
-        with self.lock:
-            sent = deliveries or tuple(self.outbox)
-            self.outbox = [one for one in self.outbox if one not in sent]
-        return [one.send() for one in sent]
-
     def _leave(self, submission: str, status: str) -> None:
         with self.lock:
             found = self.submissions[submission]
@@ -207,8 +196,6 @@ class FakeProlific:
                     submission["return_requested"] = self._now()
                 case "FIXED_SCREEN_OUT_PAYMENT":
                     status, submission["reward"] = "SCREENED OUT", action["fixed_screen_out_reward"]
-                case "ADD_TO_PARTICIPANT_GROUP":
-                    self.groups.setdefault(action["participant_group"], set()).add(submission["participant_id"])
                 case _:
                     pass
         self._end(submission, status)
@@ -263,9 +250,7 @@ class FakeProlific:
 
     def balance(self, workspace: str, query: Any) -> Any:
         self._own(workspace)
-        parts = {"rewards": self.available, "fees": 0, "vat": 0}
-        sums = {"total_balance": self.available, "available_balance": self.available}
-        return {"currency_code": CURRENCY, **sums, "balance_breakdown": parts, "available_balance_breakdown": parts}
+        return {"currency_code": CURRENCY, "total_balance": self.available, "available_balance": self.available}
 
     def list_studies(self, *project: str, query: Any) -> Any:
         found = [one for one in self.studies.values() if not project or one["project"] == project[0]]
@@ -337,8 +322,6 @@ class FakeProlific:
     def move_submission(self, submission: str, body: Any) -> Any:
         found = self._found(self.submissions, submission)
         match body.get("action"):
-            case "APPROVE":
-                self._settle(found, "APPROVED")
             case "REJECT":
                 if len(body.get("message", "")) < 100:
                     raise Refused(400, {"message": ["Ensure this field has at least 100 characters."]})
@@ -375,14 +358,7 @@ class FakeProlific:
             raise Refused(400, f"A submission that is {submission['status']} cannot be completed.")
 
     def approve(self, body: Any) -> Any:
-        ids = body.get("submission_ids") or [
-            one["id"]
-            for one in self.submissions.values()
-            if one["study"] == body.get("study_id") and one["participant_id"] in body.get("participant_ids", ())
-        ]
-        if not ids:
-            raise Refused(400, "Give submission_ids, or study_id and participant_ids.")
-        for id_ in ids:
+        for id_ in body["submission_ids"]:
             if self._found(self.submissions, id_)["status"] == "AWAITING REVIEW":
                 self._settle(self.submissions[id_], "APPROVED")
         return "The request to bulk approve has been made successfully."
@@ -537,7 +513,7 @@ ROUTES: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     protocol_version = "HTTP/1.1"
     fake: FakeProlific
 
@@ -549,7 +525,7 @@ class Handler(BaseHTTPRequestHandler):
         if fault.hang:
             self.fake.over.wait(60)
         if fault.hang or fault.status:
-            return self.send(fault.status or 504, {"message": "fault", "detail": "no service"}, fault.headers)
+            return self.say(fault.status or 504, {"message": "fault", "detail": "no service"}, fault.headers)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         try:
             self.fake.witness(f"{self.command} {path}", False)
@@ -559,7 +535,7 @@ class Handler(BaseHTTPRequestHandler):
             self.fake.witness(f"{self.command} {path}", True)
         except GoneAway:
             return self.hang_up()
-        return self.hang_up() if fault.lose else self.send(*answer)
+        return self.hang_up() if fault.lose else self.say(*answer)
 
     def hang_up(self) -> None:
         self.close_connection = True
@@ -581,33 +557,17 @@ class Handler(BaseHTTPRequestHandler):
             error = {"status": refused.status, "error_code": 140000, "title": "Refused", "detail": refused.detail}
             return refused.status, {"error": {**error, "additional_information": "/help/"}}, {}
 
-    def send(self, status: int, content: Any, headers: Mapping[str, str]) -> None:
-        body = b"" if content is None else json.dumps(content).encode()
-        self.send_response_only(status)
-        for name, value in {"content-length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+    def say(self, status: int, content: Any, headers: Mapping[str, str]) -> None:
+        self.send(status, b"" if content is None else json.dumps(content).encode(), headers)
 
     do_GET = do_POST = do_PATCH = do_DELETE = answer
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 @contextmanager
 def prolific_api(**given: Any) -> Iterator[FakeProlific]:
     """Serve until the block ends; `given` are fields of the state."""
     fake = FakeProlific(**given)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("TheHandler", (Handler,), {"fake": fake}))
-    server.daemon_threads = True
-    fake.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with listening(Handler, fake=fake) as port:
+        fake.url = f"http://127.0.0.1:{port}"
         yield fake
-    finally:
         fake.over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(60)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.fakes.listening import Quiet, listening
 
 TOKEN = "zqrepositorytokenqz"
 
@@ -113,7 +113,7 @@ class RepositoryFake:
         return Refusal(self.refusal(status, message))
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet):
     protocol_version = "HTTP/1.1"
     fake: RepositoryFake
 
@@ -142,23 +142,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(answer)
 
     def _send(self, answer: Answer) -> None:
-        is_json = not isinstance(answer.content, bytes) and answer.content is not None
-        content = json.dumps(answer.content).encode() if is_json else answer.content or b""
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        if is_json:
-            self.send_header("content-type", "application/json")
-        if not {"content-length", "Content-Length"} & answer.headers.keys():
-            self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+        if isinstance(answer.content, bytes) or answer.content is None:
+            self.send(answer.status, answer.content or b"", answer.headers)
+        else:
+            headers = {**answer.headers, "content-type": "application/json"}
+            self.send(answer.status, json.dumps(answer.content).encode(), headers)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _do
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing."""
 
 
 Fake = TypeVar("Fake", bound=RepositoryFake)
@@ -166,15 +156,6 @@ Fake = TypeVar("Fake", bound=RepositoryFake)
 
 @contextmanager
 def serve(fake: Fake) -> Iterator[Fake]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": fake}))
-    server.daemon_threads = True
-    fake.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-
-    try:
+    with listening(_Handler, fake=fake) as port:
+        fake.url = f"http://127.0.0.1:{port}"
         yield fake
-    finally:
-        server.shutdown()  # first, as a socket that is waited on goes on taking connections after it was closed
-        server.server_close()
-        thread.join(60)

@@ -6,10 +6,7 @@ import errno
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx2
@@ -22,6 +19,7 @@ from storage.db.engine import open_database
 from tests.fakes import reminders, studies
 from tests.fakes.commanding import Done, parley
 from tests.fakes.let_go import let_go
+from tests.fakes.listening import Quiet, listening
 from tests.fakes.mail_server import mail_server
 from tests.fakes.model_list import KEY, Listing, model_list
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
@@ -256,31 +254,21 @@ def test_the_public_address_is_asked_as_a_browser_does(examine: Examine, running
     assert found.about("public address", "ok", running.url, "Host")
 
 
-@contextmanager
-def before(url: str) -> Iterator[str]:
+class Before(Quiet):
     """A proxy that passes a request on without the Host that it came with."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers["content-length"]))
-            headers = {"origin": self.headers["origin"], "content-type": self.headers["content-type"]}
-            answer = httpx2.post(f"{url}{self.path}", content=content, headers=headers, trust_env=False, timeout=60)
-            self.send_response_only(answer.status_code)
-            for name in ("content-type", "content-length"):
-                self.send_header(name, answer.headers[name])
-            self.end_headers()
-            self.wfile.write(answer.content)
+    url: str
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as proxy:
-        thread = Thread(target=proxy.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{proxy.server_port}"
-        proxy.shutdown()
-        thread.join(60)
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers["content-length"]))
+        headers = {"origin": self.headers["origin"], "content-type": self.headers["content-type"]}
+        answer = httpx2.post(f"{self.url}{self.path}", content=content, headers=headers, trust_env=False, timeout=60)
+        self.send(answer.status_code, answer.content, {"content-type": answer.headers["content-type"]})
 
 
 def test_a_proxy_that_does_not_pass_the_host_is_found(examine: Examine, running: Served) -> None:
-    with before(running.url) as url:
+    with listening(Before, url=running.url) as port:
+        url = f"http://127.0.0.1:{port}"
         assert examine(PARLEY_PUBLIC_URL=url).about("public address", "problem", url, "proxy_set_header Host")
 
 

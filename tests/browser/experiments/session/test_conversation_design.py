@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.conftest import serve
 from tests.browser.senses import attend
 from tests.browser.told import newest_facts
 from tests.browser.visitor import Visitor
@@ -42,11 +43,7 @@ def designed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         "ends": {"after": 2, "text": "Ada has left. Go on."},
         "suggestions": {"texts": ["Something calm.", "Something new."]},
     }
-    process = Process(folder, (studies.write(folder, raw),))
-    process.start()
-    yield process
-    process.stop()
-    assert "Traceback" not in process.log
+    yield from serve(folder, studies.write(folder, raw))
 
 
 def tree(page: Page) -> list[dict[str, Any]]:

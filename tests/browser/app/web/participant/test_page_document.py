@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.axe import Audit
+from tests.browser.conftest import serve
 from tests.browser.told import newest_facts
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
@@ -34,10 +35,7 @@ def server(tmp_path: Path) -> Iterator[Process]:
             {"step": "finish"},
         ],
     }
-    process = Process(tmp_path, (studies.write(tmp_path, raw),))
-    process.start()
-    yield process
-    process.stop()
+    yield from serve(tmp_path, studies.write(tmp_path, raw))
 
 
 def at_work(server: Process, new_context: NewContext, size: dict[str, int]) -> tuple[Visitor, Locator]:

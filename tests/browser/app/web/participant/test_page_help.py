@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 from app.studies.loader import read_yaml
 from storage.accounts.roles import TERMINAL
 from tests.browser.axe import Audit
+from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -24,10 +25,7 @@ POLL_MS = 11_000
 @pytest.fixture
 def helping(tmp_path: Path) -> Iterator[Process]:
     file = studies.short(tmp_path)
-    process = Process(tmp_path, (studies.write(tmp_path, {**read_yaml(file), "help": "We answer soon."}),))
-    process.start()
-    yield process
-    process.stop()
+    yield from serve(tmp_path, studies.write(tmp_path, {**read_yaml(file), "help": "We answer soon."}))
 
 
 def test_help_is_asked_for_and_answered_beside_a_form(helping: Process, new_context: NewContext, audit: Audit) -> None:

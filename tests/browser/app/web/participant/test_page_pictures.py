@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.axe import Audit
+from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled, until
 from tests.fakes import studies
@@ -43,10 +44,7 @@ def talk(tmp_path: Path) -> Iterator[Process]:
         "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}}},
         "flow": [{"each": "item", "of": "items", "flow": [chat]}, {"step": "finish"}],
     }
-    process = Process(tmp_path, (studies.write(tmp_path, raw),))
-    process.start()
-    yield process
-    process.stop()
+    yield from serve(tmp_path, studies.write(tmp_path, raw))
 
 
 def put(page: Page, kind: str, content: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.fakes import studies
@@ -36,10 +37,7 @@ def talking(tmp_path: Path) -> Iterator[Process]:
         "models": {name: {"backend": "scripted", "system": ""} for name in ("m", "n")},
         "flow": [{"each": "q", "of": "pool", "flow": [TALK, COMPARE]}, {"step": "finish"}],
     }
-    process = Process(tmp_path, (studies.write(tmp_path, raw),))
-    process.start()
-    yield process
-    process.stop()
+    yield from serve(tmp_path, studies.write(tmp_path, raw))
 
 
 def test_replies_are_read_from_their_beginning_and_without_marks_of_formulas(

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.axe import Audit
+from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
 from tests.conftest import ROOT
 from tests.fakes import studies
@@ -43,10 +44,7 @@ def desk(tmp_path: Path) -> Iterator[Process]:
             {"step": "finish"},
         ],
     }
-    process = Process(tmp_path, (studies.write(tmp_path, raw),))
-    process.start()
-    yield process
-    process.stop()
+    yield from serve(tmp_path, studies.write(tmp_path, raw))
 
 
 def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
