@@ -61,15 +61,15 @@ class ReverseProxy:
         back, there = await asyncio.open_connection("127.0.0.1", self.servers[prefix])
         self._open.add(there)
         there.write(b"\r\n".join([first, *kept, *added, b"", b""]))
-        sends = asyncio.create_task(_pump(reader, there))
+        sends = asyncio.create_task(pump(reader, there))
         try:
-            await _pump(back, writer)
+            await pump(back, writer)
         finally:
             sends.cancel()
             await self.close(there)
 
 
-async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
     """Pass on each piece as it comes, as a proxy must for which a stream is no file."""
     with contextlib.suppress(ConnectionError):
         while piece := await source.read(PIECE):

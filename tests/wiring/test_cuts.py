@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests.fakes import studies
-from tests.fakes.cable import Cable, cable
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.reverse_proxy import pump
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import check_facts, facts, query
 
@@ -26,7 +26,46 @@ MOMENTS = 4
 LASTS_S = 1.0
 
 
-async def cut_at(served: Served, line: Cable, bot: HttpBot, at_s: float, for_s: float) -> None:
+class Line:
+    """Leads to a server. While it is cut nobody can connect, and what was on its way is lost."""
+
+    def __init__(self, server: str) -> None:
+        self._port, self._open, self._is_cut = int(server.rpartition(":")[2]), set[asyncio.StreamWriter](), False
+        self.cuts = 0
+        """How many connections were cut."""
+
+    async def lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_cut:
+            writer.transport.abort()
+            return
+        back, there = await asyncio.open_connection("127.0.0.1", self._port)
+        self._open |= {writer, there}
+        pumps = [asyncio.create_task(pump(*one)) for one in ((reader, there), (back, writer))]
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        for one in (writer, there):
+            one.close()
+        self._open -= {writer, there}
+        await asyncio.wait(pumps)
+
+    def cut(self) -> None:
+        self._is_cut = True
+        self.cuts += len(self._open) // 2
+        for one in self._open:
+            one.transport.abort()
+
+    def mend(self) -> None:
+        self._is_cut = False
+
+
+@asynccontextmanager
+async def line_to(server: str) -> AsyncIterator[tuple[Line, str]]:
+    line = Line(server)
+    async with await asyncio.start_server(line.lead, "127.0.0.1", 0) as listening:
+        yield line, f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        line.cut()
+
+
+async def cut_at(served: Served, line: Line, bot: HttpBot, at_s: float, for_s: float) -> None:
     """Say something, lose the connection at a moment of the reply, and hear the rest of it."""
     await bot.arrive("talk")
     await bot.until(path="with_ai")
@@ -56,9 +95,9 @@ async def test_a_reply_is_whole_after_a_cut_and_the_model_was_asked_once(
     chance = random.Random(seed)
     study = studies.chat(tmp_path, options={"first_ms": 100, "pace_ms": 80})
     async with serving(settings_for(tmp_path), study) as served, AsyncExitStack() as stack:
-        port = urlsplit(served.url).port or 0
-        lines = [stack.enter_context(cable(port)) for _ in range(10 if soak else MOMENTS)]
-        made = [HttpBot(line.url, f"{seed}:{n}", patience_s=for_s + 60) for n, line in enumerate(lines)]
-        bots = [await stack.enter_async_context(bot) for bot in made]
-        moments = [chance.uniform(0, LASTS_S) for _ in bots]
-        await asyncio.gather(*(cut_at(served, *one, for_s) for one in zip(lines, bots, moments, strict=True)))
+        cuts = []
+        for number in range(10 if soak else MOMENTS):
+            line, url = await stack.enter_async_context(line_to(served.url))
+            bot = await stack.enter_async_context(HttpBot(url, f"{seed}:{number}", patience_s=for_s + 60))
+            cuts.append(cut_at(served, line, bot, chance.uniform(0, LASTS_S), for_s))
+        await asyncio.gather(*cuts)
