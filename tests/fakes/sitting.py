@@ -38,6 +38,11 @@ class Sitting:
         self.service.prepare(self.study)
         return self.service
 
+    async def kill(self, service: SessionService | None = None) -> None:
+        """End the newest process, or another one, which leaves what it does undone."""
+        self.services.remove(service := service or self.service)
+        await service.close()
+
     @property
     def service(self) -> SessionService:
         """The newest process."""

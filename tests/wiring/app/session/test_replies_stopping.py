@@ -284,7 +284,7 @@ async def test_after_a_kill_in_mid_reply_the_clock_ends_the_step_and_no_model_is
     live = (await talk.act("say", text="Hi")).live
     while not ASKED:
         await asyncio.sleep(0.01)
-    await talk.service.close()  # as `kill` does, it leaves the reply pending
+    await talk.kill()
     talk.clock.advance(63)
     talk.start()
     while live.state.events[-1].kind != "expired":

@@ -93,7 +93,7 @@ async def test_one_asks_and_who_listens_at_the_other_is_let_go_when_it_is_record
 
 async def test_the_other_asks_where_the_one_that_asked_is_gone(pair: Pair) -> None:
     await pair.say()
-    await pair.one.close()
+    await pair.kill(pair.one)
     await asked(2)
     ASKED[1].finish("two.")
     await pair.two.settled(pair.live.stream)

@@ -96,7 +96,7 @@ async def test_a_kill_between_two_attempts_loses_none_and_gives_no_more(talks: A
     talk = await talks(ASKS | {"ask_again": 1}).say()
     (await talk.asked(1)).finish("No.")
     await talk.asked(2)
-    await talk.service.close()  # as `kill` does, it leaves the reply pending
+    await talk.kill()
     talk.start()
     talk.live = await talk.service.get(talk.live.stream)
     (await talk.asked(3)).finish("Never.")
@@ -144,7 +144,7 @@ async def test_a_judge_over_its_budget_is_not_asked(talks: Any) -> None:
     (await talk.asked(1)).finish("Well.")
     (await talk.asked(2)).finish(YES)
     assert await talk.over() == [("Well.", True, True)]
-    await talk.service.close()
+    await talk.kill()
     talk.start()
     await talk.say()
     (await talk.asked(3)).finish("Hm.")
@@ -169,7 +169,7 @@ async def test_a_verdict_that_a_kill_took_is_asked_for_by_the_next_process(talks
     talk = await talks(JUDGE | {"time_limit_s": 1}).say()
     (await talk.asked(1)).finish("Well.")
     await talk.asked(2)
-    await talk.service.close()
+    await talk.kill()
     talk.start()
     session = await talk.service.get(talk.live.stream)
     assert len(ASKED) == 2

@@ -145,7 +145,7 @@ async def test_after_a_kill_a_call_that_may_have_written_is_not_made_again_witho
     desk.service.tools.call = hangs  # type: ignore[method-assign]
     await desk.act("say", text="Where is it?")
     await asyncio.wait_for(entered.wait(), 60)
-    await desk.service.close()
+    await desk.kill()
     assert desk.kinds == ["said", "called", "calling"]
     desk.start()
     desk.live = await desk.service.get(desk.live.stream) or desk.live

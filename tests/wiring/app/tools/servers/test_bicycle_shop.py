@@ -30,7 +30,7 @@ async def called(folder: Path, package: str, calls: list[list[dict[str, Any]]]) 
     shop = await Sitting(folder, raw).begin()
     for _ in range(2):
         for kind, said in (*(("say", {"text": "Well?"}) for _ in calls), ("submit", {})):
-            await shop.service.close()
+            await shop.kill()
             shop.start()
             await (await shop.act(kind, **said)).settle()
     paths: dict[str, list[str]] = {}
