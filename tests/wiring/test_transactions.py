@@ -10,14 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.clock import SystemClock
-from app.session.service import SessionService
-from app.studies.loader import load_study
 from storage.db.engine import Database, connect, writer
 from tests.fakes import studies, transactions
-from tests.fakes.clicks import click
 from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.fakes.stepping_model import ASKED
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("stepped")]
@@ -45,23 +41,20 @@ def open_transactions(database: Database) -> int:
 
 async def test_while_a_model_is_waited_for_no_transaction_is_open(tmp_path: Path, each_database: Database) -> None:
     url = each_database.url.render_as_string(hide_password=False)
-    runtime = SessionService(each_database, settings_for(tmp_path, database_url=url), SystemClock())
-    study = load_study(str(studies.chat(tmp_path, backend="stepping", options={})))
-    runtime.prepare(study)
-    live = await runtime.enrol(study, origin="person", seed="1")
+    raw = studies.read_yaml(studies.chat(tmp_path, backend="stepping", options={}))
+    talk = await Sitting(tmp_path, raw, database_url=url).begin()
     for values in ({"agreed": "on"}, {"confidence": "very-confident"}):
-        live = await click(runtime, live, **values)
-    live = await runtime.participant(live.stream, "say", live.screen.path, {"text": "Hello"}, seen=live.screen.seen)
+        await talk.act("submit", **values)
+    await talk.act("say", text="Hello")
     while not ASKED:
         await asyncio.sleep(0.01)
     ASKED[0].release("One ")
-    listening = runtime.follow(live, 0)
+    listening = talk.service.follow(talk.live, 0)
     assert await anext(listening) == ("One ", 4)
     assert await asyncio.to_thread(open_transactions, each_database) == 0
     ASKED[0].finish("two.")
     assert [text async for text, _ in listening] == ["two."]
-    await runtime.settled(live.stream)
-    await runtime.close()
+    await (await talk.settle()).close()
 
 
 async def test_the_watch_sees_a_transaction_that_is_open_across_an_await(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,9 @@ from sqlalchemy import text
 
 from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
-from app.session.service import AnnotationCount, Sessions, SessionService
-from app.studies.loader import load_study
+from app.session.service import AnnotationCount, Sessions
 from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import fold
-from experiments.study.screen import Screen
-from experiments.study.study import Study
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
@@ -27,8 +24,9 @@ from storage.log.projections import differences, rebuild
 from storage.log.seats import seat_of
 from storage.reports.conversations import annotated_in, conversations
 from tests.fakes import studies
+from tests.fakes.clicks import finish
 from tests.fakes.databases import export, read_tables
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 EFFORT = Annotation(ConversationRef(), "user_effort", "judge", {"user_effort": "tried"}, "run-1", "a" * 64)
@@ -56,50 +54,16 @@ async def beside(database_url: str) -> AsyncIterator[Beside]:
     database.dispose()
 
 
-@dataclass
-class Live:
-    runtime: SessionService
-    stream: str
-    bot: RandomBot
-    painted: Screen = field(init=False)
-    study: Study = field(init=False)
-
-    async def click(self, number: int) -> bool:
-        """The next click of somebody whose page was painted before; whether there was one."""
-        screen = self.painted
-        if screen.ended:
-            return False
-        kind, values = self.bot.act(screen)
-        key = f"click-{number}"
-        await self.runtime.participant(self.stream, kind, screen.path, values, seen=screen.seen, key=key)
-        await self.look()
-        return True
-
-    async def look(self) -> None:
-        await self.runtime.settled(self.stream)
-        found = await self.runtime.get(self.stream)
-        assert found is not None
-        self.painted, self.study = found.screen, found.study
-
-
 @pytest.fixture
-async def live(tmp_path: Path, database_url: str) -> AsyncIterator[Live]:
-    database = open_database(database_url)
-    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
-    short = load_study(str(studies.short(tmp_path)))
-    runtime.prepare(short)
-    made = Live(runtime, (await runtime.enrol(short, origin="person")).stream, RandomBot("annotated"))
-    await made.look()
-    yield made
-    await runtime.close()
-    database.dispose()
+async def sitting(tmp_path: Path, database_url: str) -> AsyncIterator[Sitting]:
+    made = Sitting(tmp_path, studies.read_yaml(studies.short(tmp_path)), database_url=database_url)
+    yield await made.begin()
+    await made.close()
 
 
-async def finished(live: Live, beside: Beside) -> ConversationRef:
+async def finished(sitting: Sitting, beside: Beside) -> ConversationRef:
     """The conversation of a session that has come to its end."""
-    clicks = 0
-    while await live.click(clicks):
-        clicks += 1
+    await finish(sitting.service, sitting.live, RandomBot("annotated"))
     (held,) = conversations(beside.database, "short", "person")
     return held.about
 
@@ -112,18 +76,18 @@ def cells_of(database: Database) -> dict[str, Any]:
 
 @on_sqlite
 async def test_findings_fill_the_table_and_the_newest_counts_while_all_stay_in_the_log(
-    live: Live, beside: Beside
+    sitting: Sitting, beside: Beside
 ) -> None:
-    about = await finished(live, beside)
+    about = await finished(sitting, beside)
     effort = replace(EFFORT, about=about)
-    before = seat_of(live.study, fold(load(beside.database, live.stream)))
+    before = seat_of(sitting.study, fold(load(beside.database, sitting.live.stream)))
     assert cells_of(beside.database) == dict.fromkeys(("user_effort", *ANSWER))
-    assert await beside.write(live.stream, effort) == AnnotationCount(new=1)
+    assert await beside.write(sitting.live.stream, effort) == AnnotationCount(new=1)
     assert cells_of(beside.database)["user_effort"] == "tried"
-    assert seat_of(live.study, fold(load(beside.database, live.stream))) == before, "it keeps nobody's place"
+    assert seat_of(sitting.study, fold(load(beside.database, sitting.live.stream))) == before, "it keeps nobody's place"
     other = replace(effort, model="other", values={"user_effort": "known"}, cell="b" * 64)
     answer = replace(effort, annotator="answer", values=ANSWER, cell="c" * 64)
-    assert await beside.write(live.stream, other, answer) == AnnotationCount(new=2)
+    assert await beside.write(sitting.live.stream, other, answer) == AnnotationCount(new=2)
     assert cells_of(beside.database) == {
         "user_effort": "known",
         "attempted_answer": "true",
@@ -137,24 +101,24 @@ async def test_findings_fill_the_table_and_the_newest_counts_while_all_stay_in_t
     assert [event.data["values"] for event in judge.values()] == [{"user_effort": "tried"}]
 
 
-async def test_a_finding_is_written_once_however_often_and_by_however_many(live: Live, beside: Beside) -> None:
-    effort = replace(EFFORT, about=await finished(live, beside))
+async def test_a_finding_is_written_once_however_often_and_by_however_many(sitting: Sitting, beside: Beside) -> None:
+    effort = replace(EFFORT, about=await finished(sitting, beside))
     others = [replace(effort, cell=f"{number}") for number in range(6)]
-    first = await asyncio.gather(*(beside.write(live.stream, effort, one) for one in others))
+    first = await asyncio.gather(*(beside.write(sitting.live.stream, effort, one) for one in others))
     assert sum(done.new for done in first) >= 7
-    assert await beside.write(live.stream, effort, *others) == AnnotationCount(known=7)
-    again = await beside.write(live.stream, replace(effort, run="run-2"))
+    assert await beside.write(sitting.live.stream, effort, *others) == AnnotationCount(known=7)
+    again = await beside.write(sitting.live.stream, replace(effort, run="run-2"))
     assert again == AnnotationCount(known=1), "another run found the same"
-    facts = [event for event in load(beside.database, live.stream) if event.kind == "annotated"]
+    facts = [event for event in load(beside.database, sitting.live.stream) if event.kind == "annotated"]
     assert len({event.key for event in facts}) == len(facts) == 7
 
 
 @on_sqlite
-async def test_nothing_is_written_about_who_withdrew(live: Live, beside: Beside) -> None:
-    about = await finished(live, beside)
-    await live.runtime.participant(live.stream, "withdraw", "", {})
-    assert await beside.write(live.stream, replace(EFFORT, about=about)) == AnnotationCount(gone=1)
-    assert [event.kind for event in load(beside.database, live.stream)] == ["withdrew"]
+async def test_nothing_is_written_about_who_withdrew(sitting: Sitting, beside: Beside) -> None:
+    about = await finished(sitting, beside)
+    await sitting.service.participant(sitting.live.stream, "withdraw", "", {})
+    assert await beside.write(sitting.live.stream, replace(EFFORT, about=about)) == AnnotationCount(gone=1)
+    assert [event.kind for event in load(beside.database, sitting.live.stream)] == ["withdrew"]
     assert list(conversations(beside.database, "short", "person")) == []
 
 

@@ -8,33 +8,23 @@ from pathlib import Path
 import pytest
 
 from app.alerts import asking_for_help
-from app.clock import SystemClock
-from app.session.service import SessionService
-from app.studies.loader import load_study, read_yaml
+from app.studies.loader import read_yaml
 from experiments.session.study_status import StudyStatus
 from experiments.views.quality_flags import WAITS_FOR_HELP
-from storage.db.engine import open_database
 from storage.log.event_log import load
 from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import studies
-from tests.fakes.clicks import click
 from tests.fakes.commanding import parley
-from tests.fakes.let_go import let_go
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 WORDS = "Mrs Miller here, I am stuck"
 
 
 async def test_a_request_for_help_from_the_page_to_the_export(tmp_path: Path) -> None:
-    file = studies.short(tmp_path)
-    study = load_study(str(studies.write(tmp_path, {**read_yaml(file), "help": "We answer soon."})))
-    settings = settings_for(tmp_path)
-    database = open_database(settings.database_url)
-    service = SessionService(database, settings, SystemClock())
-    service.prepare(study)
-    live = await service.enrol(study, origin="person")
-    live = await click(service, live, agreed="on")
+    sitting = await Sitting(tmp_path, {**read_yaml(studies.short(tmp_path)), "help": "We answer soon."}).begin()
+    study, database, service = sitting.study, sitting.database, sitting.service
+    live = (await sitting.act("submit", agreed="on")).live
     await service.save_draft(live.stream, live.screen.path, {"comment": "Half", "help": "a field of the form"})
     key = {"seen": live.screen.seen, "key": "same-key"}
     for _ in range(2):  # the answer to the first did not arrive
@@ -63,5 +53,4 @@ async def test_a_request_for_help_from_the_page_to_the_export(tmp_path: Path) ->
                     ("researcher", "finished", "remarks")]  # fmt: skip
     await service.withdraw(live.stream, by="participant")
     assert [event.kind for event in load(database, live.stream)] == ["withdrew"]
-    await service.close()
-    let_go(database)
+    await sitting.close()

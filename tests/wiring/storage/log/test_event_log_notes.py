@@ -11,8 +11,7 @@ import pytest
 
 from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
-from app.session.service import Sessions, SessionService
-from app.studies.loader import load_study
+from app.session.service import Sessions
 from experiments.errors import NotPossible, Refused
 from experiments.session.engine import fold
 from experiments.session.remarks import MOST_CHARS, Kind
@@ -22,7 +21,7 @@ from storage.log.event_log import load
 from storage.log.projections import differences
 from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import studies
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 
@@ -38,25 +37,24 @@ class Console:
         await self.sessions.remark(stream, kind, text, "Ada")
 
 
-@dataclass
-class Both:
-    runtime: SessionService
-    stream: str
+class Both(Sitting):
+    """A session, and a console."""
+
     console: Console
+
+    @property
+    def stream(self) -> str:
+        return self.live.stream
 
 
 @pytest.fixture
 async def both(tmp_path: Path, database_url: str) -> AsyncIterator[Both]:
-    database, beside = open_database(database_url), open_database(database_url)
-    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
-    study = load_study(str(studies.short(tmp_path)))
-    runtime.prepare(study)
-    stream = (await runtime.enrol(study, origin="person")).stream
-    console = Console(beside, Sessions(beside, SystemClock()))
-    yield Both(runtime, stream, console)
-    await runtime.close()
-    await console.sessions.close()
-    database.dispose()
+    both = Both(tmp_path, studies.read_yaml(studies.short(tmp_path)), database_url=database_url)
+    beside = open_database(database_url)
+    both.console = Console(beside, Sessions(beside, SystemClock()))
+    yield await both.begin()
+    await both.close()
+    await both.console.sessions.close()
     beside.dispose()
 
 
@@ -67,12 +65,12 @@ def excluded(database: Database, study: str = "short") -> list[str | None]:
 
 async def test_every_click_of_a_session_works_although_a_note_came_between(both: Both) -> None:
     bot, clicks = RandomBot("notes"), 0
-    while (live := await both.runtime.get(both.stream)) and not live.screen.ended:
+    while (live := await both.service.get(both.stream)) and not live.screen.ended:
         kind, values = bot.act(live.screen)
         await both.console.say(both.stream, "noted", f"before click {clicks}")
         seen = live.screen
-        await both.runtime.participant(both.stream, kind, seen.path, values, seen=seen.seen, key=f"click-{clicks}")
-        await both.runtime.settled(both.stream)
+        await both.service.participant(both.stream, kind, seen.path, values, seen=seen.seen, key=f"click-{clicks}")
+        await both.service.settled(both.stream)
         clicks += 1
     events = both.console.sessions.log.load(both.stream)
     assert fold(events).outcome == "complete"
@@ -84,7 +82,7 @@ async def test_every_click_of_a_session_works_although_a_note_came_between(both:
 
 async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None:
     says = [both.console.say(both.stream, "noted", f"note {number}") for number in range(8)]
-    own = [both.runtime.note(both.stream, {"what": f"own {number}"}) for number in range(8)]
+    own = [both.service.note(both.stream, {"what": f"own {number}"}) for number in range(8)]
     await asyncio.gather(*says, *own)
     events = load(both.console.database, both.stream)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
@@ -100,7 +98,7 @@ async def test_a_session_is_excluded_for_a_reason_and_included_again(both: Both)
     assert excluded(both.console.database) == [None]
     with pytest.raises(NotPossible):
         await both.console.say(both.stream, "included", "twice")
-    assert (await both.runtime.get(both.stream)).screen == (await both.runtime.reload(both.stream)).screen  # type: ignore[union-attr]
+    assert (await both.service.get(both.stream)).screen == (await both.service.reload(both.stream)).screen  # type: ignore[union-attr]
 
 
 async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_about_who_withdrew(both: Both) -> None:
@@ -110,7 +108,7 @@ async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_a
             with pytest.raises(NotPossible):
                 await both.console.say(both.stream, kind, words)
     assert not any(event.kind in kinds for event in load(both.console.database, both.stream))
-    await both.runtime.participant(both.stream, "withdraw", "", {})
+    await both.service.participant(both.stream, "withdraw", "", {})
     with pytest.raises(Refused):
         await both.console.say(both.stream, "noted", "He rang up: Mr Miller")
     assert [event.kind for event in load(both.console.database, both.stream)] == ["withdrew"]
