@@ -14,11 +14,13 @@ from typing import Any
 
 import orjson
 
-from app.annotation.annotators.base import Annotator, parts
+from app.annotation.annotators.base import Annotator, PictureContents, parts
 from app.annotation.annotators.json_reply import Schema
 from app.errors import AnnotatorUnknown
+from experiments.events import Data
 from experiments.session.annotations import ConversationRef
 from experiments.session.seeded_random import shuffled
+from storage.datasets.picture_files import picture_path
 from storage.db.engine import Database
 from storage.db.private_files import make_folder, writing
 from storage.reports.conversations import Conversation
@@ -130,13 +132,35 @@ def draw_sample(conversations: Sequence[Conversation], number: int, seed: str, s
     return [by_id[name] for name in shuffled(list(by_id), seed, "sample")[:number]]
 
 
-def write_sample(folder: Path, annotator: Annotator, conversations: Sequence[Conversation], secret: str) -> Path:
-    """Write the label study and its conversations; the path of the study's file."""
+def linked_picture(picture: Data) -> str:
+    """What a message of a label study says of a picture, whose file is in the study's folder."""
+    return f"![Picture, {picture['width']} x {picture['height']} pixels]({_picture_path(picture)})"
+
+
+def _picture_path(picture: Data) -> str:
+    return picture_path(picture["sha256"], picture["type"])
+
+
+def write_sample(
+    folder: Path,
+    annotator: Annotator,
+    conversations: Sequence[Conversation],
+    secret: str,
+    contents: PictureContents,
+) -> Path:
+    """Write the label study, its conversations (with `linked_picture` in their messages) and the pictures in them; the
+    path of the study's file."""
     asked = [field.question() for field in fields(annotator, conversations)]
     problems = [_problem(public_id(secret, one), one, right=annotator.shows_right_answer) for one in conversations]
     make_folder(folder)
     with writing(folder / FILE) as file:
         file.write(b"\n".join(map(orjson.dumps, problems)) + b"\n")
+    for conversation in conversations:
+        paths = {one["sha256"]: folder / _picture_path(one) for one in conversation.pictures}
+        for sha256, content in contents(conversation.stream, paths).items() if paths else ():
+            make_folder(paths[sha256].parent)
+            with writing(paths[sha256]) as file:
+                file.write(content)
     path = folder / STUDY
     shown = any(one.question.text for one in conversations)
     raw = _study(annotator, asked, len(conversations), shown=shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -20,7 +21,14 @@ from app.annotation.run import (
     plan_annotations,
     save_annotations,
 )
-from app.annotation.validation_study import AnswerPairs, compare_answers, draw_sample, public_id, write_sample
+from app.annotation.validation_study import (
+    AnswerPairs,
+    compare_answers,
+    draw_sample,
+    linked_picture,
+    public_id,
+    write_sample,
+)
 from app.backends.model_ref import parse_model_ref
 from app.batch.cost_estimate import estimate
 from app.batch.plan import RunLimits, RunPlan
@@ -55,6 +63,7 @@ from storage.ai_alone.model_use import annotated_by
 from storage.db.engine import Database
 from storage.registers.label_samples import LabelSample, record_label_sample
 from storage.registers.origins import Origin
+from storage.registers.session_pictures import picture_contents
 from storage.registers.studies import Studies
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
@@ -199,7 +208,7 @@ def sample(
     pairs = _annotated(database, name_of(study), annotator, origin, model)
     secret = secret_for(settings, database)
     chosen = draw_sample([one for one, _ in pairs], number, seed, secret)
-    path = write_sample(to, annotator, chosen, secret)
+    path = write_sample(to, annotator, chosen, secret, partial(picture_contents, database))
     label = load_study(str(path))
     population, ids = ([public_id(secret, one) for one in several] for several in ([one for one, _ in pairs], chosen))
     whose = origin_of(database, name_of(study), origin)
@@ -244,7 +253,7 @@ def _annotated(
 ) -> list[tuple[Conversation, Mapping[str, Any]]]:
     origin = origin_of(database, study, origin)
     found = annotated_in(database, study, annotator.name, model or None)
-    held = conversations(database, study, origin, whole=annotator.whole)
+    held = conversations(database, study, origin, whole=annotator.whole, picture_text=linked_picture)
     pairs = [(one, event.data["values"]) for one, event in among(held, found)]
     if not pairs:
         raise AnnotatorUnknown(

@@ -18,10 +18,12 @@ from app.backends.registry import asks_servers, streaming_advice
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import AnyStudy, AsJson, ReplyTokens, any_study, option, settings_in_use, with_saved
-from app.cli.printing import echo, out, show
+from app.cli.printing import echo, err, out, show
 from app.errors import ArgumentInvalid
 from app.extension import study_advice
 from app.session.replies.model_check import untested_advice
+from app.session.replies.tools import tool_server_issues
+from app.studies.loader import study_error
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
@@ -94,14 +96,19 @@ def check(
 
 
 def _load_checked(reference: str) -> Study:
-    """A study whose model servers there are; raises StudyError. Settings and database are read only if it names one."""
+    """A study whose servers of models and tools there are; raises StudyError. Settings and database are read only if it
+    names one."""
     study = any_study(reference)
     names = set(named_servers(study).values())
-    if names:
+    if names or study.file.tools:
         settings = settings_in_use()
         known = settings if names <= settings.model_servers.keys() else with_saved(settings)[0]
-        if faults := list(server_faults(study, known)):
-            raise StudyError(reference, faults)
+        issues = list(server_faults(study, known))
+        if study.file.tools:
+            with err.status("Asking the servers of tools"):
+                issues += asyncio.run(tool_server_issues(study, known))
+        if issues:
+            raise study_error(reference, issues)
     return study
 
 

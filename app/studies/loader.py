@@ -88,7 +88,20 @@ def load_study(reference: str) -> Study:
     try:
         return study_of(mapping_of(page, str(path)), path)
     except StudyError as error:
-        raise StudyError(error.name, sorted((_placed(issue, page, path) for issue in error.found), key=_line)) from None
+        raise _with_lines(error, page, path) from None
+
+
+def study_error(reference: str, issues: list[ValidationIssue]) -> StudyError:
+    """The error of a study that is what its file may be and cannot be used here; with lines where it is a file's."""
+    try:
+        path = find(reference)
+    except StudyError:  # a published study
+        return StudyError(reference, issues)
+    return _with_lines(StudyError(str(path), issues), _page(path), path)
+
+
+def _with_lines(error: StudyError, page: YamlDocument, path: Path) -> StudyError:
+    return StudyError(error.name, sorted((_placed(issue, page, path) for issue in error.found), key=_line))
 
 
 def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:

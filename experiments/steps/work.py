@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field as About
+from pydantic import model_validator
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
@@ -24,11 +25,12 @@ from experiments.study.location import Location
 from experiments.study.screen import Block, ChangeView, DocumentView, Panel, ProblemBlock
 from experiments.study.sections.model_spec import PickByFactor, Texts
 from experiments.study.sections.tools import ToolSet
-from experiments.study.step import step
+from experiments.study.step import Step, step
 from experiments.study.texts import lazy
 from problems.text import clean
 
 DOCUMENT = DocumentView.name
+CONVERSATION_KEYS = {*ModelConversation.model_fields} - {*Step.model_fields, "paste", "button"}
 TOO_LONG = "Your text may have at most {most:,} characters. It has {count:,}. Please shorten it."
 TOO_SHORT = "Your text needs at least {least:,} words. It has {count:,}."
 
@@ -65,6 +67,16 @@ class WorkStep(ModelConversation):
     """The maximum number of characters of the document."""
     min_words: Annotated[int, About(ge=0, le=5_000)] = 0
     """The number of words, separated by spaces, that it needs before participants can continue."""
+
+    @model_validator(mode="after")
+    def _can_be_done(self) -> Self:
+        most_words = (self.max_document_chars + 1) // 2
+        if self.min_words > most_words:
+            most = f"`max_document_chars: {self.max_document_chars}` has room for {most_words:,}"
+            raise ValueError(f"`min_words: {self.min_words}` can never be reached; {most}")
+        if not self.model and (idle := sorted(self.model_fields_set & CONVERSATION_KEYS)):
+            raise ValueError(f"without `model` there is no conversation; remove {', '.join(idle)}, or name a model")
+        return self
 
     def replies(self, location: Location) -> str:
         return chosen_text(location, self.model) if self.model else ""

@@ -7,7 +7,7 @@ those that withdrew there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -81,9 +81,20 @@ def origin_of(database: Database, study: str, wanted: str | None) -> str:
         return origins(connection, study, wanted)[0]
 
 
-def conversations(database: Database, study: str, origin: str, *, whole: bool = False) -> Iterator[Conversation]:
-    """Every finished conversation of a study's sessions of an origin; with `whole` those of each session as one."""
-    for held in _sessions(database, study, origin):
+def picture_note(picture: Data) -> str:
+    """What a text says of a picture in its place."""
+    return f"[Picture, {picture['width']} x {picture['height']} pixels]"
+
+
+PictureText = Callable[[Data], str]
+
+
+def conversations(
+    database: Database, study: str, origin: str, *, whole: bool = False, picture_text: PictureText = picture_note
+) -> Iterator[Conversation]:
+    """Every finished conversation of a study's sessions of an origin; with `whole` those of each session as one.
+    `picture_text` is what a message says of each of its pictures."""
+    for held in _sessions(database, study, origin, picture_text):
         if whole and held:
             yield replace(
                 held[0],
@@ -97,10 +108,10 @@ def conversations(database: Database, study: str, origin: str, *, whole: bool = 
             yield from held
 
 
-def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conversation]]:
+def _sessions(database: Database, study: str, origin: str, picture_text: PictureText) -> Iterator[list[Conversation]]:
     if origin != Origin.IMPORT:
         for session in folded_sessions(database, study, (origin,), sessions_left_out(study, origin)):
-            yield list(_own_conversations(session.study, session.state, session.stream))
+            yield list(_own_conversations(session.study, session.state, session.stream, picture_text))
         return
     out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
     query = select(_session.stream).where(_session.study == study, _session.origin == origin)
@@ -112,16 +123,16 @@ def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conv
             yield list(_imported(stream, facts(connection, stream), known))
 
 
-def _own_conversations(study: Study, state: State, stream: str) -> Iterator[Conversation]:
+def _own_conversations(study: Study, state: State, stream: str, picture_text: PictureText) -> Iterator[Conversation]:
     for place in visited(study, state):
         if place.done() or state.outcome:
-            for slot, talk in _talks(place):
+            for slot, talk in _talks(place, picture_text):
                 yield _conversation(place, slot, talk, stream)
 
 
 def conversation_at(location: Location, slot: str, stream: str) -> Conversation:
     """The conversation at a location so far, in a column of several if there is a slot."""
-    return _conversation(location, slot, dict(_talks(location))[slot], stream)
+    return _conversation(location, slot, dict(_talks(location, picture_note))[slot], stream)
 
 
 def _conversation(location: Location, slot: str, talk: Talk, stream: str) -> Conversation:
@@ -136,13 +147,13 @@ def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
     return iter(dict.fromkeys(str(data["model"]) for data in replied if data.get("model")))
 
 
-def _talks(location: Location) -> Iterator[tuple[str, Talk]]:
+def _talks(location: Location, picture_text: PictureText) -> Iterator[tuple[str, Talk]]:
     """The conversation at a place, or several side by side, by their columns; with what the participant saw of tools
     above the reply that they were used for."""
     events, seen = location.facts, seen_before(location)
 
     def message(event: Event) -> DialogueMessage:
-        pictures = (f"[Picture, {one['width']} x {one['height']} pixels]" for one in event.data.get("pictures", ()))
+        pictures = map(picture_text, event.data.get("pictures", ()))
         text = "\n\n".join(filter(None, (seen.get(event.seq), *pictures, event.data["text"])))
         return DialogueMessage("user" if event.kind == "said" else "bot", text)
 

@@ -9,7 +9,7 @@ ChatBench's own prompts are in experiments/instruments/chatbench_prompts.py.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -29,7 +29,7 @@ MAX_TOKENS = 1000
 # So many pictures of a conversation a model is shown, the newest.
 MOST_PICTURES = 20
 # Reads pictures of a session by their SHA-256.
-PictureContents = Callable[[str, Sequence[str]], Mapping[str, bytes]]
+PictureContents = Callable[[str, Collection[str]], Mapping[str, bytes]]
 
 
 class Annotator(ABC):

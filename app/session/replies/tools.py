@@ -23,6 +23,7 @@ from app.config.settings import Settings
 from app.errors import SettingsError
 from app.tools.connection import ToolConnection, ToolResult, frozen_hash
 from app.tools.packages import REPLAYED
+from experiments.errors import ValidationIssue, unknown
 from experiments.events import Data, PendingTask
 from experiments.session.seeded_random import public_uuid
 from experiments.session.tool_calls import made_calls
@@ -139,6 +140,28 @@ async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:
         return await connection.specs()
     finally:
         await connection.close()
+
+
+async def tool_server_issues(study: Study, settings: Settings) -> list[ValidationIssue]:
+    """What is wrong between a study's sets of tools and their servers, each of which is asked once."""
+    sets = study.file.tools or {}
+    found = await asyncio.gather(*[_issues_of_set(name, tools, settings) for name, tools in sets.items()])
+    return [issue for issues in found for issue in issues]
+
+
+async def _issues_of_set(name: str, tools: ToolSet, settings: Settings) -> list[ValidationIssue]:
+    try:
+        specs = await asked(settings, tools)
+    except SettingsError as error:
+        return [ValidationIssue(f"tools.{name}", str(error))]
+    known = {name for spec in specs for name in (spec.name, *_arguments(spec))}
+    odd = [label for label in tools.labels if label not in known]
+    return [ValidationIssue(f"tools.{name}.labels.{label}", unknown("tool or argument", label, known)) for label in odd]
+
+
+def _arguments(spec: ToolSpec) -> Sequence[str]:
+    found = spec.schema.get("properties")
+    return tuple(found) if isinstance(found, Mapping) else ()
 
 
 def differing(kept: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> list[str]:

@@ -185,6 +185,23 @@ def test_the_errors_of_a_study_are_json_too(tmp_path: Path) -> None:
     assert len(json.loads(done.stdout)["errors"]) > 1
 
 
+def test_servers_of_tools_are_asked_and_what_they_lack_has_its_line(tmp_path: Path) -> None:
+    text = (STUDIES / "service-desk.yaml").read_text(encoding="utf-8")
+    names = {"find_customer: Look": "find_costumer: Look", "hidden-asked: {<<: *desk": "hidden-asked: {package: none"}
+    for right, wrong in names.items():
+        text = text.replace(right, wrong, 1)
+    (tmp_path / "desk.yaml").write_text(text, encoding="utf-8")
+    done = parley("check", "desk.yaml", "--bots", "0", "--json", folder=tmp_path)
+    found = {issue["where"]: issue for issue in json.loads(done.stdout)["errors"]}
+    wrong = "labels.find_costumer"
+    assert {*found} == {f"tools.shown-{one}.{wrong}" for one in ("asked", "not-asked")} | {
+        f"tools.hidden-not-asked.{wrong}",
+        "tools.hidden-asked",
+    }
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if "find_costumer" in line)
+    assert found[f"tools.shown-asked.{wrong}"]["place"] == f"line {line}"
+
+
 def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
     group: Any = typer.main.get_command(app)
     inner = [(f"{name} {part}", one) for name, top in group.commands.items() for part, one in _parts(top).items()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.errors import Refused
+from experiments.errors import Refused, StudyError
 from experiments.events import Action
 from experiments.session.engine import pending_tasks
 from experiments.study.screen import DocumentView
@@ -69,6 +69,18 @@ def test_alone_a_document_is_written_without_a_conversation_and_is_the_answer() 
         session.edits("six", "six #").do("submit")
     session.edits("six", "six seven").do("submit")
     assert session.last_of("submitted").data == {"document": TEXT.replace("six", "six seven #")}
+
+
+@pytest.mark.parametrize(
+    ("model", "keys"),
+    [("", {"max_messages": 3}), ("", {"tools": "desk"}), ("ada", {"min_words": 21, "max_document_chars": 40})],
+    ids=str,
+)
+def test_keys_that_cannot_count_are_refused(model: str, keys: dict[str, Any]) -> None:
+    with pytest.raises(StudyError) as caught:
+        AtWork(model, **keys)
+    assert [issue.where for issue in caught.value.found] == ["flow[0]"]
+    assert AtWork("ada", min_words=20, max_document_chars=40, max_messages=3)
 
 
 def test_a_model_reads_and_changes_the_document_and_is_offered_its_tools() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,19 @@ from httpx2 import AsyncClient, Response
 
 from app.annotation.annotators.registry import annotators
 from app.annotation.run import plan_annotations
+from app.annotation.validation_study import linked_picture, write_sample
 from app.backends.model_ref import ModelRef
 from app.bots.http_participant import HttpParticipant, Measured
 from app.bots.random_bot import RandomBot
+from app.rendering.markdown import render_message
+from app.studies.loader import load_study
 from app.web.participant.picture_reader import NO_PICTURE
 from experiments.study.sections.model_spec import ModelSpec
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
+from storage.registers.session_pictures import picture_contents
+from storage.reports.conversations import conversations
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import serve as serve_models
@@ -169,6 +175,7 @@ async def test_an_export_has_the_sent_pictures_beside_its_messages(tmp_path: Pat
             assert (path in (folder / "metadata.json").read_text()) == bool(written)
         await bot.do("submit", {})
         check_annotated(served.database, *sent)
+        check_labelled(served.database, tmp_path / "label", *sent)
         await bot.do("withdraw", {})
         folder = tmp_path / "out"
         export(served.database, ExportRequest("seen", "tidy"), folder)
@@ -185,6 +192,18 @@ def check_annotated(database: Database, sha256: str, content: bytes) -> None:
     assert all("[Picture, 120 x 90 pixels]" in message.text for message in asked)
     assert len({cell.key for cell in plan.cells}) == 2
     assert [one["sha256"] for one in plan.cells[0].conversation.pictures] == [sha256]
+
+
+def check_labelled(database: Database, folder: Path, sha256: str, content: bytes) -> None:
+    """People who label a conversation see its pictures."""
+    (annotator,) = annotators(["user_effort"], {})
+    found = [*conversations(database, "seen", "person", picture_text=linked_picture)]
+    path = write_sample(folder, annotator, found, "secret", partial(picture_contents, database))
+    study = load_study(str(path))
+    (problem,) = study.pools["conversations"]
+    assert (folder / f"pictures/{sha256}.jpg").read_bytes() == content
+    shown = render_message(problem.dialogue[0].text, dollars=False, typed=True, pictures=study.pictures)
+    assert f'<img src="picture/{sha256}" alt="Picture, 120 x 90 pixels"' in shown
 
 
 async def test_simulated_people_attach_pictures_over_http(tmp_path: Path) -> None:
