@@ -1,6 +1,7 @@
-"""What the operator's page says of model servers can be written so: into a .env file, and into a study."""
+"""What the pages say of servers of models and of tools works so: in a .env file, in a study, and as a program."""
 
 import re
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -9,9 +10,11 @@ import pytest
 from app.backends import registry
 from app.backends.providers import BACKEND, PROVIDERS
 from app.config.settings import Settings
+from app.session.replies.tools import asked
 from app.studies.yaml_loader import parse_yaml
 from experiments.study.sections.model_spec import ModelSpec
-from tests.docs.pages import ROOT
+from experiments.study.sections.tools import ToolSet
+from tests.docs.pages import ROOT, save_files
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("\n## Model servers\n")[1].split("\n## ")[0]
@@ -44,3 +47,11 @@ def test_each_server_of_the_table_can_be_set_and_reached(name: str, tmp_path: Pa
     assert (loaded.url, loaded.key is not None) == (provider.url, provider.needs_key)
     assert ModelSpec(backend=BACKEND, server=name, model=provider.model, options=dict(provider.options))
     assert registry.check_options(BACKEND, provider.options) == []
+
+
+@pytest.mark.anyio
+async def test_the_server_of_tools_offers_its_functions(tmp_path: Path):
+    save_files(ROOT / "docs" / "designs.md", tmp_path)
+    tools = ToolSet(command=(sys.executable, str(tmp_path / "shop.py")), writes=("order",), timeout_s=60)
+    specs = await asked(Settings(), tools)
+    assert {spec.name: [*spec.schema["properties"]] for spec in specs} == {"search": ["words"], "order": ["item"]}
