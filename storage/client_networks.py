@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from functools import lru_cache
 
 # The networks of an address of IPv6 that count, by their bits, each with how many addresses it may count for. A
 # computer chooses within 64 bits; a provider gives 56 or 48 to one home or one institution, which has 256 or 65,536 of
@@ -16,7 +16,8 @@ def client_network(address: str) -> str:
     return client_networks(address)[0][0]
 
 
-def client_networks(address: str) -> Sequence[tuple[str, int]]:
+@lru_cache(maxsize=10_000)
+def client_networks(address: str) -> tuple[tuple[str, int], ...]:
     """What a client counts for, each with how many addresses it may count for: an IPv4 address, or the networks of an
     address of IPv6, the smallest first."""
     try:
@@ -25,4 +26,5 @@ def client_networks(address: str) -> Sequence[tuple[str, int]]:
         return ((address, 1),)
     if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped is not None:
         return ((str(found), 1),)
-    return [(str(ipaddress.ip_network((found, bits), strict=False)), times) for bits, times in IPV6_NETWORKS.items()]
+    networks = ((ipaddress.ip_network((found, bits), strict=False), times) for bits, times in IPV6_NETWORKS.items())
+    return tuple((str(network), times) for network, times in networks)
