@@ -424,7 +424,8 @@ class SessionService(Sessions):
         while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
             before, found = found.state.seq, await self._expire(found)  # the session may have ended with the screen
         self._answering.ensure_running(found.stream, found.study, found.state)
-        self._judges.ensure_running(found, self._clock.now_us(), lost=True)
+        if found.study.has_judges:
+            self._judges.ensure_running(found, self._clock.now_us(), lost=True)
         return found
 
     async def _expire(self, session: LoadedSession) -> LoadedSession:

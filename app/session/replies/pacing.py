@@ -8,42 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
 
-from app.calls.caller import Result
 from app.clock import Clock
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.request import STOPPED, empty_reply_error
 from experiments.events import Action, PendingTask
-from experiments.session.conversation import SCRIPTED
 
 # How often words are added, at most: so many seconds' worth of characters.
 TICK_S = 0.1
 # A longer word is shown in parts, as are texts of scripts without blanks.
 LONGEST_WORD = 40
 _WORD = re.compile(r"\S*\s+")
-
-
-def fixed_reply(task: PendingTask) -> Action | None:
-    """A reply for which no model is called: the study's own words, or what the model wrote before a restart."""
-    data: dict[str, Any] = {"model": task.data["model"], **({"slot": task.slot} if task.slot else {})}
-    if written := task.data.get("written"):
-        data = {name: value for name, value in written.items() if name not in ("shown", "at_us")}
-    elif fixed := task.data.get("fixed"):
-        before, marked, _ = fixed.partition(task.data.get("mark") or "\0")
-        data |= {"text": before.strip(), "finish_reason": "stop", "source": SCRIPTED}
-        data |= {"marked": True} if marked else {}
-    else:
-        return None
-    return Action("reply", task.path, data, 0, by="model")
-
-
-def model_times(result: Result) -> Mapping[str, int]:
-    """When the model's first and last words came."""
-    first_us = result.first_token_us if result.first_token_us is not None else result.total_us
-    return {"model_first_us": result.started_us + first_us, "model_last_us": result.started_us + result.total_us}
 
 
 async def paced_outcome(

@@ -22,13 +22,14 @@ from app.calls.caller import Attempt, Result, StopSignal
 from app.errors import SettingsError
 from app.session.replies.buffer import Hold, Listeners, ReplyBuffer
 from app.session.replies.judges import Act, Judges, MakeContext
-from app.session.replies.pacing import fixed_reply, model_times, paced_outcome
+from app.session.replies.pacing import paced_outcome
 from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, empty_reply_error, study_asked
 from app.session.replies.tools import SessionTools
 from app.session.transitions import LoadedSession
 from app.tools.calls import calls_data
 from experiments.errors import Refused
 from experiments.events import Action, PendingTask
+from experiments.session.conversation import SCRIPTED
 from experiments.session.engine import pending_tasks
 from experiments.session.fidelity import may_withhold
 from experiments.session.state import current_location
@@ -256,7 +257,8 @@ class ReplyTasks:
                 reply.add(fixed.data["text"])
                 return fixed
             try:
-                specs = await self._tools.for_reply(pending.study, job.data)
+                offered = {"tools", "own_tools"} & job.data.keys()
+                specs = await self._tools.for_reply(pending.study, job.data) if offered else ()
             except SettingsError as error:
                 log.error("session %s: no reply without its tools: %s", stream, error)
                 slot = {"slot": job.slot} if job.slot else {}
@@ -291,7 +293,8 @@ class ReplyTasks:
         while True:
             try:
                 session = await self._act(stream, replace(outcome, at_us=context.clock.now_us()))
-                self._judges.ensure_running(session, context.clock.now_us())
+                if session.study.has_judges:
+                    self._judges.ensure_running(session, context.clock.now_us())
                 return session
             except Refused as refused:
                 log.info("session %s: discarded a reply that came too late: %s", stream, refused)
@@ -302,9 +305,25 @@ class ReplyTasks:
                 await context.writable()
 
 
+def fixed_reply(task: PendingTask) -> Action | None:
+    """A reply for which no model is called: the study's own words, or what the model wrote before a restart."""
+    data: dict[str, Any] = {"model": task.data["model"], **({"slot": task.slot} if task.slot else {})}
+    if written := task.data.get("written"):
+        data = {name: value for name, value in written.items() if name not in ("shown", "at_us")}
+    elif fixed := task.data.get("fixed"):
+        before, marked, _ = fixed.partition(task.data.get("mark") or "\0")
+        data |= {"text": before.strip(), "finish_reason": "stop", "source": SCRIPTED}
+        data |= {"marked": True} if marked else {}
+    else:
+        return None
+    return Action("reply", task.path, data, 0, by="model")
+
+
 def _may_withhold(pending: PendingReply) -> bool:
     """True if a reply at this step may not be shown; then those beside it do not stream either, as one could tell."""
     study, state = pending.study, pending.state
+    if not study.file.fidelity:
+        return False
     jobs = [job for job in pending_tasks(study, state) if job.path == pending.job.path]
     place = current_location(study, state)
     return place is not None and any(may_withhold(place, job.data["model"], job.slot) for job in jobs)
@@ -362,5 +381,7 @@ def _called(task: PendingTask, data: dict[str, Any], calls: list[dict[str, str]]
 
 def _times(result: Result, *, hidden: bool, paced: bool) -> Mapping[str, int]:
     """When the model wrote a reply that is shown later, or when its first word was shown as the model wrote it."""
-    times = model_times(result)
-    return times if paced else {} if hidden else {"shown_first_us": times["model_first_us"]}
+    first_us = result.started_us + (result.total_us if result.first_token_us is None else result.first_token_us)
+    if paced:
+        return {"model_first_us": first_us, "model_last_us": result.started_us + result.total_us}
+    return {} if hidden else {"shown_first_us": first_us}

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from app.backends.base import TextDelta
 from app.session.replies.buffer import ReplyBuffer
-from app.session.replies.pacing import fixed_reply, paced_outcome
+from app.session.replies.pacing import paced_outcome
+from app.session.replies.tasks import fixed_reply
 from experiments.events import Action, Data, PendingTask
 from tests.core.test_replies import Leaping
 
