@@ -36,11 +36,6 @@ class Event:
     key: str | None = None
 
 
-def is_activity(event: Event) -> bool:
-    """True if the participant caused an event; those that researchers add do not count as activity."""
-    return event.by != "researcher" and event.kind not in ("annotated", "fidelity_checked", *REMINDING)
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
     """A request: `seen` is the number of the last fact that changed the asker's screen, `key` makes it idempotent."""

@@ -21,9 +21,9 @@ from app.session.service import Sessions, SessionService
 from app.session.transitions import LoadedSession
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.events import Data, Event
-from experiments.session.telemetry import without_indices
 from experiments.session.waves import next_window, wave_schedule
 from experiments.study.cells import Cell, cells
+from experiments.study.location import without_indices
 from experiments.study.resolve import restore
 from experiments.study.schema import Loop, Node
 from experiments.study.sections.recruitment import Quota

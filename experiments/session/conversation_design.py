@@ -202,7 +202,10 @@ class ConversationDesign(Step):
         """What the system prompts have in addition now: the memory to the letter, and `system_additions`, in which the
         study's pictures are their alternative texts."""
         added = self.added_texts(location).values()
-        return [memory_of(location)[1], *(described(text, location.study.pictures) for text in added)]
+        return [self._memory(location)[1], *(described(text, location.study.pictures) for text in added)]
+
+    def _memory(self, location: Location) -> tuple[int, str]:
+        return memory_of(location) if location.study.file.memory else (0, "")
 
     def reply_data(self, location: Location, slot: str = "") -> Data:
         """What the design asks of the pending reply, for its task; nothing where it has no such key."""
@@ -219,7 +222,7 @@ class ConversationDesign(Step):
             "written": _written(location.facts, slot),
             "mark": self.ends.mark if self.ends else None,
             "additions": list(self.added_texts(location)),
-            "memory": memory_of(location)[0],
+            "memory": self._memory(location)[0],
             "max_tokens": int(_number(location, self.max_reply_tokens)),
             "max_chars": int(_number(location, self.max_reply_chars)),
         }

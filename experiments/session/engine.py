@@ -29,7 +29,7 @@ from experiments.session.memory import SLOT, makes, recalls, tasks_of
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
-from experiments.session.sampling import draw_fact, order_due
+from experiments.session.sampling import draw_fact, order_fact
 from experiments.session.state import cached_path, current_location, holds_place, memoized
 from experiments.session.timing import (
     can_extend,
@@ -127,16 +127,23 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     if place is None:
         return ()
     if isinstance(place.node, Step):
-        due = order_due(place)
-        return (PendingTask("order", place.path, due),) if due else tasks_of(place, place.node)
+        due = _order_due(place)
+        if due:
+            return (PendingTask("order", place.path, due),)
+        return tasks_of(place, place.node) if study.file.memory else place.node.pending_tasks(place)
     return (PendingTask("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
+
+
+def _order_due(location: Location) -> Data:
+    """What is drawn before the first event of a step."""
+    return {} if location.facts else order_fact(location)
 
 
 def screen(study: Study, state: State) -> Screen:
     if state.outcome:
         return _last_page(study, state)
     place = current_location(study, state)
-    if place is None or not isinstance(place.node, Step) or order_due(place):
+    if place is None or not isinstance(place.node, Step) or _order_due(place):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
     title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
@@ -278,7 +285,7 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
         raise Refused("ended" if over else "not_offered", ended if over else NOT_OFFERED)
     if action.kind == "ask_for_help":
         return (asked(place, action.data),)
-    if order_due(place):
+    if _order_due(place):
         raise Refused("not_offered", NOT_OFFERED)
     offers = place.node.offers(place)
     in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
@@ -384,8 +391,9 @@ def _replied(study: Study, location: Location, task: PendingTask, data: Data, *,
     or not all."""
     text, leaked = guarded(data["text"], study.file) if data.get("source") != SCRIPTED else (data["text"], ())
     kept = {name: value for name, value in data.items() if name not in ("judged", "shown")} | {"text": text}
-    reply = reply_of(location, kept)
-    kind, after = decided(reply, kept, location.state.seq + 1, data.get("judged", {}))
+    kind, after = "replied", tuple[Fact, ...]()
+    if study.file.fidelity:
+        kind, after = decided(reply_of(location, kept), kept, location.state.seq + 1, data.get("judged", {}))
     if writes and kind != WITHHELD:
         return (Fact("written", data),)
     kept = dict(location.node.receives(location, kept)) if isinstance(location.node, Step) else kept

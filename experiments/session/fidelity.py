@@ -100,12 +100,10 @@ def judged_later(study: Study, state: State, path: str, finding: Data) -> Fact:
 
 def unjudged(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, Event]]:
     """The replies that judges have to judge still, for whom nobody waits."""
-    if any(judges(rule) for rule in study.file.fidelity or ()):
-        done = {(fact.data["rule"], fact.data["of"]) for fact in state.events if fact.kind == CHECKED}
-        for rule, reply, event in _replies(study, state):
-            later = judges(rule) and not rule.wait and event.kind != WITHHELD
-            if later and (rule.name, event.seq) not in done:
-                yield rule, reply, event
+    done = {(fact.data["rule"], fact.data["of"]) for fact in state.events if fact.kind == CHECKED}
+    for rule, reply, event in _replies(study, state) if study.has_judges else ():
+        if judges(rule) and not rule.wait and event.kind != WITHHELD and (rule.name, event.seq) not in done:
+            yield rule, reply, event
 
 
 def recomputed(study: Study, state: State) -> Iterator[Data]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from experiments.events import Event
 from experiments.study.schema import StudyFile
 
 PLAIN = (
@@ -45,6 +46,8 @@ _NAMES = re.compile(rf"(?<![\w-])(?:{'|'.join(PLAIN)})(?![\w])", re.IGNORECASE)
 _ITSELF = re.compile(rf"{OF_ITSELF}[^.!?\n]{{0,60}}?\b({'|'.join(DOUBTFUL)})\b", re.IGNORECASE)
 _CUT_OFF = re.compile("|".join(CUT_OFF), re.IGNORECASE)
 MASK = "[…]"
+# What is flagged, as an event and of a session.
+LEAK = "leak"
 
 
 def leaks(text: str, own: Iterable[str] = ()) -> tuple[str, ...]:
@@ -64,6 +67,10 @@ def guarded(text: str, file: StudyFile) -> tuple[str, tuple[str, ...]]:
     """A text as the study lets it be shown, and its leaks."""
     found = leaks(text, file.models)
     return masked(text, file.models) if found and file.on_identity_leak != "flag" else text, found
+
+
+def is_leak(event: Event) -> bool:
+    return event.kind == "flagged" and bool(event.data.get("what") == LEAK)
 
 
 def _spans(text: str, own: Iterable[str]) -> list[tuple[int, int]]:

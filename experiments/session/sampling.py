@@ -17,7 +17,6 @@ from experiments.session.seeded_random import shuffled, spread
 from experiments.study.cells import matching, values_of
 from experiments.study.latin_square import LATIN, apply_order, of_companions, of_items
 from experiments.study.location import Location
-from experiments.study.option_order import ORDERED
 from experiments.study.schema import Loop
 from experiments.study.step import Step
 from problems.problem import Problem
@@ -54,11 +53,6 @@ def order_fact(location: Location) -> Data:
 
 def _shuffled(location: Location, items: Sequence[str], label: str) -> Sequence[str]:
     return shuffled(items, location.state.seed, label)
-
-
-def order_due(location: Location) -> Data:
-    """The same, as long as it is not recorded."""
-    return {} if any(event.kind == ORDERED for event in location.facts) else order_fact(location)
 
 
 def _items(

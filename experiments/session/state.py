@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from experiments.events import Event
 from experiments.session.waves import flow_of, is_later_wave
-from experiments.study.location import Location, LoopTurn, Scope, State
+from experiments.study.location import Location, LoopTurn, Scope, State, without_indices
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -193,6 +193,15 @@ def current_location(study: Study, state: State) -> Location | None:
         return None
     now = known.stops[-1]
     return Location(now.path, now.node, now.scope, study, state)
+
+
+def furthest(location: Location) -> str:
+    """The path, without turn numbers, of the furthest step that a session at this location has reached."""
+    if not any(turn.index for turn in location.scope.turns):
+        return without_indices(location.path)
+    stops = visited_path(location.study, location.state).stops
+    reached = {without_indices(stop.path) for stop in stops if isinstance(stop.node, Step)}
+    return next((path for path, _ in reversed(location.study.steps) if path in reached), without_indices(location.path))
 
 
 def visited(study: Study, state: State) -> Iterator[Location]:

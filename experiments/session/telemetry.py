@@ -12,16 +12,14 @@ page around the study receives.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from experiments.session.state import current_location, visited
 from experiments.study.base_model import Name, StrictModel
-from experiments.study.location import Location, State
+from experiments.study.location import Location, State, without_indices
 from experiments.study.step import Step
 from experiments.study.study import Study
 
@@ -185,12 +183,6 @@ def disclosure(study: Study) -> str:
     boxes = [box for _, step in study.steps for box in step.boxes(step.questions_asked())]
     pasting = any((box.paste or study.file.paste) != "allow" for box in boxes)
     return DISCLOSED if pasting else DISCLOSED_WITHOUT_PASTING
-
-
-@lru_cache(maxsize=10_000)
-def without_indices(path: str) -> str:
-    """A path without the numbers of loop turns: `question[*]/answer`."""
-    return re.sub(r"\[\d+\]", "[*]", path)
 
 
 HIDDEN_DISCLOSED = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from experiments.errors import Refused
-from experiments.events import GIVEN, NOTES, Action, Data, Event, Fact, is_activity
+from experiments.events import GIVEN, NOTES, REMINDING, Action, Data, Event, Fact
 from experiments.session.state import current_location, memoized
 from experiments.study.fields import stored
 from experiments.study.location import Location, State
@@ -160,6 +160,11 @@ def _stopped_us(location: Location) -> int:
 def stopped_by_clock(events: Sequence[Event]) -> bool:
     """True if a deadline stopped the reply in progress at a step with these events."""
     return any(event.kind == "stopped" and event.by == "system" for event in events)
+
+
+def is_activity(event: Event) -> bool:
+    """True if the participant caused an event; those that researchers add do not count as activity."""
+    return event.by != "researcher" and event.kind not in ("annotated", "fidelity_checked", *REMINDING)
 
 
 def is_unattended(event: Event) -> bool:

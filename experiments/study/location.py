@@ -7,8 +7,10 @@ reveals nothing to the browser.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from experiments.events import Data, Event
@@ -104,7 +106,8 @@ class Location:
     @property
     def shown_problem(self) -> Problem | None:
         """The problem in scope, if there is one, with its options in the order and under the letters shown here."""
-        problem, keys = self.scope.problem, self.option_keys
+        problem = self.scope.problem
+        keys = self.option_keys if problem and problem.options else ()
         return as_shown(problem, keys) if problem and keys else problem
 
     @property
@@ -188,6 +191,12 @@ class Location:
 
     def holds(self, condition: Condition | None) -> bool:
         return all(matches_value(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
+
+
+@lru_cache(maxsize=10_000)
+def without_indices(path: str) -> str:
+    """A path without the numbers of loop turns: `question[*]/answer`."""
+    return re.sub(r"\[\d+\]", "[*]", path)
 
 
 def language_of(study: Study, state: State) -> str:

@@ -72,6 +72,11 @@ class Study:
         return {f"waves[{number}].flow": phase.flow for number, phase in enumerate(self.flow)}
 
     @cached_property
+    def has_judges(self) -> bool:
+        """Whether models judge replies by the study's rules."""
+        return any(rule.check == "judge" for rule in self.file.fidelity or ())
+
+    @cached_property
     def admission(self) -> str:
         """The path of the consent step at which participants are admitted; "" if they are admitted at the start."""
         first = self.waves[0].factors if self.waves else {}

@@ -9,18 +9,14 @@ counts for the steps of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from experiments.session.telemetry import without_indices
 from experiments.study.base_model import Condition
-from experiments.study.location import Location, State, matches_value
-from experiments.study.schema import Loop, Node
-from experiments.study.step import Step
+from experiments.study.location import matches_value
 from experiments.study.study import Study
 
 COMPLETE = "complete"
-Prefixes = Callable[[], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,48 +78,6 @@ def funnel_steps(study: Study) -> tuple[FunnelStep, ...]:
     return tuple(
         FunnelStep(path, step.step, step.title, tuple(node.when for node in (*above, step) if node.when))
         for path, step, above in study.placed_steps
-    )
-
-
-def _inside(node: Node, prefix: str) -> str:
-    return f"{prefix}{node.id}{'[*]' if isinstance(node, Loop) else ''}/"
-
-
-def furthest(location: Location) -> str:
-    """The path, without turn numbers, of the furthest step that a session at this location has reached."""
-    turn = next((turn for turn in location.scope.turns if turn.index), None)
-    if turn is None:
-        return without_indices(location.path)
-    loop = turn.prefix.rpartition("[")[0]
-    found = _last(turn.node.flow, without_indices(turn.prefix), lambda: _back(loop, turn.index), location)
-    return found or without_indices(location.path)
-
-
-def _back(loop: str, index: int) -> Iterator[str]:
-    return (f"{loop}[{number}]/" for number in range(index, -1, -1))
-
-
-def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, location: Location) -> str:
-    """The last of these steps that has events in any of these turns; empty if none has."""
-    known = location.state.facts
-    for node in reversed(nodes):
-        if isinstance(node, Step):
-            if any(prefix + node.id in known or prefix + node.id == location.path for prefix in prefixes()):
-                return inside + node.id
-        elif found := _last(node.flow, _inside(node, inside), _deeper(node, prefixes, location.state), location):
-            return found
-    return ""
-
-
-def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
-    """The path prefixes below a loop (one for each turn) or a phase, for each prefix around it."""
-    if not isinstance(node, Loop):
-        return lambda: (f"{prefix}{node.id}/" for prefix in prefixes())
-    return lambda: (
-        turn
-        for prefix in prefixes()
-        if prefix + node.id in state.draws
-        for turn in _back(prefix + node.id, len(state.draws[prefix + node.id].items) - 1)
     )
 
 

@@ -33,9 +33,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.session.state import visited
-from experiments.session.telemetry import without_indices
 from experiments.study.fields import LongText, TextField
-from experiments.study.location import Location, State
+from experiments.study.location import Location, State, without_indices
 from experiments.study.sections.integrity import IntegrityThresholds
 from experiments.study.step import Step
 from experiments.study.study import Study

@@ -24,9 +24,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from experiments.events import ASKED, GIVEN, HELPED, Event
+from experiments.events import ASKED, GIVEN, HELPED
 from experiments.session.conversation import is_by_model
 from experiments.session.help_desk import is_ended_by_researcher, unanswered
+from experiments.session.identity_leaks import LEAK, is_leak
 from experiments.session.state import visited
 from experiments.session.timing import UNATTENDED, is_unattended, spans
 from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
@@ -51,7 +52,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "unreadable_id": "started from a link whose ID could not be taken",
     }
 )
-LEAK, WAITS_FOR_HELP = "leak", "waits_for_help"
+WAITS_FOR_HELP = "waits_for_help"
 SAME_ID = "same_id"
 # The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter.
 UNREADABLE_ID = "unreadable_id"
@@ -187,10 +188,6 @@ def _missed(state: State) -> Flag | None:
     missed = [event for event in checks if event.data.get("passed") is False]
     why = f"Failed {len(missed)} of {len(checks)} attention checks."
     return Flag("missed_check", why, missed[0].path) if missed else None
-
-
-def is_leak(event: Event) -> bool:
-    return event.kind == "flagged" and event.data.get("what") == LEAK
 
 
 def _leak(state: State) -> Flag | None:

@@ -31,17 +31,16 @@ from sqlalchemy import (
     update,
 )
 
-from experiments.events import Event, is_activity
+from experiments.events import Event
 from experiments.session.help_desk import unanswered
+from experiments.session.identity_leaks import LEAK, is_leak
 from experiments.session.remarks import excluded
-from experiments.session.state import current_location, holds_place, memoized
-from experiments.session.telemetry import without_indices
-from experiments.session.timing import UNATTENDED, deadlines, is_unattended
+from experiments.session.state import current_location, furthest, holds_place, memoized
+from experiments.session.timing import UNATTENDED, deadlines, is_activity, is_unattended
 from experiments.study.cells import Cell, Counts, cells
-from experiments.study.location import State
+from experiments.study.location import State, without_indices
 from experiments.study.study import Study
-from experiments.views.funnel import furthest
-from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags, is_leak
+from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags
 from storage import tables
 from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin

@@ -16,8 +16,7 @@ from sqlalchemy import event
 from app.bots.simulate import START_US
 from experiments.session.engine import fold
 from experiments.session.state import current_location
-from experiments.session.telemetry import without_indices
-from experiments.study.location import State
+from experiments.study.location import State, without_indices
 from experiments.study.study import Study
 from experiments.views.quality_flags import flags
 from storage import tables

@@ -21,10 +21,9 @@ from experiments.errors import suggestion
 from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.fidelity import Reply
 from experiments.session.state import visited
-from experiments.session.telemetry import without_indices
 from experiments.steps.check import CheckStep
 from experiments.study.fields import ANSWER, Field
-from experiments.study.location import Location
+from experiments.study.location import Location, without_indices
 from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.reply_checks import words
 from experiments.study.step import Step

@@ -34,8 +34,8 @@ from app.session.transitions import LoadedSession
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.signed_links import TrialLinks
 from experiments.events import Event
-from experiments.session.telemetry import without_indices
 from experiments.study.cells import cells
+from experiments.study.location import without_indices
 from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.study import Study, nodes_of
 from experiments.study.texts import names

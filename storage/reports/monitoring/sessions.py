@@ -14,8 +14,8 @@ import orjson
 from sqlalchemy import Connection, and_, bindparam, case, func, literal, or_, select
 
 from experiments.events import ASKED, Event
-from experiments.session.telemetry import without_indices
 from experiments.session.timing import spans
+from experiments.study.location import without_indices
 from experiments.views.funnel import SessionGroup
 from experiments.views.quality_flags import WAITS_FOR_HELP
 from storage import tables

@@ -13,7 +13,7 @@ from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from experiments.session.engine import fold
 from experiments.session.state import walk
-from experiments.session.telemetry import without_indices
+from experiments.study.location import without_indices
 from experiments.study.step import Step
 from tests.fakes import studies, waves
 from tests.fakes.sessions import NAMES, study, whole

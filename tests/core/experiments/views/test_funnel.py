@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.session.engine import fold
-from experiments.session.state import current_location, visited
-from experiments.session.telemetry import without_indices
-from experiments.study.location import State
+from experiments.session.state import current_location, furthest, visited
+from experiments.study.location import State, without_indices
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.views.funnel import SessionGroup, StepCount, funnel, funnel_steps, furthest
+from experiments.views.funnel import SessionGroup, StepCount, funnel, funnel_steps
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
 

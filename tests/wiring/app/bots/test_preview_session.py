@@ -16,8 +16,8 @@ from app.web.participant.signed_links import HOUR_S, PreviewLinks
 from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen
-from experiments.session.telemetry import without_indices
 from experiments.session.waves import next_window, wave_schedule
+from experiments.study.location import without_indices
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.persons import people
