@@ -149,7 +149,7 @@ class Step(StrictModel):
         return {}
 
     def answer_key(self, location: Location) -> Mapping[str, Any]:
-        """The correct answers by question, as `answer_key.py` reads them. For researchers; no screen shows them."""
+        """The correct answers by question, as `problem_answer.py` reads them. For researchers; no screen shows them."""
         problem = location.scope.problem
         judged = problem is not None and problem.answer is not None and "options" in self.requires()
         return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}

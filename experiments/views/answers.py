@@ -11,9 +11,9 @@ from typing import Any
 
 from experiments.events import Data, Event
 from experiments.session.guesses import UNSURE
-from experiments.study.answer_key import Range, is_correct
 from experiments.study.fields import Checkbox, ChoiceField, Field, Invalid, LetteredChoice, MultipleChoiceField
 from experiments.study.location import Location
+from experiments.study.problem_answer import Range, is_correct
 from experiments.study.step import Step
 
 TICKED, NOT_TICKED = "Ticked", "Not ticked"
