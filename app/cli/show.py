@@ -46,12 +46,12 @@ from app.web.link_problem_texts import problem_rows
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
+from experiments.session.timing import ClientMeasures
 from experiments.session.waves import WaveState
 from experiments.study.cells import cell_statuses, wanted_overall
 from experiments.study.schema import json_schema
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
-from experiments.views.screen_measures import ClientMeasures
 from problems.items import table_of, understand
 from storage.db.engine import Database
 from storage.db.private_files import writing

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.session.state import LASTING, memoized_until, visited_path
-from experiments.session.waves import flow_of
+from experiments.session.state import LASTING, flow_of, memoized_until, visited_path
 from experiments.study.location import Location, LoopTurn, State, language_of, matches_value
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.screen import ProgressView

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from experiments.events import Event
-from experiments.session.waves import flow_of, is_later_wave
+from experiments.session.waves import is_later_wave
 from experiments.study.location import Location, LoopTurn, Scope, State, without_indices
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -60,6 +60,12 @@ def holds_place(study: Study, state: State) -> bool:
 TRAIL = "trail"
 # The kinds of events that can change which conditions hold anywhere in the study.
 LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
+
+
+def flow_of(study: Study, state: State) -> Sequence[Node]:
+    """The part of the study's flow that a session walks: that of its own wave."""
+    wave = state.enrolled.get("wave")
+    return tuple(node for node in study.flow if node.id == wave) if wave else study.flow
 
 
 def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from experiments.events import Data
 from experiments.session.assignment import assignment_fact, drawn_factors
 from experiments.study.location import State
-from experiments.study.schema import Factor, Node, Wave
+from experiments.study.schema import Factor, Wave
 from experiments.study.sections.waves import Opening, later_us, next_hour_us, opening_us, zone_of
 from experiments.study.study import Study
 
@@ -155,12 +155,6 @@ def goes_on(study: Study, state: State) -> bool:
     if wave is None or wave.id == study.waves[-1].id or state.outcome in FINAL:
         return False
     return state.outcome == "complete" or (is_later_wave(study, state) and wave.missed != "drop")
-
-
-def flow_of(study: Study, state: State) -> Sequence[Node]:
-    """The part of the study's flow that a session walks: that of its own wave."""
-    wave = state.enrolled.get("wave")
-    return tuple(node for node in study.flow if node.id == wave) if wave else study.flow
 
 
 def factors_of(study: Study, state: State) -> Mapping[str, Factor]:

@@ -33,12 +33,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.session.state import visited
+from experiments.session.timing import ClientMeasures, added_up, seconds_shown
 from experiments.study.fields import LongText, TextField
 from experiments.study.location import Location, State, without_indices
 from experiments.study.sections.integrity import IntegrityThresholds
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
 
 INDICATORS = ("paste_share", "typing_speed", "writing_speed", "ai_likeness", "hidden_word", "honeypot", "duplicate")
 TITLES: Mapping[str, str] = {

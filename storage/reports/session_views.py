@@ -13,11 +13,10 @@ from statistics import median
 from typing import Any
 
 from experiments.session.state import visited
-from experiments.session.timing import shown_us
+from experiments.session.timing import ClientMeasures, added_up, seconds_shown, shown_us
 from experiments.study.location import without_indices
 from experiments.study.step import Step
 from experiments.views.problem_history import problem_turns
-from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
 from storage.db.engine import Database
 from storage.log import telemetry
 from storage.log.folded_sessions import FoldedSession, folded_sessions

@@ -21,6 +21,7 @@ from experiments.errors import suggestion
 from experiments.session.conversation import is_by_model, messages_of
 from experiments.session.fidelity import Reply
 from experiments.session.state import visited
+from experiments.session.timing import seconds_shown
 from experiments.steps.check import CheckStep
 from experiments.study.fields import ANSWER, Field
 from experiments.study.location import Location, without_indices
@@ -30,7 +31,6 @@ from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.fidelity import verdicts
 from experiments.views.instrument_scores import instrument_answers, keyed, limits, scores
-from experiments.views.screen_measures import seconds_shown
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin

@@ -25,7 +25,8 @@ from experiments.session.document import OVER, UNDOES, Document
 from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.model_conversation import ModelConversation
 from experiments.session.state import visited
-from experiments.session.timing import shown_us
+from experiments.session.timing import added_up, seconds_shown, shown_us
+from experiments.session.tool_calls import CALLED
 from experiments.steps.work import WorkStep
 from experiments.study.fields import ANSWER
 from experiments.study.location import Location, State
@@ -37,8 +38,8 @@ from experiments.views.answers import AnswerView, answered, given_by
 from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import model_at, problem_turns
 from experiments.views.rewards import ACTION, COMMUNICATE, DB, reward_at
-from experiments.views.screen_measures import added_up, seconds_shown
-from experiments.views.tool_use import tool_uses
+from experiments.views.tool_use import ToolUse, tool_uses
+from problems.tau2 import POLICY_TAG
 from storage.datasets.integrity import SessionEvidence
 from storage.datasets.picture_files import picture_path
 from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_id, session_id
@@ -93,6 +94,12 @@ class _Places:
     @cached_property
     def answers(self) -> tuple[tuple[Location, Event, AnswerView], ...]:
         return tuple(_given_answers(self.steps))
+
+    @cached_property
+    def tool_uses(self) -> Mapping[str, tuple[ToolUse, ...]]:
+        """The calls of tools, by the path of their conversation."""
+        using = (place for place in self.steps if any(event.kind == CALLED for event in place.facts))
+        return {place.path: tool_uses(place.facts) for place in using}
 
     def columns(self, path: str) -> Values:
         if path not in self._found:
@@ -285,7 +292,7 @@ def _stored(value: Any, kind: str) -> Any:
 
 def _messages(session: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
-        turn, calls = 0, Counter(use.reply.seq for use in tool_uses(place.facts) if use.reply)
+        turn, calls = 0, Counter(use.reply.seq for use in places.tool_uses.get(place.path, ()) if use.reply)
         for event in place.facts:
             turn += event.kind == "said"
             if event.kind in ROLES:
@@ -342,7 +349,8 @@ def _memory(session: TidySession, places: _Places) -> Iterator[Values]:
 
 
 def _rewards(session: TidySession, places: _Places) -> Iterator[Values]:
-    for place in places.steps:
+    tasks = (place for place in places.steps if place.scope.problem and POLICY_TAG in place.scope.problem.tags)
+    for place in tasks:
         if (found := reward_at(place)) is not None:
             parts = {column: found.parts.get(part) for column, part in REWARD_PARTS.items()}
             yield {
@@ -356,7 +364,7 @@ def _rewards(session: TidySession, places: _Places) -> Iterator[Values]:
 
 def _tool_calls(session: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
-        for use in tool_uses(place.facts):
+        for use in places.tool_uses.get(place.path, ()):
             data, result = use.called.data, use.result
             yield {
                 **places.columns(place.path),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.session.timing import ClientMeasures
 from experiments.views.integrity import (
     WrittenScreen,
     WrittenSession,
@@ -14,7 +15,6 @@ from experiments.views.integrity import (
     resemblance,
     runs,
 )
-from experiments.views.screen_measures import ClientMeasures
 
 STORY = "I first worked out how much one apple costs and then I multiplied that by twelve because a dozen was asked for"
 OTHER = "My guess is that the answer must be the second one since all the others are far too large for this question"
