@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal, TypeVar
 
 from app.backends.base import JSON, Backend, BackendOptions, Request, Sleep, option_faults
@@ -87,6 +87,7 @@ async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) 
     return tuple(dict.fromkeys(found))
 
 
+@cache
 def asks_servers(name: str) -> bool:
     return BACKENDS.find(name).server != "none"
 

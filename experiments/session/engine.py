@@ -127,23 +127,22 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     if place is None:
         return ()
     if isinstance(place.node, Step):
-        due = _order_due(place)
+        due = {} if place.facts else order_fact(place)  # before the first event of a step
         if due:
             return (PendingTask("order", place.path, due),)
         return tasks_of(place, place.node) if study.file.memory else place.node.pending_tasks(place)
     return (PendingTask("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
 
 
-def _order_due(location: Location) -> Data:
-    """What is drawn before the first event of a step."""
-    return {} if location.facts else order_fact(location)
+def _order_due(study: Study, state: State) -> bool:
+    return any(task.kind == "order" for task in pending_tasks(study, state))
 
 
 def screen(study: Study, state: State) -> Screen:
     if state.outcome:
         return _last_page(study, state)
     place = current_location(study, state)
-    if place is None or not isinstance(place.node, Step) or _order_due(place):
+    if place is None or not isinstance(place.node, Step) or _order_due(study, state):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
     title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
@@ -285,7 +284,7 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
         raise Refused("ended" if over else "not_offered", ended if over else NOT_OFFERED)
     if action.kind == "ask_for_help":
         return (asked(place, action.data),)
-    if _order_due(place):
+    if _order_due(study, state):
         raise Refused("not_offered", NOT_OFFERED)
     offers = place.node.offers(place)
     in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
