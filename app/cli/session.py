@@ -13,7 +13,7 @@ from app.cli.printing import echo
 from app.clock import SystemClock
 from app.session.service import Sessions
 from app.use_cases.sessions import add_remark
-from experiments.session.remarks import Kind
+from experiments.session.desk import Kind
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
 from storage.registers.studies import Studies

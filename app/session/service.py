@@ -55,8 +55,8 @@ from experiments.events import Action, Actor, Event, PendingTask
 from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
 from experiments.session.conversation import check_message_rate
+from experiments.session.desk import Kind, exclusion, remark
 from experiments.session.engine import decide, fold
-from experiments.session.remarks import Kind, exclusion, remark
 from experiments.session.telemetry import TelemetryRecord, storable_records
 from experiments.session.timing import overdue
 from experiments.session.waves import WaveHistory, next_window, wave_data, wave_schedule

@@ -9,8 +9,7 @@ from typing import Any
 from app.clock import Clock
 from app.session.service import Sessions
 from experiments.errors import NotPossible
-from experiments.session.help_desk import unanswered
-from experiments.session.remarks import Kind
+from experiments.session.desk import Kind, unanswered
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.log.erasure import unlink_identities

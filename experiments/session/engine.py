@@ -22,13 +22,12 @@ from experiments.errors import NOT_OFFERED, Refused
 from experiments.events import ASKED, GIVEN, NOTES, REMINDING, SILENT, Action, Data, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import SCRIPTED, ended_by_clock
+from experiments.session.desk import asked, ended, help_view, is_ended_by_researcher, refuse_repeated, time_given
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
-from experiments.session.help_desk import asked, ended, help_view, is_ended_by_researcher, time_given
 from experiments.session.identity_leaks import guarded, masked
 from experiments.session.memory import SLOT, makes, recalls, tasks_of
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
-from experiments.session.remarks import refuse_repeated
 from experiments.session.sampling import draw_fact, order_fact
 from experiments.session.state import cached_path, current_location, holds_place, memoized
 from experiments.session.timing import (

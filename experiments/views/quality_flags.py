@@ -26,7 +26,7 @@ from typing import Any
 
 from experiments.events import ASKED, GIVEN, HELPED
 from experiments.session.conversation import is_by_model
-from experiments.session.help_desk import is_ended_by_researcher, unanswered
+from experiments.session.desk import is_ended_by_researcher, unanswered
 from experiments.session.identity_leaks import LEAK, is_leak
 from experiments.session.state import visited
 from experiments.session.timing import UNATTENDED, is_unattended, spans

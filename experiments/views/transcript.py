@@ -17,10 +17,10 @@ from itertools import groupby, pairwise
 from experiments.events import GIVEN, NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
 from experiments.session.conversation import ended, shown_pictures
+from experiments.session.desk import is_ended_by_researcher
 from experiments.session.document import EDITED, Document, splice
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED
-from experiments.session.help_desk import is_ended_by_researcher
 from experiments.session.side_by_side import ComparisonRound, opening_replies, rounds
 from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us

@@ -32,9 +32,8 @@ from sqlalchemy import (
 )
 
 from experiments.events import Event
-from experiments.session.help_desk import unanswered
+from experiments.session.desk import excluded, unanswered
 from experiments.session.identity_leaks import LEAK, is_leak
-from experiments.session.remarks import excluded
 from experiments.session.state import current_location, furthest, holds_place, memoized
 from experiments.session.timing import UNATTENDED, deadlines, is_activity, is_unattended
 from experiments.study.cells import Cell, Counts, cells

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
+from experiments.session.desk import RESUBMITTED, excluded
 from experiments.session.engine import fold
-from experiments.session.remarks import RESUBMITTED, excluded
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.bonus import NOTHING, bonus_of, checks_failed

@@ -40,9 +40,9 @@ from app.web.participant.wave_pages import NextPart, WavePages
 from app.web.security import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue
+from experiments.session.desk import RESUBMITTED
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
-from experiments.session.remarks import RESUBMITTED
 from experiments.study.sections.reminders import Channel
 from experiments.study.sections.waves import is_zone
 from experiments.study.study import Study

@@ -30,10 +30,9 @@ from app.web.console.session_filters import (
 from app.web.console.session_replay import SessionReplay
 from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown, html_part
 from app.web.console.text_rendering import BudgetedRenderer
+from experiments.session.desk import Kind, can_end_with
 from experiments.session.engine import fold
-from experiments.session.help_desk import can_end_with
 from experiments.session.outcomes import status_label
-from experiments.session.remarks import Kind
 from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of

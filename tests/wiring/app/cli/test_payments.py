@@ -21,7 +21,7 @@ from app.clock import VirtualClock
 from app.session.service import Sessions
 from app.use_cases.recruit import release_places
 from experiments.events import Action
-from experiments.session.remarks import RESUBMITTED
+from experiments.session.desk import RESUBMITTED
 from storage.db.engine import open_database
 from storage.log.seats import last_us as last_us_of
 from storage.payments.payment_files import PaymentRequest, run_payments

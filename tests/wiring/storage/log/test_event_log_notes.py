@@ -13,8 +13,8 @@ from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
 from app.session.service import Sessions
 from experiments.errors import NotPossible, Refused
+from experiments.session.desk import MOST_CHARS, Kind
 from experiments.session.engine import fold
-from experiments.session.remarks import MOST_CHARS, Kind
 from experiments.views.transcript import transcript_of
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load

@@ -1,4 +1,8 @@
-"""The live desk: a participant asks for help, and a researcher answers, gives time, or ends the session.
+"""The researchers' desk: what they say of a session and do in it, as events of its stream.
+
+    noted {text, who}      excluded {why, who}      included {why, who}
+
+At the live desk a participant asks for help, and a researcher answers, gives time, or ends the session.
 
     asked_for_help {text, at}         `at` is the path of the screen
     helped {text, who}
@@ -10,10 +14,11 @@ All but the last are notes without a path: they change no screen, so nothing tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from experiments.errors import NotPossible, Refused, suggestion
-from experiments.events import ASKED, GIVEN, HELPED, Data, Event, Fact
+from experiments.events import ASKED, GIVEN, HELPED, Action, Data, Event, Fact
 from experiments.session.outcomes import OUTCOMES
 from experiments.session.state import current_location
 from experiments.session.timing import deadlines, has_content, has_reply_in_progress, typed_values
@@ -23,7 +28,58 @@ from experiments.study.location import Location, State, language_of
 from experiments.study.screen import HelpView
 from experiments.study.study import Study
 
-MOST_CHARS = 1_000
+Kind = Literal["noted", "excluded", "included", "helped", "time_given", "finished"]
+MOST_CHARS = 2_000
+MOST_MINUTES = 1_440
+RESUBMITTED = "came back with another submission"
+TEXT: Mapping[Kind, str] = {"noted": "text", "helped": "text", "excluded": "why", "included": "why"}
+TEXT = {**TEXT, "time_given": "seconds", "finished": "outcome"}
+
+
+def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
+    """The action of the researcher `who`: `text` is a note, a reason, an answer, a number of minutes or an outcome.
+    Raises NotPossible if it is empty, too long or no such number."""
+    try:
+        said = read_text(text, MOST_CHARS, required=True)
+    except Invalid as error:
+        if len(text) > MOST_CHARS:
+            raise NotPossible(f"{len(text):,} characters are too many; at most {MOST_CHARS:,} are kept") from error
+        missing = "give a reason; readers of the data need it" if TEXT[kind] == "why" else "write or choose it first"
+        raise NotPossible(f"nothing was saved: {missing}") from error
+    value = _seconds(said) if kind == GIVEN else said
+    return Action(kind, "", {TEXT[kind]: value, "who": who}, at_us, by="researcher")
+
+
+def _seconds(minutes: str) -> int:
+    if not (minutes.isascii() and minutes.isdecimal() and 1 <= int(minutes) <= MOST_MINUTES):
+        raise NotPossible(f"{minutes!r} is no number of minutes; allowed: whole numbers from 1 to {MOST_MINUTES:,}")
+    return 60 * int(minutes)
+
+
+def excluded(events: Iterable[Event]) -> str | None:
+    """The reason why the session is excluded; None if it is not."""
+    last = exclusion(events)
+    return str(last.data["why"]) if last is not None else None
+
+
+def exclusion(events: Iterable[Event]) -> Event | None:
+    last = None
+    for event in events:
+        last = event if event.kind in ("excluded", "included") else last
+    return last if last is not None and last.kind == "excluded" else None
+
+
+def refuse_repeated(events: Iterable[Event], kind: str) -> None:
+    if kind not in ("excluded", "included"):
+        return
+    why = excluded(events)
+    if kind == "excluded" and why is not None:
+        raise NotPossible(f"the session is already excluded ({why}); to change the reason, include it again first")
+    if kind == "included" and why is None:
+        raise NotPossible("the session is not excluded, so there is nothing to undo")
+
+
+MOST_CHARS_ASKED = 1_000
 MOST_ASKED, MOST_UNANSWERED = 20, 3
 NO_MORE = "You have written as often as you can for now. Please wait for an answer."
 RESEARCHER = "researcher"
@@ -58,7 +114,7 @@ def asked(location: Location, data: Data) -> Fact:
     if sum(one.kind == ASKED for one in events) >= MOST_ASKED or len(unanswered(events)) >= MOST_UNANSWERED:
         raise Refused("too_fast", NO_MORE)
     try:
-        text = read_text(data.get("help"), MOST_CHARS, required=True)
+        text = read_text(data.get("help"), MOST_CHARS_ASKED, required=True)
     except Invalid as error:
         raise Refused("invalid", error.said) from error
     return Fact(ASKED, {"text": text, "at": location.path}, path="")

@@ -8,9 +8,8 @@ import pytest
 
 from experiments.errors import NotPossible, Refused
 from experiments.events import Action
+from experiments.session.desk import MOST_UNANSWERED, Kind, can_end_with, remark
 from experiments.session.engine import end_page, screen
-from experiments.session.help_desk import MOST_UNANSWERED, can_end_with
-from experiments.session.remarks import Kind, remark
 from experiments.session.timing import SECOND_US, deadlines
 from experiments.study.screen import CodeBlock
 from experiments.views.quality_flags import flags
