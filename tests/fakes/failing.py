@@ -39,6 +39,12 @@ def talk(folder: Path, name: str, models: Mapping[str, Any], screens: Mapping[st
     return write(folder, raw)
 
 
+def columns(folder: Path, name: str, models: Mapping[str, Any]) -> Path:
+    compare = {"step": "compare", "id": "compare", "text": "Write a message: two assistants answer it."}
+    flow = [{"step": "consent", "text": "Do you agree?"}, compare, {"step": "finish", "code": "GOODBYE-42"}]
+    return write(folder, {"study": name, "title": "Two talks", "models": dict(models), "flow": flow})
+
+
 def settings(folder: Path, url: str, later: int = 9, **more: Any) -> Settings:
     """Settings of a deployment whose model servers are all at `url` and are given up soon; at the port of the server
     `later` nobody listens unless a test does."""

@@ -24,6 +24,7 @@ FAULTS = {
     "find": (FIND, ""),
     "change": ({"tool": "change", "arguments": {}}, ""),
 }
+SLOW = {"tool": "slow", "arguments": {}}
 
 
 @pytest.fixture(params=["stdio", "http"])
@@ -50,5 +51,18 @@ async def test_whatever_a_server_does_is_told_to_the_model(place: dict[str, Any]
         offered = [spec.name for spec in await desk.service.tools.offered(desk.study, "desk")]
         assert "find" in offered
         assert "added" not in offered
+    finally:
+        await desk.close()
+
+
+@pytest.mark.nightly
+async def test_a_slow_server_is_told_to_the_model_and_the_next_call_is_made(
+    place: dict[str, Any], tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path, SLOW, FIND, package=None, timeout_s=20, writes=[], **place)
+    try:
+        await desk.say()
+        ends = [event.data.get("failed", "") for event in desk.events if event.kind == "returned"]
+        assert (ends, desk.kinds[-1]) == (["timeout", ""], "replied")
     finally:
         await desk.close()
