@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.errors import Refused, StudyError
-from experiments.session.engine import fold, screen
+from experiments.session.engine import fold
 from experiments.study.resolve import resolve
 from experiments.study.screen import CodeBlock
 from storage.schemas.registry import rows_of
-from tests.fakes.checked import act, begun, study_of
+from tests.fakes.driven import Driven, small
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 
@@ -22,16 +22,15 @@ INFO = {"step": "info", "text": "Read."}
 
 
 def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
-    study = study_of({**CONSENT, "min_time_s": 60}, INFO)
-    state = act(study, begun(study), "decline", agreed="on")
-    told = [(event.kind, dict(event.data)) for event in state.events[1:]]
+    session = Driven(small({**CONSENT, "min_time_s": 60}, INFO)).do("decline", agreed="on")
+    told = [(event.kind, dict(event.data)) for event in session.state.events[1:]]
     assert told == [("declined", {}), ("finished", {"outcome": "no_consent"})]
-    last = screen(study, state)
+    last = session.screen
     assert (last.ended, last.outcome, last.panel.title) == (True, "no_consent", "You are not taking part")
     assert not [block for block in last.panel.blocks if isinstance(block, CodeBlock)]
     for kind in ("submit", "decline"):
         with pytest.raises(Refused):
-            act(study, state, kind, agreed="on")
+            session.do(kind, agreed="on")
 
 
 # There one agrees by going on from the first page, as CheckMate's participants did.
@@ -51,8 +50,8 @@ def test_the_consent_precedes_everything_else_that_is_kept(name: str, seed: str)
 
 
 def test_the_words_that_one_agrees_to_are_in_the_hash_that_the_session_begins_with() -> None:
-    words = [study_of({**CONSENT, "text": text}, INFO).hash for text in ("Please agree.", "Please agree!")]
-    assert len({*words, study_of(CONSENT, INFO).hash}) == 2
+    words = [small({**CONSENT, "text": text}, INFO).hash for text in ("Please agree.", "Please agree!")]
+    assert len({*words, small(CONSENT, INFO).hash}) == 2
 
 
 @pytest.mark.parametrize(
@@ -79,6 +78,5 @@ def test_nobody_passes_a_gate_by_waiting(step: dict[str, Any]) -> None:
 
 
 def test_whoever_has_not_ticked_the_box_has_not_agreed() -> None:
-    study = study_of(CONSENT, INFO)
     with pytest.raises(Refused):
-        act(study, begun(study))
+        Driven(small(CONSENT, INFO)).do()

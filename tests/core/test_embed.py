@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.errors import StudyError
-from experiments.session.engine import screen
 from experiments.session.host_messages import height_message, host_messages
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
-from problems.problem import Problem
-from tests.fakes.checked import AGE, PARTS, PROBLEMS, act, begun
+from tests.fakes.checked import AGE, PARTS, PROBLEMS
+from tests.fakes.driven import Driven
 
 HOST = "https://brand.eu.qualtrics.com"
 FLOW: tuple[dict[str, Any], ...] = (
@@ -29,15 +28,18 @@ NAMES = ("about.age", "about.parts", "consent.agreed")
 
 def embedded(embed: dict[str, Any] | None, *flow: dict[str, Any]) -> Study:
     raw = {"study": "small", "title": "Small", "problems": {"questions": {"source": "jsonl"}}, "flow": flow or FLOW}
-    pools = {"questions": [Problem.from_json(one) for one in PROBLEMS]}
-    return resolve(json.loads(json.dumps(raw | ({"embed": embed} if embed else {}))), {}, pools)
+    return resolve(json.loads(json.dumps(raw | ({"embed": embed} if embed else {}))), {}, {"questions": PROBLEMS})
+
+
+def clicked(study: Study, *clicks: dict[str, Any]) -> Driven:
+    session = Driven(study)
+    for values in clicks:
+        session.do(**values)
+    return session
 
 
 def messages(study: Study, *clicks: dict[str, Any]) -> list[dict[str, Any]]:
-    state = begun(study)
-    for values in clicks:
-        state = act(study, state, "submit", **values)
-    return host_messages(study, state)
+    return host_messages(study, clicked(study, *clicks).state)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,8 @@ def test_nothing_is_sent_that_the_study_does_not_list(send: set[str]) -> None:
 
 def test_who_withdraws_takes_the_answers_along() -> None:
     study = embedded({"origins": [HOST], "send": ["outcome", "about.age"]})
-    state = begun(study)
-    for values in ({"agreed": "on"}, {"age": "33", "parts": ["sing"]}):
-        state = act(study, state, "submit", **values)
-    state = act(study, state, "withdraw")
-    assert screen(study, state).ended
-    assert [(one["type"], one.get("outcome")) for one in host_messages(study, state)] == [("outcome", "withdrawn")]
+    session = clicked(study, {"agreed": "on"}, {"age": "33", "parts": ["sing"]}).do("withdraw")
+    assert session.screen.ended
+    assert [(one["type"], one.get("outcome")) for one in host_messages(study, session.state)] == [
+        ("outcome", "withdrawn")
+    ]

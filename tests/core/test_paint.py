@@ -1,16 +1,13 @@
 """What paint promises: nothing is wiped that is shown, nothing leaks, and no author's tag reaches the page."""
 
-import random
 import re
 from dataclasses import replace
 
 import pytest
 
-from app.rendering import markdown
 from app.web.participant.view import NOT_WHOLE, PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
 from experiments.study.screen import ChatMessage, ChatView, DocumentView, Panel, ProgressView, Screen, TranscriptBlock
-from tests.fakes.hostile.plain import plain
 from tests.fakes.parsed_html import ParsedPage
 
 LOOK = StudyContext("A study", "en", "team@example.org")
@@ -139,12 +136,6 @@ def test_no_tag_of_an_author_reaches_the_page(text: str) -> None:
     assert not [value for name, value in attributes if name == "style" and "--options" not in value]
     assert not [name for name, _ in attributes if name.startswith("on")]
     assert not [value for name, value in attributes if name in ("href", "src") and "javascript" in value]
-
-
-@pytest.mark.parametrize("some", range(0, 500, 50))
-def test_what_participants_typed_is_shown_as_typed(some: int) -> None:
-    for text in (plain(random.Random(some + number)) for number in range(50)):
-        assert ParsedPage(markdown.html(text, authored=False)).words.strip() == text
 
 
 def test_a_reply_that_is_not_whole_says_so() -> None:

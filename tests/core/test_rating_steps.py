@@ -15,10 +15,10 @@ from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OP
 from experiments.instruments.scales import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
 from experiments.session.engine import decide, screen
 from experiments.study.location import State
-from experiments.study.resolve import resolve
 from experiments.study.screen import TranscriptBlock
 from experiments.study.study import Study
 from problems.problem import DialogueMessage, Problem
+from tests.fakes.driven import small
 from tests.fakes.sessions import play
 
 SAID = (
@@ -32,13 +32,8 @@ TALKS = tuple(Problem(f"canary-{n}", "Well.", "canary", "canary", tags=TAGS, dia
 
 
 def rating(step: str, **changes: object) -> Study:
-    raw = {
-        "study": "small",
-        "title": "Small",
-        "problems": {"talks": {"source": "dices"}},
-        "flow": [{"each": "item", "of": "talks", "flow": [{"step": step, **changes}]}, {"step": "finish"}],
-    }
-    return resolve(raw, {}, {"talks": TALKS})
+    loop = {"each": "item", "of": "pool", "flow": [{"step": step, **changes}]}
+    return small(loop, problems=TALKS, pool={"source": "dices"})
 
 
 def met(study: Study, step: str) -> Iterator[State]:

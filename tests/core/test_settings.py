@@ -67,18 +67,23 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
     assert refused.value.__context__ is None or refused.value.__suppress_context__
 
 
-@pytest.mark.parametrize("name", ["PARLEY_OPENAI_BASE_URL"])
-@pytest.mark.parametrize(
-    "address",
-    [
+SECRETIVE = {
+    "PARLEY_OPENAI_BASE_URL": (
         "https://h/v1?key=hunter2-key", "https://h/v1?hunter2-key", "https://h/v1#hunter2-key",
-        "h:80?token=hunter2-key",
-        "https://me:hunter2-key@h/v1", "https://h/me:hunter2-key@x/v1", "https://me:hunter2-key",
-        "ftp://h?api-key=hunter2-key",
-    ],
-)  # fmt: skip
-def test_no_key_in_an_address_is_shown(monkeypatch, name, address):
-    monkeypatch.setenv(name, address)
+        "h:80?token=hunter2-key", "https://me:hunter2-key@h/v1", "https://h/me:hunter2-key@x/v1",
+        "https://me:hunter2-key", "ftp://h?api-key=hunter2-key",
+    ),
+    "PARLEY_MODEL_SERVERS": (
+        '{"lab": {"url": "http://gpu", "key": "hunter2"}', '{"lab": "hunter2"}',
+        '{"lab": {"url": "http://me:hunter2@gpu"}}', '{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}',
+    ),
+    "PARLEY_OPENAI_API_KEY": ("sk-“hunter2”",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in SECRETIVE for value in SECRETIVE[name]])
+def test_a_value_that_cannot_be_used_is_refused_by_its_name_and_not_shown(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=name) as refused:
         settings.load()
     assert "hunter2" not in str(refused.value)
@@ -128,27 +133,9 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
         assert not any(secret in text for secret in ("sk-live", "azure-secret", "2024-10-21"))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *('{"lab": {"url": "http://gpu", "key": "hunter2"}', '{"lab": "hunter2"}'),
-        *('{"lab": {"url": "http://me:hunter2@gpu"}}', '{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}'),
-    ],
-)
-def test_servers_that_cannot_be_used_are_refused_and_not_shown(monkeypatch, value):
-    monkeypatch.setenv("PARLEY_MODEL_SERVERS", value)
-    with pytest.raises(SettingsError, match="PARLEY_MODEL_SERVERS") as refused:
-        settings.load()
-    assert "hunter2" not in str(refused.value)
-
-
-def test_a_key_is_tidied_and_can_be_sent(monkeypatch):
+def test_a_key_is_tidied(monkeypatch):
     monkeypatch.setenv("PARLEY_OPENAI_API_KEY", " sk-live\n")
     assert settings.load().openai_api_key == SecretStr("sk-live")
-    monkeypatch.setenv("PARLEY_OPENAI_API_KEY", "sk-“live”")
-    with pytest.raises(SettingsError, match="an HTTP header cannot have") as refused:
-        settings.load()
-    assert "live" not in str(refused.value)
 
 
 def test_a_server_covers_its_secrets_also_where_they_were_cut():

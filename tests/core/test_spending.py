@@ -8,26 +8,14 @@ from experiments.errors import Refused
 from experiments.events import Event
 from experiments.session.conversation import check_message_rate
 from experiments.study.location import State
-from experiments.study.resolve import resolve
-from tests.fakes.driven import Driven
+from tests.fakes.driven import Driven, small
 
 PRICE = {"prompt": 1, "completion": 2}
 
 
 def test_who_has_reached_the_limit_can_send_no_more_and_goes_on() -> None:
     models = {name: {"backend": "scripted", "price": PRICE} for name in ("one", "two")}
-    study = resolve(
-        {
-            "study": "small",
-            "title": "Small",
-            "models": models,
-            "cost_limit": 0.01,
-            "flow": [{"step": "compare", "min_messages": 3}, {"step": "finish"}],
-        },
-        {},
-        {},
-    )
-    session = Driven(study)
+    session = Driven(small({"step": "compare", "min_messages": 3}, models=models, cost_limit=0.01))
     for cost, actions, left in ((0.001, ("say",), 19), (0.0045, ("submit",), 0)):
         session.do("say", text="Hello")
         for slot in session.slots:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from experiments.errors import Refused
 from experiments.events import Action
 from experiments.session.conversation import ended
-from experiments.session.engine import STALE, TOO_LATE, UNSENT, decide, fold, pending_tasks, screen
+from experiments.session.engine import STALE, TOO_LATE, UNSENT, fold, pending_tasks, screen
 from experiments.session.timing import (
     ENDING_US,
     GRACE_US,
@@ -23,13 +24,10 @@ from experiments.session.timing import (
     deadlines,
     overdue,
 )
-from experiments.study.resolve import resolve
 from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.study import Study
 from experiments.views.quality_flags import flags
-from problems.problem import Problem
-from tests.fakes.driven import Driven, small
-from tests.fakes.sessions import world
+from tests.fakes.driven import ABOUT, Driven, small
 
 START_US = 5_000 * SECOND_US
 GRACE_S = GRACE_US / SECOND_US
@@ -86,6 +84,15 @@ def test_a_screen_whose_time_is_over_is_left_with_what_stood_in_its_form() -> No
     assert session.recorded == ("expired", {"typed": {"thought": "Half a"}})
     assert session.path == "next"
     assert session.timing == Timing()
+
+
+@pytest.mark.parametrize("at_s", [70, 70 + GRACE_S - 0.001])
+def test_a_click_of_the_last_moment_arrives(at_s: float) -> None:
+    session = limited()
+    with pytest.raises(Refused, match="nothing is due"):
+        session.expire(at_s)
+    session.act(at_s, thought="Whole")
+    assert session.path == "next"
 
 
 def test_more_time_is_given_as_often_as_the_study_says() -> None:
@@ -163,27 +170,14 @@ class TimedTalk(Session):
     def __init__(self, step: str = "chat", then: str = "continue", **times: float) -> None:
         item = {"step": step, "id": "talk", "time_limit": {"after_s": 60, "on_expiry": then}}
         item |= {"tools": "desk", **({"model": "one"} if step == "chat" else {})}
-        raw = {
-            "study": "s",
-            "title": "S",
-            "session_limits": times,
-            "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
-            "models": {name: {"backend": "scripted", "system": ""} for name in ("one", "two")},
-            "tools": {"desk": {"package": "desk", "approve": "always"}},
-            "flow": [{"each": "item", "of": "pool", "take": 2, "flow": [item]}, {"step": "finish"}],
-        }
-        problems = [Problem(id=f"p{n}", text=f"{n}?", plain="", dataset="d") for n in range(2)]
-        super().__init__(resolve(raw, {}, {"pool": problems}))
-
-    def _write(self, action: Action) -> None:
-        self.state = fold(decide(self.study, self.state, action), self.state)
-        while (due := world(self.study, self.state, action.at_us)) is not None and due.by == "system":
-            self.state = fold(decide(self.study, self.state, due), self.state)
+        loop = {"each": "item", "of": "pool", "take": 2, "flow": [item]}
+        keys = {"tools": {"desk": {"package": "desk", "approve": "always"}}, "session_limits": times}
+        super().__init__(small(loop, problems=[ABOUT, replace(ABOUT, id="q")], models=("one", "two"), **keys))
 
     def end_replies(self, at_s: float, kind: str, **data: Any) -> None:
         for job in pending_tasks(self.study, self.state):
             slot = {"slot": job.slot} if job.slot else {}
-            self._write(Action(kind, job.path, {"model": "one", **data, **slot}, us(at_s), by="model"))
+            self.send(Action(kind, job.path, {"model": "one", **data, **slot}, us(at_s), by="model"))
 
 
 @pytest.mark.parametrize("step", ["chat", "compare"])

@@ -132,17 +132,6 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
     await runtime.close()
 
 
-async def fill_by(database: Database, name: str, bots: Sequence[RandomBot]) -> None:
-    clock = VirtualClock(START_US)
-    runtime = SessionService(database, Settings(), clock)
-    runtime.studies.register(study(name))
-    for number, bot in enumerate(bots):
-        live = await runtime.enrol(study(name), origin="bot", seed=str(number))
-        while await _act(runtime, clock, live.stream, bot):
-            pass
-    await runtime.close()
-
-
 def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> ExportManifest:
     return exporter.export(database, ExportRequest(study, schema, origin), folder)
 

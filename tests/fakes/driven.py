@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from experiments.events import Action, Event
@@ -15,16 +15,21 @@ from experiments.study.study import Study
 from problems.problem import Problem
 from tests.fakes.sessions import enrolment, world
 
+# A problem that is only there to be talked about.
+ABOUT = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
+
 
 def small(
-    *flow: Any, problems: Sequence[Problem] = (), models: Sequence[str] = (), pool: Any = None, **keys: Any
+    *flow: Any, problems: Sequence[Problem] = (), models: Iterable[str] = (), pool: Any = None, **keys: Any
 ) -> Study:
-    """A study of these steps and a last page, with a pool of these problems and these models."""
+    """A study of these steps and a last page, with a pool of these problems and these models, named or described."""
+    scripted = {"backend": "scripted", "system": ""}
+    described = models if isinstance(models, Mapping) else {name: scripted for name in models}
     raw = {
         "study": "small",
         "title": "Small",
         **({"problems": {"pool": {"source": "jsonl", **(pool or {})}}} if problems else {}),
-        "models": {name: {"backend": "scripted", "system": ""} for name in models},
+        "models": described,
         "flow": [*flow, {"step": "finish", "text": "Bye."}],
         **keys,
     }
@@ -54,6 +59,9 @@ class Driven:
 
     def last_of(self, kind: str) -> Event:
         return next(event for event in reversed(self.state.events) if event.kind == kind)
+
+    def facts(self, *kinds: str) -> list[Event]:
+        return [event for event in self.state.events if event.kind in kinds]
 
     def hear(self, slot: str = "", text: str = "", **more: Any) -> Self:
         """A reply of the model that is asked for one, in a column of several."""

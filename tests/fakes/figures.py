@@ -1,13 +1,20 @@
-"""What tests of analyses compare with: the patterns of names, where `<model>` is one part without dots, and ranks."""
+"""What tests of analyses share: estimates by their names, and ranks."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from app.extensions.analysis.estimates import Estimate, Finding
+from app.extensions.analysis.results import figure_names, patterns
 
-def pattern_of(name: str, patterns: Iterable[str]) -> list[str]:
-    return [one for one in patterns if re.fullmatch(re.sub(r"<\w+>", r"[^.]+", one.replace(".", r"\.")), name)]
+
+def named(findings: Iterable[Finding]) -> dict[str, Estimate]:
+    """The estimates by their names, each of which is told once, and follows one documented pattern."""
+    every = [one for finding in findings for one in finding.estimates]
+    found = {one.name: one for one in every}
+    assert len(found) == len(every)
+    assert [name for name in found if len(patterns(name, figure_names())) != 1] == []
+    return found
 
 
 def midranks(values: Sequence[float]) -> list[float]:

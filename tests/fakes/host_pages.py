@@ -3,40 +3,30 @@ browser."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 
-from tests.fakes.listening import Quiet, listening
+from tests.fakes.http_server import Answer, HttpFake, Request, serve
 
 
-@dataclass
-class HostPages:
-    """Its port, and what it serves by path; `cookies` are set with the page at that path."""
+class HostPages(HttpFake):
+    """What it serves by path; `cookies` are set with the page at that path."""
 
-    port: int = 0
-    pages: dict[str, str] = field(default_factory=dict)
-    cookies: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    sent: dict[str, str] = field(default_factory=dict)
-    """The cookies that came with the last request for a path."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: dict[str, str] = {}
+        self.cookies: dict[str, tuple[str, ...]] = {}
+        self.sent: dict[str, str] = {}
+        """The cookies that came with the last request for a path."""
 
     def origin(self, host: str = "localhost") -> str:
-        return f"http://{host}:{self.port}"
+        return self.url.replace("127.0.0.1", host)
+
+    def answer(self, request: Request) -> Answer:
+        body = self.pages.get(request.path, "").encode()
+        self.sent[request.path] = request.headers.get("cookie", "")
+        set_ = [("set-cookie", cookie) for cookie in self.cookies.get(request.path, ())]
+        return Answer(200 if body else 404, body, [("content-type", "text/html; charset=utf-8"), *set_])
 
 
-class Handler(Quiet):
-    site: HostPages
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
-        body = self.site.pages.get(path, "").encode()
-        self.site.sent[path] = self.headers.get("cookie", "")
-        cookies = [("set-cookie", cookie) for cookie in self.site.cookies.get(path, ())]
-        self.send(200 if body else 404, body, [("content-type", "text/html; charset=utf-8"), *cookies])
-
-
-@contextmanager
-def host_pages() -> Iterator[HostPages]:
-    site = HostPages()
-    with listening(Handler, site=site) as site.port:
-        yield site
+def host_pages() -> AbstractContextManager[HostPages]:
+    return serve(HostPages())

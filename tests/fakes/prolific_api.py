@@ -3,7 +3,7 @@
 What the documentation does not say is refused here rather than allowed: a transition from a state that does not
 know it, a field that nobody has seen. `join`, `submit`, `give_back` and `time_out` are what
 participants do. Events of hooks wait in `outbox` until a test delivers them, as late, as often and in which order it
-likes. `faults` are answered first, one a request.
+likes.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from threading import Event, RLock
+from threading import RLock
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
-from tests.fakes.listening import Quiet, listening
+from tests.fakes.http_server import Answer, HttpFake, Request, serve
 
 TOKEN = "prolific-token-that-nobody-may-see"
 WORKSPACE, PROJECT, OWNER = "63519c1d5b139662f8cde482", "6351a0000000000000000001", "6351b0000000000000000001"
@@ -69,26 +68,10 @@ CATEGORIES = {
 GIVEN_UP = ("RETURNED", "TIMED-OUT")
 
 
-class GoneAway(Exception):
-    """Raised by a witness: whoever asked is not there any more."""
-
-
 class Refused(Exception):
     def __init__(self, status: int, detail: object) -> None:
         super().__init__(detail)
         self.status, self.detail = status, detail
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What happens to one request: a status with its headers, `hang` until the server ends, or `lose` the answer to
-    what was carried out. `on`: a pattern of the requests that it meets, such as `POST studies/`."""
-
-    status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
-    hang: bool = False
-    lose: bool = False
-    on: str = ""
 
 
 @dataclass
@@ -100,33 +83,31 @@ class Delivery:
     body: bytes
 
 
-@dataclass
-class FakeProlific:
-    """The state of Prolific; all methods are for tests, and may be called while it serves."""
+class FakeProlific(HttpFake):
+    """The state of Prolific; all methods are for tests, and may be called while it serves. `requests` has method, path
+    with its query, and body of each request that was carried out or refused."""
 
-    url: str = ""
-    clock_s: Callable[[], float] = time.time
-    available: int = 1_000_000
+    base = "/api/v1/"
+    clock_s: Callable[[], float] = staticmethod(time.time)
+    available = 1_000_000
     """The balance in cents."""
-    tells_cost: bool = True
-    studies: dict[str, dict[str, Any]] = field(default_factory=dict)
-    submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    bonus_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    secret: str = ""
-    outbox: list[Delivery] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    requests: list[tuple[str, str, Any]] = field(default_factory=list)
-    """Method, path with its query, and body of each request that was carried out or refused."""
-    page: int = 20
+    tells_cost = True
+    secret = ""
+    page = 20
     """The most results of one page."""
-    witness: Callable[[str, bool], None] = lambda _, __: None
-    """Called before each request is carried out, with `POST /studies/`, and once more before it is answered, with
-    true. If it raises, the request goes no further."""
 
-    def __post_init__(self) -> None:
-        self.lock, self.over, self._count = RLock(), Event(), 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.studies: dict[str, dict[str, Any]] = {}
+        self.submissions: dict[str, dict[str, Any]] = {}
+        self.bonus_runs: dict[str, dict[str, Any]] = {}
+        self.messages: list[dict[str, Any]] = []
+        self.hooks: dict[str, dict[str, Any]] = {}
+        self.outbox: list[Delivery] = []
+        self.witness: Callable[[str, bool], None] = lambda _, __: None
+        """Called before each request is carried out, with `POST /studies/`, and once more before it is answered, with
+        true. If it raises GoneAway, the request goes no further."""
+        self.lock, self._count = RLock(), 0
 
     @property
     def changes(self) -> list[tuple[str, str]]:
@@ -231,16 +212,30 @@ class FakeProlific:
 
     # What researchers ask for
 
-    def carry_out(self, method: str, path: str, query: Mapping[str, str], body: Any) -> tuple[int, Any, dict[str, str]]:
-        """Status, body and headers of the answer to a request; raises Refused."""
+    def answer(self, request: Request) -> Answer:
+        self.witness(str(request), False)
+        with self.lock:
+            self.requests.append((request.method, request.path, request.json))
+            answer = self._carried_out(request)
+        self.witness(str(request), True)
+        return answer
+
+    def refusal(self, status: int, message: object) -> Answer:
+        error = {"status": status, "error_code": 140000, "title": "Refused", "detail": message}
+        return Answer(status, {"error": {**error, "additional_information": "/help/"}})
+
+    def _carried_out(self, request: Request) -> Answer:
+        if request.headers.get("authorization") != f"Token {TOKEN}":
+            return self.refusal(401, f"Invalid token {request.headers.get('authorization')}.")
+        given = {"query": request.query} if request.method == "GET" else {"body": request.json or {}}
         for pattern, act in ROUTES.items():
-            wanted, _, form = pattern.partition(" ")
-            found = re.fullmatch(form.replace("*", "([^/]+)"), path)
-            if found and wanted == method:
-                answer = act(self, *found.groups(), **({"query": query} if method == "GET" else {"body": body}))
-                status, content, *headers = answer if isinstance(answer, tuple) else (200, answer)
-                return status, content, headers[0] if headers else {}
-        raise Refused(404, "Not found.")
+            if found := re.fullmatch(pattern.replace("*", "([^/]+)"), str(request)):
+                try:
+                    answer = act(self, *found.groups(), **given)
+                except Refused as refused:
+                    return self.refusal(refused.status, refused.detail)
+                return Answer(*answer) if isinstance(answer, tuple) else Answer(200, answer)
+        return self.refusal(404, "Not found.")
 
     def me(self, query: Any) -> Any:
         return {"id": OWNER, "currency_code": CURRENCY, "email": "lab@example.org", "balance": self.available}
@@ -513,61 +508,10 @@ ROUTES: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class Handler(Quiet):
-    protocol_version = "HTTP/1.1"
-    fake: FakeProlific
-
-    def answer(self) -> None:
-        content = self.rfile.read(int(self.headers.get("content-length") or 0))
-        parts = urlsplit(self.path)
-        path = parts.path.removeprefix("/api/v1/")
-        fault = self.fault(f"{self.command} {path}")
-        if fault.hang:
-            self.fake.over.wait(60)
-        if fault.hang or fault.status:
-            return self.say(fault.status or 504, {"message": "fault", "detail": "no service"}, fault.headers)
-        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        try:
-            self.fake.witness(f"{self.command} {path}", False)
-            with self.fake.lock:
-                self.fake.requests.append((self.command, path, json.loads(content or b"null")))
-                answer = self.carried_out(path, query, content)
-            self.fake.witness(f"{self.command} {path}", True)
-        except GoneAway:
-            return self.hang_up()
-        return self.hang_up() if fault.lose else self.say(*answer)
-
-    def hang_up(self) -> None:
-        self.close_connection = True
-        self.connection.close()
-
-    def fault(self, wanted: str) -> Fault:
-        with self.fake.lock:
-            found = next((one for one in self.fake.faults if re.match(one.on, wanted)), None)
-            if found:
-                self.fake.faults.remove(found)
-            return found or Fault()
-
-    def carried_out(self, path: str, query: Mapping[str, str], content: bytes) -> tuple[int, Any, Mapping[str, str]]:
-        try:
-            if self.headers.get("authorization") != f"Token {TOKEN}":
-                raise Refused(401, f"Invalid token {self.headers.get('authorization')}.")
-            return self.fake.carry_out(self.command, path, query, json.loads(content or b"{}"))
-        except Refused as refused:
-            error = {"status": refused.status, "error_code": 140000, "title": "Refused", "detail": refused.detail}
-            return refused.status, {"error": {**error, "additional_information": "/help/"}}, {}
-
-    def say(self, status: int, content: Any, headers: Mapping[str, str]) -> None:
-        self.send(status, b"" if content is None else json.dumps(content).encode(), headers)
-
-    do_GET = do_POST = do_PATCH = do_DELETE = answer
-
-
 @contextmanager
 def prolific_api(**given: Any) -> Iterator[FakeProlific]:
     """Serve until the block ends; `given` are fields of the state."""
-    fake = FakeProlific(**given)
-    with listening(Handler, fake=fake) as port:
-        fake.url = f"http://127.0.0.1:{port}"
+    fake = FakeProlific()
+    vars(fake).update(given)
+    with serve(fake):
         yield fake
-        fake.over.set()

@@ -1,4 +1,4 @@
-"""Which parameters share no word with their type: `python -m tests.house.foreign_names [--list]`.
+"""Which parameters share no word with their type.
 
 What counts is each parameter whose annotation names a class of ours: `location: Location` shares a word, `place:
 Location` does not. Plurals are as good; so is any word of the class's name (`clock: VirtualClock`).
@@ -6,15 +6,11 @@ Location` does not. Plurals are as good; so is any word of the class's name (`cl
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
-import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Set
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "storage", "experiments", "problems")
 BAR = 0.05
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+")
@@ -69,29 +65,3 @@ def _names(annotation: ast.AST | None, others: Set[str]) -> set[str]:
 def is_foreign(name: str, classes: str) -> bool:
     """Whether a parameter's name has no word of its classes' names."""
     return not words(name) & words(classes)
-
-
-def _nodes() -> Iterator[tuple[str, ast.AST]]:
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
-            yield from ((f"{path.relative_to(ROOT)}", node) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-
-
-def main() -> int:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--list", action="store_true", help="print each such parameter with its place")
-    every = list(parameters(_nodes()))
-    foreign = [one for one in every if is_foreign(*one[1:])]
-    if asked.parse_args().list:
-        for where, name, classes in foreign:
-            print(f"{where}  {name}: {classes}")
-    for (name, classes), count in Counter((name, classes) for _, name, classes in foreign).most_common(30):
-        print(f"{count:4}  {name}: {classes}")
-    print(
-        f"{len(foreign):,} of {len(every):,} parameters share no word with their type ({len(foreign) / len(every):.1%})"
-    )
-    return int(len(foreign) > BAR * len(every))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

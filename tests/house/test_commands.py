@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from app.cli import app, commands
 
-CLI = Path(commands.__file__).parent
 # Columns for the line of a command where a terminal has 80.
 WIDTH = 57
 LIGHT = ("sqlalchemy", "pydantic", "gradio", "app.config", "app.studies")

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.ai_alone.plan import AiAloneRequest, cells
 from app.rendering import markdown
@@ -24,7 +22,6 @@ from problems.pictures import (
     PictureMap,
     described,
     embeds,
-    picture_from_bytes,
     read_picture,
 )
 from storage.yaml_text import yaml_text
@@ -38,26 +35,6 @@ def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path, forma
     found, content = read_picture("chart.txt", [tmp_path])
     assert (found.type, found.width, found.height) == (TYPES[format_], 30, 20)
     assert read_picture(uri(content, "image/png"), []) == (found, content)
-
-
-@given(
-    st.one_of(
-        st.binary(max_size=300),
-        st.builds(lambda cut, format_: drawn(9, 9, format_)[:cut], st.integers(0, 400), st.sampled_from(FORMATS)),
-        st.builds(
-            lambda at, byte: b"".join((drawn(9, 9)[:at], bytes([byte]), drawn(9, 9)[at + 1 :])),
-            st.integers(0, 90),
-            st.integers(0, 255),
-        ),
-    )
-)
-def test_any_bytes_are_a_picture_or_one_error(content: bytes) -> None:
-    try:
-        found, _ = picture_from_bytes(content, "chart.png")
-    except ProblemError:
-        return
-    assert 0 < found.width <= MOST_PIXELS
-    assert 0 < found.height <= MOST_PIXELS
 
 
 NOT_SHOWN: dict[str, bytes] = {

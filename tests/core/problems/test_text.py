@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems.text import NotText, checked, checked_values, clean, clean_values, decoded
+from problems.text import NotText, checked, checked_values, clean, clean_values
 
 ANY = st.text(st.characters() | st.sampled_from("\r\n\t\0\x0b\x0c\x1b\x85\ud83d\ude00\ufeff\uffff"))
 
@@ -43,12 +43,6 @@ def test_a_refusal_names_the_first_character_and_its_place(text: str) -> None:
     assert (refused.value.line, refused.value.column) == (line, column)
     assert str(refused.value).startswith(f"x.csv: line {line}, column {column}: ")
     assert f"U+{ord(character):04X}" in str(refused.value) or "UTF-16" in str(refused.value)
-
-
-@given(st.text(st.characters(codec="utf-8", exclude_characters="\x00\r\ufeff")))
-def test_each_encoding_with_its_mark_is_read(text: str) -> None:
-    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
-        assert decoded(text.encode(encoding), "x") == text
 
 
 VALUES = st.recursive(

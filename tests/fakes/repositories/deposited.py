@@ -15,8 +15,9 @@ from app.extensions.publishing.export_folders import ExportFolder, open_export
 from experiments.study.sections.dataset_info import Author, DatasetInfo
 from storage.datasets.describe.export_folder import describe
 from tests.fakes.exported import exported
+from tests.fakes.http_server import serve
 from tests.fakes.repositories.hub import HubFake
-from tests.fakes.repositories.server import TOKEN, RepositoryFake, serve
+from tests.fakes.repositories.server import TOKEN, RepositoryFake
 from tests.fakes.repositories.zenodo import ZenodoFake
 
 INFO = DatasetInfo(
@@ -52,7 +53,7 @@ def download(fake: RepositoryFake, to: Path) -> ExportFolder:
     """Download the only deposit there is, by the addresses that the repository gives, and open it as an export."""
     to.mkdir()
     hows: dict[type[RepositoryFake], Callable[..., None]] = {HubFake: _from_hub, ZenodoFake: _from_zenodo}
-    token = {"authorization": f"Bearer {fake.token}"}
+    token = {"authorization": f"Bearer {TOKEN}"}
     with httpx2.Client(base_url=fake.url, headers=token, trust_env=False, timeout=60) as client:
         hows[type(fake)](fake, client, to)
     return open_export(to)

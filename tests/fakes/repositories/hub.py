@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha1, sha256
 from typing import Any
 
-from tests.fakes.repositories.server import Answer, RepositoryFake, Request
+from tests.fakes.http_server import Answer
+from tests.fakes.repositories.server import RepositoryFake, Route, Routed
 
 # Files that the Hub's default .gitattributes give to Git LFS, besides those above 10 MB.
 LARGE = (".parquet", ".zip", ".gz", ".png", ".jpg")
@@ -47,7 +47,7 @@ class HubFake(RepositoryFake):
         self.large_from = 10_000_000
 
     @property
-    def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
+    def routes(self) -> list[Route]:
         one = r"/api/datasets/(?P<id>[\w.-]+/[\w.-]+)"
         return [
             ("GET", "/api/whoami-v2", lambda request: Answer(200, {"type": "user", "name": "lab", "orgs": []})),
@@ -69,13 +69,13 @@ class HubFake(RepositoryFake):
         code = {"x-error-code": "RepoNotFound"} if status == 404 else {}
         return Answer(status, {"error": message}, {**code, "x-error-message": message})
 
-    def _found(self, request: Request) -> Repository:
+    def _found(self, request: Routed) -> Repository:
         found = self.repositories.get(request["id"])
         if found is None:
             raise self.refuse(404, "Repository not found")
         return found
 
-    def _create(self, request: Request) -> Answer:
+    def _create(self, request: Routed) -> Answer:
         asked = request.json
         id_ = f"{asked['organization'] or 'lab'}/{asked['name']}"
         if asked["type"] != "dataset":
@@ -85,7 +85,7 @@ class HubFake(RepositoryFake):
         self.repositories[id_] = Repository(id_, asked.get("visibility") == "private")
         return Answer(200, {"url": f"{self.url}/datasets/{id_}", "name": id_, "id": id_})
 
-    def _tree(self, request: Request) -> Answer:
+    def _tree(self, request: Routed) -> Answer:
         found = self._found(request)
         return Answer(200, [self._entry(path, content, path in found.large) for path, content in found.files.items()])
 
@@ -93,7 +93,7 @@ class HubFake(RepositoryFake):
         lfs = {"lfs": {"oid": sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}} if large else {}
         return {"type": "file", "path": path, "size": len(content), "oid": blob(content), **lfs}
 
-    def _modes(self, request: Request) -> Answer:
+    def _modes(self, request: Routed) -> Answer:
         found, files = self._found(request), []
         for one in request.json["files"]:
             large = one["path"].endswith(LARGE) or one["size"] >= self.large_from
@@ -103,7 +103,7 @@ class HubFake(RepositoryFake):
             files.append({"path": one["path"], "uploadMode": mode, "shouldIgnore": False, "oid": known})
         return Answer(200, {"files": files})
 
-    def _batch(self, request: Request) -> Answer:
+    def _batch(self, request: Routed) -> Answer:
         self._found(request)
         return Answer(200, {"transfer": "basic", "objects": [self._object(one) for one in request.json["objects"]]})
 
@@ -113,7 +113,7 @@ class HubFake(RepositoryFake):
         href = f"{self.url}/lfs/{one['oid']}"
         return {**one, "actions": {"upload": {"href": href}, "verify": {"href": f"{href}/verify"}}}
 
-    def _store(self, request: Request) -> Answer:
+    def _store(self, request: Routed) -> Answer:
         if "authorization" in request.headers:
             return Answer(400, b"Only one auth mechanism allowed")  # as S3 says
         if sha256(request.body).hexdigest() != request["oid"]:
@@ -121,12 +121,12 @@ class HubFake(RepositoryFake):
         self.stored[request["oid"]] = request.body
         return Answer(200, b"")
 
-    def _verify(self, request: Request) -> Answer:
+    def _verify(self, request: Routed) -> Answer:
         there = self.stored.get(request["oid"])
         same = there is not None and request.json == {"oid": request["oid"], "size": len(there)}
         return Answer(200, {}) if same else self.refusal(404, "Object not found")
 
-    def _commit(self, request: Request) -> Answer:
+    def _commit(self, request: Routed) -> Answer:
         found = self._found(request)
         files, large = dict(found.files), {*found.large}
         for line in map(json.loads, request.body.splitlines()):
@@ -149,12 +149,12 @@ class HubFake(RepositoryFake):
         url = f"{self.url}/datasets/{found.id}/commit/{found.sha}"
         return Answer(200, {"success": True, "commitOid": found.sha, "commitUrl": url, "hookOutput": ""})
 
-    def _settings(self, request: Request) -> Answer:
+    def _settings(self, request: Routed) -> Answer:
         asked = request.json
         self._found(request).private = asked.get("visibility", "") == "private" or asked.get("private", False)
         return Answer(200, {})
 
-    def _resolve(self, request: Request) -> Answer:
+    def _resolve(self, request: Routed) -> Answer:
         found = self._found(request)
         content = found.files.get(request["path"])
         if content is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import md5
 from typing import Any
 
-from tests.fakes.repositories.server import Answer, RepositoryFake, Request
+from tests.fakes.http_server import Answer
+from tests.fakes.repositories.server import RepositoryFake, Route, Routed
 
 REQUIRED = ("upload_type", "title", "creators", "description", "access_right")
 # The fields of a deposition of the type dataset.
@@ -38,7 +38,7 @@ class ZenodoFake(RepositoryFake):
         self.depositions: dict[int, Deposition] = {}
 
     @property
-    def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
+    def routes(self) -> list[Route]:
         one = r"/api/deposit/depositions/(?P<id>\d+)"
         return [
             ("POST", r"/api/deposit/depositions", self._create),
@@ -55,24 +55,24 @@ class ZenodoFake(RepositoryFake):
         """An error with `message` and `status`; a 500 has none."""
         return Answer(status, None if status == 500 else {"message": message, "status": status})
 
-    def _found(self, request: Request) -> Deposition:
+    def _found(self, request: Routed) -> Deposition:
         found = self.depositions.get(int(request["id"]))
         if found is None:
             raise self.refuse(404, "Deposition not found")
         return found
 
-    def _json(self, request: Request) -> Any:
+    def _json(self, request: Routed) -> Any:
         if request.headers.get("content-type") != "application/json":
             raise self.refuse(415, "Invalid 'Content-Type' header. Expected one of: application/json")
         return request.json
 
-    def _create(self, request: Request) -> Answer:
+    def _create(self, request: Routed) -> Answer:
         self._json(request)
         made = Deposition(1001 + len(self.depositions))
         self.depositions[made.id] = made
         return Answer(201, self._shown(made))
 
-    def _describe(self, request: Request) -> Answer:
+    def _describe(self, request: Routed) -> Answer:
         found, fields = self._found(request), self._json(request)["metadata"]
         if found.submitted:
             raise self.refuse(403, "Deposition is published")
@@ -91,7 +91,7 @@ class ZenodoFake(RepositoryFake):
             wrong.append(("metadata.embargo_date", "Missing data for required field."))
         return [{"field": field, "message": message} for field, message in wrong]
 
-    def _put(self, request: Request) -> Answer:
+    def _put(self, request: Routed) -> Answer:
         found = self._found(request)
         if found.submitted:
             raise self.refuse(403, "Bucket is locked for modification.")
@@ -101,11 +101,11 @@ class ZenodoFake(RepositoryFake):
         checksum = f"md5:{md5(request.body).hexdigest()}"
         return Answer(201, {"key": request["name"], "checksum": checksum, "size": len(request.body), "is_head": True})
 
-    def _download(self, request: Request) -> Answer:
+    def _download(self, request: Routed) -> Answer:
         content = self._found(request).files.get(request["name"])
         return self.refusal(404, "Object does not exist.") if content is None else Answer(200, content)
 
-    def _delete(self, request: Request) -> Answer:
+    def _delete(self, request: Routed) -> Answer:
         found, name = self._found(request), request["file"].removeprefix("file-")
         if found.submitted:
             raise self.refuse(403, "Deposition is published")
@@ -113,7 +113,7 @@ class ZenodoFake(RepositoryFake):
             raise self.refuse(404, "Deposition file does not exist")
         return Answer(204)
 
-    def _publish(self, request: Request) -> Answer:
+    def _publish(self, request: Routed) -> Answer:
         found = self._found(request)
         if found.submitted:
             raise self.refuse(403, "Deposition is published")

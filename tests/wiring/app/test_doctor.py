@@ -18,8 +18,8 @@ from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
 from tests.fakes import reminders, studies
 from tests.fakes.commanding import Done, parley
+from tests.fakes.http_server import Answer, HttpFake, Request, serve
 from tests.fakes.let_go import let_go
-from tests.fakes.listening import Quiet, listening
 from tests.fakes.mail_server import mail_server
 from tests.fakes.model_list import KEY, Listing, model_list
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
@@ -254,22 +254,25 @@ def test_the_public_address_is_asked_as_a_browser_does(examine: Examine, running
     assert found.about("public address", "ok", running.url, "Host")
 
 
-class Before(Quiet):
+class Before(HttpFake):
     """A proxy that passes a request on without the Host that it came with."""
 
-    url: str
+    def __init__(self, behind: str) -> None:
+        super().__init__()
+        self.behind = behind
 
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["content-length"]))
-        headers = {"origin": self.headers["origin"], "content-type": self.headers["content-type"]}
-        answer = httpx2.post(f"{self.url}{self.path}", content=content, headers=headers, trust_env=False, timeout=60)
-        self.send(answer.status_code, answer.content, {"content-type": answer.headers["content-type"]})
+    def answer(self, request: Request) -> Answer:
+        headers = {name: request.headers[name] for name in ("origin", "content-type")}
+        url = f"{self.behind}{request.path}"
+        answer = httpx2.post(url, content=request.body, headers=headers, trust_env=False, timeout=60)
+        return Answer(answer.status_code, answer.content, {"content-type": answer.headers["content-type"]})
 
 
 def test_a_proxy_that_does_not_pass_the_host_is_found(examine: Examine, running: Served) -> None:
-    with listening(Before, url=running.url) as port:
-        url = f"http://127.0.0.1:{port}"
-        assert examine(PARLEY_PUBLIC_URL=url).about("public address", "problem", url, "proxy_set_header Host")
+    with serve(Before(running.url)) as proxy:
+        assert examine(PARLEY_PUBLIC_URL=proxy.url).about(
+            "public address", "problem", proxy.url, "proxy_set_header Host"
+        )
 
 
 def test_the_mail_server_is_asked_for_a_connection_and_sent_nothing(examine: Examine) -> None:

@@ -27,8 +27,9 @@ from app.config.settings import Settings
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
 from tests.conftest import IN_CI
 from tests.fakes.asking import PATIENT, collect, said
+from tests.fakes.http_server import serve
 from tests.fakes.repositories.hub import HubFake, Repository
-from tests.fakes.repositories.server import serve
+from tests.fakes.repositories.server import TOKEN
 
 SETTINGS = Settings(llama_context=1024, llama_slots=2, llama_threads=1, connect_timeout_s=60, _env_file=None)
 HELLO = Request("smollm2", (PromptMessage("user", "Say hello."),), temperature=0, max_tokens=12)
@@ -187,7 +188,7 @@ def test_a_file_of_the_hub_is_downloaded_once(loop, tmp_path, monkeypatch):
     fake = HubFake()
     fake.repositories["lab/tiny"] = Repository("lab/tiny", False, {"m.gguf": b"GGUF"})
     with serve(fake) as hub:
-        settings = SETTINGS.model_copy(update={"huggingface_url": hub.url, "huggingface_token": SecretStr(hub.token)})
+        settings = SETTINGS.model_copy(update={"huggingface_url": hub.url, "huggingface_token": SecretStr(TOKEN)})
         with pytest.raises(BackendDenied):
             llama.find_file("hf://lab/tiny/m.gguf", settings, download=False)
         with pytest.raises(BackendDenied):

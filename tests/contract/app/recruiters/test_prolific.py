@@ -13,7 +13,8 @@ import pytest
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
 from app.recruiters import prolific
 from app.recruiters.prolific import CompletionCode, Prolific, ProlificStudy, StudyDraft, signature
-from tests.fakes.prolific_api import ROUTES, TOKEN, WORKSPACE, FakeProlific, Fault, prolific_api
+from tests.fakes.http_server import Fault
+from tests.fakes.prolific_api import ROUTES, TOKEN, WORKSPACE, FakeProlific, prolific_api
 
 DRAFT = StudyDraft(
     name="A study",

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from experiments.errors import Refused
 from experiments.session.assignment import assignment_fact, balanced
 from experiments.study.cells import Cell, cells
-from experiments.study.resolve import resolve
 from experiments.study.schema import Factor
-from experiments.study.study import Study
+from tests.fakes.driven import small
 from tests.fakes.examples import examples
 
 Factors = Mapping[str, Factor]
@@ -114,11 +113,6 @@ def test_holes_that_drop_outs_have_torn_are_filled_first(factors: Factors, held:
     assert len(set(number)) == 1
 
 
-def study_of(factors: Mapping[str, Any]) -> Study:
-    raw = {"study": "s", "title": "S", "factors": factors, "flow": [{"step": "finish", "text": "Bye."}]}
-    return resolve(raw, {}, {})
-
-
 counted = st.dictionaries(st.tuples(st.sampled_from("ab"), st.sampled_from("abc")), st.integers(1, 9))
 caps = st.lists(
     st.builds(
@@ -129,7 +123,7 @@ caps = st.lists(
     ),
     max_size=3,
 )
-TWO = study_of({"x": ["a", "b"], "y": {"a": 2, "b": 1, "c": 1, "never": 0}})
+TWO = small(factors={"x": ["a", "b"], "y": {"a": 2, "b": 1, "c": 1, "never": 0}})
 
 
 def counts_of(held: Mapping[tuple[str, str], int]) -> list[list[Any]]:

@@ -10,16 +10,14 @@ from experiments.errors import Refused
 from experiments.session.conversation import LEFT_OUT, dropped
 from experiments.session.engine import pending_tasks
 from problems.attachments import NewPicture
-from problems.problem import Problem
-from tests.fakes.driven import Driven, small
+from tests.fakes.driven import ABOUT, Driven, small
 
 ONE, TWO = (NewPicture(letter * 64, "image/png", 30, 20, letter.encode()) for letter in "ab")
-ASKED = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
 
 
 def session(**chat: object) -> Driven:
     given = {"step": "chat", "model": "m", "attach": ["image"], **chat}
-    return Driven(small({"each": "item", "of": "pool", "flow": [given]}, problems=[ASKED], models=["m"]))
+    return Driven(small({"each": "item", "of": "pool", "flow": [given]}, problems=[ABOUT], models=["m"]))
 
 
 def sent(driven: Driven) -> list[list[str]]:

@@ -16,13 +16,11 @@ from experiments.session.engine import pending_tasks
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.transcript import transcript_of
-from problems.problem import Option, Problem
+from problems.problem import Option
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.schemas import arena, chatbench
-from tests.fakes.driven import Driven, small
-
-ABOUT = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
+from tests.fakes.driven import ABOUT, Driven, small
 
 
 def talk(design: Data, **keys: Any) -> Study:

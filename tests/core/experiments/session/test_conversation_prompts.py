@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +12,9 @@ from experiments.errors import StudyError
 from experiments.events import PendingTask
 from experiments.session.engine import fold, pending_tasks
 from experiments.study.location import State
-from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Option, Problem
+from tests.fakes.driven import small
 from tests.fakes.sessions import play
 
 PROBLEM = Problem(
@@ -32,17 +31,10 @@ TALK = {"step": "chat", "min_messages": 1}
 PICK = {"by": "tone", "pick": {"warm": "Be warm.", "cold": "Be cold."}}
 
 
-def small(system: Any = "", flow: list[Any] | None = None, **keys: Any) -> Study:
-    raw = {
-        "study": "small",
-        "title": "Small",
-        "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
-        "models": {"tutor": {"backend": "scripted", "system": system}},
-        "factors": {"tone": ["warm", "cold"]},
-        "flow": [ASK, *(flow or [{"each": "item", "of": "pool", "flow": [TALK]}]), {"step": "finish"}],
-        **keys,
-    }
-    return resolve(json.loads(json.dumps(raw)), {}, {"pool": [PROBLEM]})
+def told(system: Any = "", step: Any = TALK, models: Any = None) -> Study:
+    models = models or {"tutor": {"backend": "scripted", "system": system}}
+    loop = {"each": "item", "of": "pool", "flow": [step]}
+    return small(ASK, loop, problems=[PROBLEM], models=models, factors={"tone": ["warm", "cold"]})
 
 
 def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, PendingTask]]:
@@ -55,8 +47,7 @@ def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, Pending
 
 
 def test_a_persons_words_are_not_filled_again() -> None:
-    loop = {"each": "item", "of": "pool", "flow": [TALK]}
-    study = small("Dear {{about.word}}.", [loop])
+    study = told("Dear {{about.word}}.")
     for state, job in owed_replies(study):
         facts = [
             e if e.path != "about" else type(e)(e.seq, e.at_us, e.by, e.path, e.kind, {"word": "{{item.hint}}"})
@@ -71,7 +62,7 @@ def test_a_persons_words_are_not_filled_again() -> None:
 @pytest.mark.parametrize("sees", [False, True])
 def test_the_models_see_the_problem_only_where_the_step_says_so(step: dict[str, Any], sees: bool) -> None:
     models = {name: {"backend": "scripted", "system": "Help."} for name in ("tutor", "other")}
-    study = small(flow=[{"each": "item", "of": "pool", "flow": [{**step, "problem_in_prompt": sees}]}], models=models)
+    study = told(step={**step, "problem_in_prompt": sees}, models=models)
     requests = [request_for(study, job.data, job.data["model"], "") for _, job in owed_replies(study)]
     assert requests
     for request in requests:
@@ -95,8 +86,8 @@ FAULTY: tuple[tuple[Any, str], ...] = (
 
 @pytest.mark.parametrize(("system", "where"), FAULTY)
 def test_an_error_of_a_prompt_is_reported_once_at_its_place(system: Any, where: str) -> None:
-    with pytest.raises(StudyError) as told:
-        small(system)
-    found = [issue.where for issue in told.value.found]
+    with pytest.raises(StudyError) as refused:
+        told(system)
+    found = [issue.where for issue in refused.value.found]
     assert f"models.tutor.system{where}" in found
-    assert len(found) == len({str(issue) for issue in told.value.found})
+    assert len(found) == len({str(issue) for issue in refused.value.found})

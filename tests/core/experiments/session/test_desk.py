@@ -14,8 +14,7 @@ from experiments.session.timing import SECOND_US, deadlines
 from experiments.study.screen import CodeBlock
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
-from problems.problem import Problem
-from tests.fakes.driven import Driven, small
+from tests.fakes.driven import ABOUT, Driven, small
 
 ASK = {"step": "survey", "id": "ask", "time_limit": {"after_s": 60},
        "questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]}  # fmt: skip
@@ -94,9 +93,7 @@ def test_a_session_ends_with_the_page_and_code_of_its_outcome_and_what_was_typed
 
 def test_a_session_is_not_ended_over_a_reply_that_is_being_written() -> None:
     loop = {"each": "item", "of": "pool", "flow": [{"step": "chat", "model": "m"}]}
-    session = AtDesk(
-        small(loop, problems=[Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")], models=["m"])
-    )
+    session = AtDesk(small(loop, problems=[ABOUT], models=["m"]))
     session.do("say", text="Hello")
     with pytest.raises(NotPossible):
         session.say("finished", "technical_failure")

@@ -93,11 +93,6 @@ def test_a_reply_that_ends_the_session_is_not_shown_and_nothing_says_why() -> No
 
 
 JUDGE = {"name": "critical", "must": "judge", "annotator": "tone", "value": "critical", "one_of": ["true"]}
-TONE = {
-    "prompt": "{{conversation}}",
-    "model": "two",
-    "answer_schema": {"type": "object", "properties": {"critical": {}}},
-}
 
 
 def judged_by(**more: Any) -> Driven:

@@ -13,9 +13,9 @@ from experiments.errors import Refused
 from experiments.events import Action, Data, Event
 from experiments.session.engine import decide, fold, pending_tasks
 from experiments.study.location import State
-from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem
+from tests.fakes.driven import small
 from tests.fakes.examples import examples
 from tests.fakes.sessions import enrolment
 
@@ -23,10 +23,8 @@ from tests.fakes.sessions import enrolment
 def rating(size: int, **loop: Any) -> Study:
     """A study that begins with a loop over a pool of this size."""
     pool = [Problem(f"i{number}", text := f"Number {number}", text, "numbers") for number in range(size)]
-    each = {"each": "item", "of": "items", "flow": [{"step": "info", "text": "{{item.text}}"}], **loop}
-    flow = [each, {"step": "finish", "code": "DONE"}]
-    raw = {"study": "s", "title": "S", "problems": {"items": {"source": "jsonl"}}, "flow": flow}
-    return resolve(raw, {}, {"items": pool})
+    each = {"each": "item", "of": "pool", "flow": [{"step": "info", "text": "{{item.text}}"}], **loop}
+    return small(each, problems=pool)
 
 
 def draw(study: Study, seed: str, data: Data) -> Event:

@@ -87,3 +87,16 @@ def test_whoever_is_dropped_or_did_not_complete_the_first_wave_goes_no_further()
     assert next_window(windows) is None
     left = WaveHistory((WaveVisit("week-1", us("2027-03-21 19:50"), us("2027-03-21 20:00"), "timed_out"),), BERLIN)
     assert states(*wave_schedule(study(), left, us("2027-03-22 00:00"))) == ["missed", "dropped", "dropped", "dropped"]
+
+
+def test_a_wave_that_was_begun_keeps_its_end_when_the_person_moves() -> None:
+    begun = WaveVisit("week-2", us("2027-03-28 10:00"), until_us=us("2027-03-30 21:00"))
+    moved = at("2027-03-30 20:59", begun, zone="Asia/Tokyo")[1]
+    assert (moved.state, moved.until_us) == ("live", us("2027-03-30 21:00"))
+
+
+def test_waves_come_in_their_order_though_the_windows_of_two_dates_overlap() -> None:
+    waves = [WAVES[0], WAVES[3], {**WAVES[3], "wave": "Again", "opens": {"on": "2027-04-21"}}]
+    assert states(*at("2027-04-22 00:00", waves=waves)) == ["done", "open", "upcoming"]
+    last = taken("last", "2027-04-22 00:00", "2027-04-22 00:10")
+    assert states(*at("2027-04-22 00:10", last, waves=waves)) == ["done", "done", "open"]

@@ -2,13 +2,11 @@
 
 from experiments.session.conversation import TOO_LONG, UNANSWERED
 from experiments.study.study import Study
-from problems.problem import Problem
-from tests.fakes.driven import Driven, small
+from tests.fakes.driven import ABOUT, Driven, small
 
 
 def beside_a_question(chat: dict[str, object]) -> Study:
-    asked = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
-    return small({"each": "item", "of": "pool", "flow": [chat]}, problems=[asked], models=["m"])
+    return small({"each": "item", "of": "pool", "flow": [chat]}, problems=[ABOUT], models=["m"])
 
 
 def test_a_message_that_is_too_long_for_the_model_comes_back_with_the_reason() -> None:

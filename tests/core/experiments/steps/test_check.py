@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,12 +12,12 @@ from hypothesis import strategies as st
 
 from app.web.participant.view import StudyContext, render_page
 from experiments.errors import Refused, StudyError
-from experiments.session.engine import screen
 from experiments.session.state import current_location
 from experiments.study.resolve import restore
 from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.step import Step
-from tests.fakes.checked import BAD, CHOICE, GOOD, PROBLEMS, act, begun, check, facts, study_of
+from tests.fakes.checked import BAD, CHOICE, GOOD, PROBLEMS, check
+from tests.fakes.driven import Driven, small
 
 
 def notices(seen: Screen) -> list[NoticeBlock]:
@@ -24,12 +25,11 @@ def notices(seen: Screen) -> list[NoticeBlock]:
 
 
 def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_that_is_right() -> None:
-    study = study_of(check(attempts=3))
-    state = act(study, begun(study), **BAD)
-    (fact,) = facts(state, "missed")
+    session = Driven(small(check(attempts=3))).do(**BAD)
+    (fact,) = session.facts("missed")
     assert fact.data["values"]["tools"] == "yes"
     assert fact.data["wrong"] == ["tools", "parts"]
-    seen = screen(study, state)
+    seen = session.screen
     (notice,) = notices(seen)
     assert notice == NoticeBlock(
         "You have 2 more attempts. The answers to these questions are not correct yet:",
@@ -37,7 +37,7 @@ def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_th
     )
     assert seen.panel.blocks[0] == notice
     assert [field.name for field in seen.panel.fields] == ["tools", "parts", "age", "any"]
-    (last,) = notices(screen(study, act(study, state, **{**GOOD, "age": "31"})))
+    (last,) = notices(session.do(**{**GOOD, "age": "31"}).screen)
     assert last == NoticeBlock(
         "You have one more attempt. The answers to these questions are not correct yet:", ("How old are you?",)
     )
@@ -54,23 +54,21 @@ def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_th
     ],
 )
 def test_the_policy_says_how_it_ends_for_who_never_passes(kind: str, keys: dict[str, Any], outcome: str) -> None:
-    study = study_of(check(kind, **keys))
-    state = begun(study)
-    while not state.outcome:
-        assert screen(study, state).actions == ("submit",)
-        state = act(study, state, **BAD)
-    assert screen(study, state).outcome == outcome
-    (fact,) = facts(state, "submitted")
+    session = Driven(small(check(kind, **keys)))
+    while not session.state.outcome:
+        assert session.actions == ("submit",)
+        session.do(**BAD)
+    assert session.screen.outcome == outcome
+    (fact,) = session.facts("submitted")
     assert (fact.data["passed"], fact.data["tries"]) == (False, 2 if kind == "comprehension" else 1)
     with pytest.raises(Refused):
-        act(study, state, **GOOD)
+        session.do(**GOOD)
 
 
 def test_who_is_screened_out_was_told_nothing_of_it() -> None:
-    study = study_of(check("screening"))
-    state = act(study, begun(study), **BAD)
-    assert facts(state, "missed") == []
-    last = screen(study, state)
+    session = Driven(small(check("screening"))).do(**BAD)
+    assert session.facts("missed") == []
+    last = session.screen
     assert last.panel.title == "You are not eligible for this study"
     painted = render_page(last, study=StudyContext("Small"), shown=None, draft={}).as_json()
     told = repr(last) + json.dumps({**painted, "updates": {**painted["updates"], "head": ""}})
@@ -83,14 +81,11 @@ def test_attention_counts_over_the_session(after: int) -> None:
     first = check("attention", id="first", policy="record")
     second = check("attention", id="second", policy="screen_out", after_failures=after)
     third = check("attention", id="third", policy="screen_out", after_failures=after)
-    study = study_of(check("comprehension", id="other", policy="record"), first, second, third)
-    state = begun(study)
-    for _ in range(2):
-        state = act(study, state, **BAD)
-    while not state.outcome:
-        state = act(study, state, **BAD)
-    assert state.outcome == "failed_attention"
-    assert state.events[-1].path == ("second" if after < 3 else "third"), "other checks do not count"
+    session = Driven(small(check("comprehension", id="other", policy="record"), first, second, third))
+    while not session.state.outcome:
+        session.do(**BAD)
+    assert session.state.outcome == "failed_attention"
+    assert session.last.path == ("second" if after < 3 else "third"), "other checks do not count"
 
 
 @pytest.mark.parametrize(
@@ -107,18 +102,17 @@ def test_attention_counts_over_the_session(after: int) -> None:
 )
 def test_what_passes(question: dict[str, Any], right: Any, passing: list[Any], failing: list[Any]) -> None:
     asked = {"name": "it", "text": "?", **question}
-    study = study_of(check("attention", questions=[asked], correct_answers={"it": right}))
+    study = small(check("attention", questions=[asked], correct_answers={"it": right}))
     again = restore(study.document)
     for value in (*passing, *failing):
-        state = act(again, begun(again), it=value)
-        (fact,) = facts(state, "submitted")
+        (fact,) = Driven(again).do(it=value).facts("submitted")
         assert fact.data["passed"] == (value in passing), value
-    state = begun(study)
-    place = current_location(study, state)
+    session = Driven(study)
+    place = current_location(study, session.state)
     assert place is not None
     assert isinstance(place.node, Step)
-    state = act(study, state, **place.node.passing(place))
-    assert facts(state, "submitted")[0].data["passed"] is True, "so simulated participants know what passes"
+    session.do(**place.node.passing(place))
+    assert session.facts("submitted")[0].data["passed"] is True, "so simulated participants know what passes"
 
 
 answers = st.fixed_dictionaries(
@@ -144,19 +138,18 @@ def test_any_answers_come_to_an_end_and_who_passed_goes_on(
     kind: str, policy: str, attempts: int, given: list[dict[str, Any]]
 ) -> None:
     most = 1 if kind == "screening" else attempts
-    study = study_of(check(kind, policy=policy, attempts=most), {"step": "info", "text": "On."})
-    state, clicks = begun(study), 0
-    while not facts(state, "submitted"):
-        state = act(study, state, **given[clicks])
+    session, clicks = Driven(small(check(kind, policy=policy, attempts=most), {"step": "info", "text": "On."})), 0
+    while not session.facts("submitted"):
+        session.do(**given[clicks])
         clicks += 1
-    (fact,) = facts(state, "submitted")
+    (fact,) = session.facts("submitted")
     right = [is_right(one) for one in given]
     first = right.index(True) + 1 if True in right[:most] else None
     assert (fact.data["passed"], fact.data["tries"]) == (first is not None, first or most)
     assert clicks == (first or most) + (first is None and policy == "warn")
     ended = first is None and policy == "screen_out"
-    assert state.outcome == ("failed_attention" if kind == "attention" else "screened_out") * ended
-    assert ended or screen(study, state).path == "info"
+    assert session.state.outcome == ("failed_attention" if kind == "attention" else "screened_out") * ended
+    assert ended or session.path == "info"
 
 
 @pytest.mark.parametrize(
@@ -172,11 +165,11 @@ def test_any_answers_come_to_an_end_and_who_passed_goes_on(
 )
 def test_a_check_that_cannot_be_is_refused_at_its_place(keys: dict[str, Any]) -> None:
     with pytest.raises(StudyError) as told:
-        study_of({**check(), **keys})
+        small({**check(), **keys})
     assert {issue.where.partition(".")[0] for issue in told.value.found} == {"flow[0]"}
 
 
 def test_a_problem_is_no_check_where_its_answer_is_not_known() -> None:
-    unknown = [{**PROBLEMS[0], "answer": None}, *PROBLEMS[1:]]
+    unknown = [replace(PROBLEMS[0], answer=None), *PROBLEMS[1:]]
     with pytest.raises(StudyError, match="needs problems whose correct answer is known"):
-        study_of({"each": "q", "of": "questions", "flow": [check("attention", ask_problem=True)]}, problems=unknown)
+        small({"each": "q", "of": "pool", "flow": [check("attention", ask_problem=True)]}, problems=unknown)

@@ -118,6 +118,16 @@ def test_a_recommendation_has_the_letter_that_is_shown_and_is_recorded_by_its_ke
     assert len(letters_seen) > 2
 
 
+def test_problems_are_chosen_by_the_key_of_an_answer_not_by_its_letter() -> None:
+    tagged = [replace(one, tags={"after": KEYS[0] if one.id == "q3" else "none"}) for one in PROBLEMS]
+    inner = {"each": "more", "of": "pool", "where": {"after": "{{own.answer}}"}, "flow": [{"step": "answer"}]}
+    flow = [{"step": "answer", "id": "own"}, inner]
+    loop = {"each": "q", "of": "pool", "where": {"after": "none"}, "take": 1, "flow": flow}
+    for seed in range(4):
+        session = Driven(small(loop, problems=tagged, pool={"options": "shuffled"}), str(seed))
+        assert session.do(answer=letter_of(session, "text right")).path == "q[0]/more[0]/answer"
+
+
 def test_a_wrong_answer_is_wrong_in_a_check_and_what_passes_is_a_letter() -> None:
     whole = study("shuffled", {"step": "check", "kind": "attention", "ask_problem": True})
     for seed in range(10):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from app.web.participant.view import StudyContext, render_page
 from experiments.errors import StudyError
-from experiments.session.engine import screen
 from experiments.session.state import visited
 from experiments.study.fields import Number, Slider
 from experiments.study.problem_answer import NumericAnswer
@@ -19,22 +18,22 @@ from experiments.study.study import Study
 from experiments.views.answers import answered
 from experiments.views.bonus import questions
 from problems.problem import Problem
-from tests.fakes.checked import PROBLEMS, act, begun, facts, study_of
+from tests.fakes.checked import PROBLEMS
+from tests.fakes.driven import Driven, small
 
 
-def numeric(answer: str | None, **tags: str) -> dict[str, Any]:
-    return {"id": "n", "text": "How heavy?", "plain": "How heavy?", "dataset": "d", "answer": answer, "tags": tags}
+def numeric(answer: str | None, **tags: str) -> Problem:
+    return Problem("n", "How heavy?", "How heavy?", "d", answer=answer, tags=tags)
 
 
-def asking(problem: dict[str, Any], **keys: Any) -> Study:
+def asking(problem: Problem, **keys: Any) -> Study:
     step = {"step": "answer", "number": {"unit": "kg", "tolerance": "10 %"}, **keys}
     step = {key: value for key, value in step.items() if value is not None}
-    return study_of({"each": "question", "of": "questions", "flow": [step]}, problems=[problem])
+    return small({"each": "question", "of": "pool", "flow": [step]}, problems=[problem])
 
 
 def test_a_number_is_shown_with_its_unit_and_begins_empty() -> None:
-    study = asking(numeric("200", unit="g"), ask_confidence=True)
-    seen = screen(study, begun(study))
+    seen = Driven(asking(numeric("200", unit="g"), ask_confidence=True)).screen
     number, sure = seen.panel.fields
     assert isinstance(number, Number)
     assert (number.unit, number.integer) == ("g", False)
@@ -60,14 +59,14 @@ def test_a_number_is_shown_with_its_unit_and_begins_empty() -> None:
 )
 def test_an_answer_is_right_within_the_tolerance(tags: dict[str, str], typed: str, right: bool) -> None:
     study = asking(numeric("200", **tags), ask_confidence=True)
-    state = act(study, begun(study), answer=typed, answer_confidence="70")
-    (fact,) = facts(state, "submitted")
+    session = Driven(study).do(answer=typed, answer_confidence="70")
+    (fact,) = session.facts("submitted")
     assert dict(fact.data) == {"answer": float(typed.replace(",", ".")), "answer_confidence": 70}
-    place = next(place for place in visited(study, state) if isinstance(place.node, Step))
+    place = next(place for place in visited(study, session.state) if isinstance(place.node, Step))
     view, sure = answered(place, place.node.fields(place), fact.data)  # type: ignore[union-attr]
     assert view.correct is right
     assert sure.correct is None
-    assert questions(study, state)[0].correct() is right
+    assert questions(study, session.state)[0].correct() is right
 
 
 @given(st.decimals(-1000, 1000, places=2), st.decimals(0, 100, places=2))
@@ -89,6 +88,6 @@ def test_both_ends_of_a_tolerance_are_right(answer: Any, size: Any) -> None:
         (PROBLEMS[0], {}),
     ],
 )
-def test_what_cannot_be_asked_is_refused(problem: dict[str, Any], keys: dict[str, Any]) -> None:
+def test_what_cannot_be_asked_is_refused(problem: Problem, keys: dict[str, Any]) -> None:
     with pytest.raises(StudyError):
         asking(problem, **keys)

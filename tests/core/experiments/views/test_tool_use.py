@@ -19,18 +19,17 @@ from experiments.session.tool_calls import TOOL_ACTIONS
 from experiments.study.screen import TranscriptBlock
 from experiments.views.tool_use import seen_before, tool_uses
 from experiments.views.transcript import transcript_of
-from problems.problem import Problem
 from storage.datasets.tidy.columns import Layout, tables
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.reports.conversations import conversation_at
-from tests.fakes.driven import Driven, small
+from tests.fakes.driven import ABOUT, Driven, small
 from tests.fakes.examples import examples
 from tests.fakes.sessions import world
 
 CHAT = {"step": "chat", "id": "chat", "model": "one", "tools": "desk", "max_messages": 99}
 STUDY = small(
     {"each": "item", "of": "pool", "flow": [CHAT, {"step": "rate_turns"}]},
-    problems=[Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")],
+    problems=[ABOUT],
     models=["one"],
     tools={"desk": {"package": "desk", "writes": ["pay"], "max_calls": 100}},
 )

@@ -26,7 +26,8 @@ from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.registers.recruiting import recruiter_acts
 from tests.fakes import studies
-from tests.fakes.prolific_api import FEE, TOKEN, FakeProlific, Fault, prolific_api
+from tests.fakes.http_server import Fault
+from tests.fakes.prolific_api import FEE, TOKEN, FakeProlific, prolific_api
 
 # 20 places of 1.50, and 5 screen-outs of 0.20
 SUM = "31.00"

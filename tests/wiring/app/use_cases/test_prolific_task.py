@@ -15,7 +15,8 @@ from storage.payments.prolific import PROLIFIC
 from storage.payments.submission_log import observe
 from storage.payments.submissions import Observation
 from storage.registers.participants import Participants
-from tests.fakes.prolific_api import TOKEN, Fault
+from tests.fakes.http_server import Fault
+from tests.fakes.prolific_api import TOKEN
 from tests.fakes.recruited import START_US, Live, client_of, live
 from tests.fakes.served import SECRET, settings_for
 

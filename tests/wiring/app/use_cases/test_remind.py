@@ -19,7 +19,8 @@ from experiments.session.reminders import next_reminder
 from storage.db.engine import Database
 from storage.registers.study_status import decided
 from tests.fakes.alert_receivers import webhook
-from tests.fakes.prolific_api import TOKEN, FakeProlific, Fault, prolific_api
+from tests.fakes.http_server import Fault
+from tests.fakes.prolific_api import TOKEN, FakeProlific, prolific_api
 from tests.fakes.reminders import FIRST_US, history, study
 from tests.fakes.served import settings_for
 

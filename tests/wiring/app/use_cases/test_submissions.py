@@ -42,7 +42,8 @@ from storage.payments.payment_files import PaymentRequest, recorded_files, run_p
 from storage.payments.submission_log import observations_in
 from storage.registers.participants import Participants
 from tests.fakes.forked import Forked
-from tests.fakes.prolific_api import TOKEN, WORKSPACE, Delivery, Fault, GoneAway
+from tests.fakes.http_server import Fault, GoneAway
+from tests.fakes.prolific_api import TOKEN, WORKSPACE, Delivery
 from tests.fakes.recruited import START_US, Live, client_of, live
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import query

@@ -11,13 +11,14 @@ import pytest
 from app.errors import DepositError
 from app.extensions.publishing.deposit import deposit
 from app.extensions.publishing.export_folders import Deposit, GateReport, examine, open_export, read_record, record_file
+from tests.fakes.http_server import Fault
 from tests.fakes.repositories.deposited import FAKES, There, download, repository, write_export
 from tests.fakes.repositories.hub import HubFake
-from tests.fakes.repositories.server import TOKEN, Fault
+from tests.fakes.repositories.server import TOKEN
 from tests.fakes.repositories.zenodo import ZenodoFake
 
 # A request of each repository that carries files.
-UPLOADS = {"huggingface": ("POST", "/commit/"), "zenodo": ("PUT", "/api/files/")}
+UPLOADS = {"huggingface": "POST .*/commit/", "zenodo": "PUT /api/files/"}
 PASSED = GateReport()
 
 
@@ -63,8 +64,8 @@ def test_what_is_downloaded_again_is_the_export(there: There, folder: Path, tmp_
 def test_a_broken_connection_is_continued_without_a_second_deposit(
     there: There, folder: Path, tmp_path: Path, kind: str
 ) -> None:
-    method, part = UPLOADS[there.repository.name]
-    there.fake.faults += [Fault(method, part, cut=kind == "cut", lost=kind == "lost") for _ in range(6)]
+    fault = Fault(cut=kind == "cut", lose=kind == "lost", on=UPLOADS[there.repository.name])
+    there.fake.faults += [fault] * 6
     with pytest.raises(DepositError) as caught:
         deposited(folder, there)
     assert TOKEN not in str(caught.value)
@@ -75,8 +76,7 @@ def test_a_broken_connection_is_continued_without_a_second_deposit(
 
 
 def test_a_refused_creation_leaves_no_trace(there: There, folder: Path) -> None:
-    path = {"huggingface": "/api/repos/create", "zenodo": "/depositions"}[there.repository.name]
-    there.fake.faults.append(Fault("POST", path, 400))
+    there.fake.faults.append(Fault(400, on="POST (/api/repos/create|.*/depositions)"))
     with pytest.raises(DepositError, match="400"):
         deposited(folder, there)
     assert read_record(folder).deposits == ()
@@ -85,10 +85,9 @@ def test_a_refused_creation_leaves_no_trace(there: There, folder: Path) -> None:
 
 
 def test_damage_on_the_way_is_found_and_never_published(there: There, folder: Path, tmp_path: Path) -> None:
-    method, part = ("PUT", "/lfs/") if there.repository.name == "huggingface" else UPLOADS["zenodo"]
     if isinstance(there.fake, HubFake):
         there.fake.large_from = 1
-    there.fake.faults.append(Fault(method, part, damaged=True))
+    there.fake.faults.append(Fault(damaged=True, on="PUT /(lfs|api/files)/"))
     with pytest.raises(DepositError):
         deposited(folder, there, publish=True)
     assert public(there) == [False]
@@ -99,8 +98,7 @@ def test_damage_on_the_way_is_found_and_never_published(there: There, folder: Pa
 
 def test_a_publication_whose_answer_was_lost_is_found(there: There, folder: Path) -> None:
     deposited(folder, there)
-    last = {"huggingface": ("PUT", "/settings"), "zenodo": ("POST", "/publish")}
-    there.fake.faults += [Fault(*last[there.repository.name], lost=True) for _ in range(6)]
+    there.fake.faults += [Fault(lose=True, on="PUT .*/settings|POST .*/publish")] * 6
     with pytest.raises(DepositError):
         deposited(folder, there, publish=True)
     there.fake.faults.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from app.extensions.analysis.advice import (
     calibration_error,
     weight_of_advice,
 )
-from app.extensions.analysis.estimates import Estimate, Finding
+from tests.fakes.figures import named
 
 JUDGED = st.lists(st.tuples(st.integers(0, 100), st.booleans()), min_size=1, max_size=60)
 
@@ -36,10 +35,6 @@ def row(person: str, problem: str, seq: int, question: str, **values: Any) -> di
 def answers(*rows: dict[str, Any]) -> pd.DataFrame:
     kinds = {"position": "Int64", "seq": "Int64", "number": "float64", "correct": "Int64", "advice_correct": "Int64"}
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(kinds)
-
-
-def figures(findings: Sequence[Finding]) -> dict[str, Estimate]:
-    return {one.name: one for finding in findings for one in finding.estimates}
 
 
 def weighed(*given: tuple[str, str, float, float, float]) -> pd.DataFrame:
@@ -61,7 +56,7 @@ def test_weight_of_advice() -> None:
         ("c", "p1", 10, 20, 25),
         ("c", "p2", 7, 7, 9),
     )
-    found = figures(weight_of_advice(rows))["advice.weight.all"]
+    found = named(weight_of_advice(rows))["advice.weight.all"]
     assert found.value == pytest.approx(2.5 / 5, abs=1e-12)
     assert (found.n, found.participants) == (5, 3)
     assert found.further["uncut"] == pytest.approx((0.5 + 0 + 1 - 0.2 + 1.5) / 5, abs=1e-12)
@@ -90,7 +85,7 @@ AFTER = (("a", "p1", 100, 1), ("a", "p2", 80, 1), ("b", "p1", 70, 1), ("b", "p2"
 
 def test_calibration_by_hand() -> None:
     """Alone: squares .01 + .81 + .16 + .25 = 1.23. Bins: .8 / 4 + .4 / 4 + .5 / 4, of 90 (-.1 + .9), 60 and 50."""
-    found = figures(calibration(pd.concat([judged(ALONE, *BEFORE), judged(WITH_AI, *AFTER)])))
+    found = named(calibration(pd.concat([judged(ALONE, *BEFORE), judged(WITH_AI, *AFTER)])))
     assert found["advice.brier.alone"].value == pytest.approx(1.23 / 4, abs=1e-12)
     assert found["advice.brier.with_AI"].value == pytest.approx((0 + 0.04 + 0.09 + 0.04) / 4, abs=1e-12)
     assert found["advice.brier.change"].value == pytest.approx((0.17 - 1.23) / 4, abs=1e-12)
@@ -130,7 +125,7 @@ def test_reliance_and_complementary_performance_by_hand() -> None:
         ("b", "p2", "B", 1, "C", 0, "C", 0),
         ("c", "p1", "B", 1, "B", 1, "B", 1),
     )
-    found = {name.removeprefix("advice."): one.value for name, one in figures(advice_reliance(rows)).items()}
+    found = {name.removeprefix("advice."): one.value for name, one in named(advice_reliance(rows)).items()}
     assert found["reliance.relative_ai"] == pytest.approx(1 / 2)
     assert found["reliance.relative_self"] == pytest.approx(1 / 2)
     assert found["reliance.appropriate"] == pytest.approx(2 / 4)

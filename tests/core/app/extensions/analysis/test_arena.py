@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.extensions.analysis.arena import compared, joined
-from app.extensions.analysis.public import Estimate, Finding, bradley_terry, strengths
+from app.extensions.analysis.public import bradley_terry, strengths
+from tests.fakes.figures import named
 
 COLUMNS = ["participant", "model_a", "model_b", "model_c", "model_d", "winner"]
 
@@ -22,10 +23,6 @@ def votes(*rows: tuple[object, ...]) -> pd.DataFrame:
     wins = {slot: f"model_{slot}" for slot in "abcd"}
     full = [(row[0], *row[1:-1], *[None] * (6 - len(row)), wins.get(str(row[-1]), row[-1])) for row in rows]
     return pd.DataFrame(full, columns=COLUMNS)
-
-
-def named(findings: tuple[Finding, ...]) -> dict[str, Estimate]:
-    return {one.name: one for finding in findings for one in finding.estimates}
 
 
 def test_planted_strengths_are_found() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import correlation, fmean
 
 import numpy as np
@@ -15,13 +14,12 @@ from app.extensions.analysis.chatbench.accuracy import COUNTED_COLUMNS as COLUMN
 from app.extensions.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.extensions.analysis.chatbench.correlations import fit_of, r_of
 from app.extensions.analysis.public import (
-    Estimate,
-    Finding,
     accuracy_by_dataset,
     counted,
     filter_counts,
     transitions,
 )  # fmt: skip
+from tests.fakes.figures import named
 
 MATHS, MORAL = "elementary_mathematics", "moral_scenarios"
 
@@ -39,12 +37,6 @@ def alone(*rows: tuple[object, ...]) -> pd.DataFrame:
     """Rows of model, dataset, question, and of each method the count and the accuracy."""
     numbers = dict.fromkeys(ALONE_COLUMNS[3:], "float64")
     return pd.DataFrame(rows, columns=list(ALONE_COLUMNS)).astype(numbers)
-
-
-def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
-    found = {estimate.name: estimate for finding in findings for estimate in finding.estimates}
-    assert len(found) == sum(len(finding.estimates) for finding in findings)
-    return found
 
 
 @pytest.fixture

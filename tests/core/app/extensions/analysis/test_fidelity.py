@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,9 @@ import pytest
 from scipy import stats
 
 from app.extensions.analysis.data_frames import SESSION
-from app.extensions.analysis.estimates import Estimate
 from app.extensions.analysis.fidelity import COLUMNS, adherence, dose, model_versions
-from app.extensions.analysis.results import figure_names, patterns
 from experiments.views.fidelity import Verdict
+from tests.fakes.figures import named
 
 DAY_US = 86_400_000_000
 TURNS = [2, 5, 4, 3, 1, 6, 2, 2]
@@ -38,27 +36,21 @@ def conversations(kept: Mapping[str, Sequence[Sequence[bool | None]]], version: 
     return pd.DataFrame(rows, columns=[*COLUMNS, SESSION])
 
 
-def figures(findings: Sequence[Any]) -> Mapping[str, Estimate]:
-    found = {one.name: one for finding in findings for one in finding.estimates}
-    assert all(len(patterns(name, figure_names())) == 1 for name in found)
-    return found
-
-
 def test_adherence_is_of_the_verdicts_on_replies_that_were_read_and_clustered_by_participant() -> None:
     frame = conversations({"tutor": [[True, True], [True, False], [None, True]], "teller": [[False, False], [True]]})
     frame.at[0, "verdicts"] = (*frame.at[0, "verdicts"], verdict("tutor", False, shown=False))
-    found = figures(adherence(frame))
+    found = named(adherence(frame))
     tutor = found["fidelity.adherence.asks.role.tutor"]
     assert (tutor.value, tutor.n, tutor.participants) == (4 / 5, 5, 3)
     assert (found["fidelity.adherence.asks"].n, found["fidelity.adherence.asks.role.teller"].value) == (8, 1 / 3)
-    alike = figures(adherence(conversations({"tutor": [[True] * 4, [False] * 4] * 5})))["fidelity.adherence.asks"]
-    apart = figures(adherence(conversations({"tutor": [[True], [False]] * 5})))["fidelity.adherence.asks"]
+    alike = named(adherence(conversations({"tutor": [[True] * 4, [False] * 4] * 5})))["fidelity.adherence.asks"]
+    apart = named(adherence(conversations({"tutor": [[True], [False]] * 5})))["fidelity.adherence.asks"]
     assert (alike.n, apart.n) == (40, 10)
     assert (alike.low, alike.high) == pytest.approx((apart.low, apart.high))  # replies alike are as one
 
 
 def test_dose_has_the_mean_of_conversations_with_the_interval_of_t() -> None:
-    found = figures(dose(conversations({"tutor": [[True]] * 8, "teller": [[True]] * 2})))
+    found = named(dose(conversations({"tutor": [[True]] * 8, "teller": [[True]] * 2})))
     turns, known = found["fidelity.dose.turns.role.tutor"], pd.Series(TURNS)
     assert turns.value == known.mean()
     assert (turns.low, turns.high) == pytest.approx(stats.t.interval(0.95, 7, known.mean(), known.sem()))
@@ -69,7 +61,7 @@ def test_dose_has_the_mean_of_conversations_with_the_interval_of_t() -> None:
 def test_each_version_of_a_model_has_its_replies_by_arm_with_first_and_last_use() -> None:
     old = conversations({"tutor": [[True, True]] * 3})
     new = conversations({"tutor": [[True]], "teller": [[True]] * 2}, version="m-2").assign(_session=["x", "y", "z"])
-    found = figures(model_versions(pd.concat([old, new], ignore_index=True)))
+    found = named(model_versions(pd.concat([old, new], ignore_index=True)))
     assert {name: (one.value, one.groups["first"], one.groups["last"]) for name, one in found.items()} == {
         "fidelity.replies.m.m-1.tutor": (6, "1970-01-01", "1970-01-03"),
         "fidelity.replies.m.m-2.tutor": (1, "1970-01-01", "1970-01-01"),
@@ -86,7 +78,7 @@ def test_the_true_adherence_is_in_its_interval_in_95_of_100_studies(share: float
     for _ in range(runs):
         rates, sizes = chance.beta(4 * share, 4 * (1 - share), 40), chance.integers(1, 7, 40)
         kept = [list(chance.random(size) < rate) for rate, size in zip(rates, sizes, strict=True)]
-        one = figures(adherence(conversations({"tutor": kept})))["fidelity.adherence.asks"]
+        one = named(adherence(conversations({"tutor": kept})))["fidelity.adherence.asks"]
         assert one.low is not None
         assert one.high is not None
         missed += not one.low <= share <= one.high

@@ -7,12 +7,9 @@ import pytest
 from scipy import stats
 
 from app.extensions.analysis.fidelity import rank_test, worst_conversations
-from problems.problem import Problem
 from storage.log.folded_sessions import FoldedSession
 from storage.registers.origins import Origin
-from tests.fakes.driven import Driven, small
-
-ABOUT = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
+from tests.fakes.driven import ABOUT, Driven, small
 
 
 def test_two_arms_are_compared_by_the_test_of_kruskal_and_wallis() -> None:

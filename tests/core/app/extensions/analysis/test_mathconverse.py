@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from statistics import correlation as pearson
@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 from app.extensions.analysis.mathconverse import PARTS
-from app.extensions.analysis.public import Estimate, Finding, distribution
-from tests.fakes.figures import midranks
+from app.extensions.analysis.public import Estimate, distribution
+from tests.fakes.figures import midranks, named
 
 SHORT = {
     "Current undergraduate studying mathematics": "undergraduate",
@@ -34,13 +34,6 @@ Turn = tuple[str, str, int, int, int, int, str, str]
 def found(data: pd.DataFrame) -> Mapping[str, Estimate]:
     findings = [finding for part in PARTS for finding in part.analyse(dict.fromkeys(part.tables, data))]
     return named(findings)
-
-
-def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
-    every = [estimate for finding in findings for estimate in finding.estimates]
-    names = {estimate.name: estimate for estimate in every}
-    assert len(names) == len(every)
-    return names
 
 
 def short(value: str) -> str:

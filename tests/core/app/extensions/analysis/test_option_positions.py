@@ -20,9 +20,9 @@ from app.extensions.analysis.option_positions import (
     position_tests,
     right_by_position,
 )
-from app.extensions.analysis.results import figure_names, patterns
 from experiments.session.seeded_random import shuffled
 from experiments.study.option_order import Order, drawn
+from tests.fakes.figures import named
 
 
 def answers(given: Sequence[tuple[str, int, int]], options: int = 4) -> pd.DataFrame:
@@ -37,10 +37,7 @@ def answers(given: Sequence[tuple[str, int, int]], options: int = 4) -> pd.DataF
 def test_each_place_has_its_share_and_the_right_answers_by_place() -> None:
     frame = answers([("p", 1, 1), ("p", 1, 2), ("q", 3, 3), ("q", 1, 1), ("r", 4, 2), ("r", 2, 2), ("s", 2, 4)])
     frame.loc[6, "status"] = "missed"
-    found = {
-        one.name: one for part in (chosen_positions, right_by_position) for f in part(frame) for one in f.estimates
-    }
-    assert all(len(patterns(name, figure_names())) == 1 for name in found)
+    found = named((*chosen_positions(frame), *right_by_position(frame)))
     shares = [found[f"position.chosen.4.{place}"].value for place in (1, 2, 3, 4)]
     assert shares == [3 / 6, 1 / 6, 1 / 6, 1 / 6]
     assert found["position.chosen.4.1"].participants == 3

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.extensions.analysis.public import Estimate, Finding, accuracy, wins
+from app.extensions.analysis.public import accuracy, wins
+from tests.fakes.figures import named
 
 ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
 VOTE = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
-
-
-def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
-    found = {estimate.name: estimate for finding in findings for estimate in finding.estimates}
-    assert len(found) == sum(len(finding.estimates) for finding in findings)
-    return found
 
 
 def answers(*rows: tuple[object, ...]) -> pd.DataFrame:

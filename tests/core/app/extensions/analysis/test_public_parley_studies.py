@@ -9,12 +9,6 @@ import pytest
 from storage.errors import StorageError
 
 
-@pytest.mark.parametrize("module", ["analysis", "trials"])
-def test_a_module_has_what_it_names(module: str) -> None:
-    found = import_module(f"parley_studies.{module}")
-    assert [name for name in found.__all__ if not hasattr(found, name)] == []
-
-
 def test_a_database_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
     file = tmp_path / "nope.db"
     with pytest.raises(StorageError, match=f"There is no database {re.escape(str(file))}.*open_database"):

@@ -11,9 +11,9 @@ from scipy import stats
 
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.estimates import Estimate
-from app.extensions.analysis.results import figure_names, patterns
 from app.extensions.analysis.survey import COLUMNS, survey_results
 from experiments.study.fields import Field, LongText, MultipleChoiceField, Number, Scale, SingleChoice, Slider
+from tests.fakes.figures import named
 
 COLOURS = SingleChoice(name="colour", text="Which colour?", options={"r": "Red", "b": "Blue", "g": "Green"})
 TRUST = Scale(type="scale", name="trust", text="I trust it.", options=[str(n) for n in range(1, 6)])
@@ -30,10 +30,7 @@ def rows(field: Field | None, values: Sequence[Any], path: str = "survey", **arm
 
 
 def figures(*frames: pd.DataFrame) -> Mapping[str, Estimate]:
-    found = [one for finding in survey_results(pd.concat(frames)) for one in finding.estimates]
-    assert len({one.name for one in found}) == len(found)
-    assert all(len(patterns(one.name, figure_names())) == 1 for one in found)
-    return {one.name: one for one in found}
+    return named(survey_results(pd.concat(frames)))
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:

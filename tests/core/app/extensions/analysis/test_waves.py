@@ -11,9 +11,7 @@ import pytest
 from scipy import stats
 
 from app.extensions.analysis.data_frames import SESSION
-from app.extensions.analysis.estimates import Estimate, Finding
 from app.extensions.analysis.intervals import Values
-from app.extensions.analysis.results import figure_names, patterns
 from app.extensions.analysis.waves import (
     GrowthModel,
     attrition,
@@ -23,6 +21,7 @@ from app.extensions.analysis.waves import (
     sensitivity,
 )
 from experiments.study.fields import Scale
+from tests.fakes.figures import named
 
 WAVES = 4
 TRUST = Scale(type="scale", name="trust", text="I trust it.", options=[str(n) for n in range(1, 8)])
@@ -54,16 +53,10 @@ def study(
     )
 
 
-def named(*findings: Finding) -> dict[str, Estimate]:
-    found = {one.name: one for finding in findings for one in finding.estimates}
-    assert all(len(patterns(name, figure_names())) == 1 for name in found)
-    return found
-
-
 def test_attrition_is_the_share_that_did_not_complete_a_wave_and_its_difference_is_found() -> None:
     waves, _ = study(200, [0.05, 0.25], [0, 0])
     waves.loc[waves[SESSION] == "p1", "state"] = ["done", "missed", "pending", "pending"]
-    found = named(*attrition(waves))
+    found = named(attrition(waves))
     last = waves[(waves["number"] == 3) & (waves["state"] != "pending")]
     by_arm = last.assign(arm=[one["arm"] for one in last["arms"]], gone=last["state"] != "done").groupby("arm")["gone"]
     for arm, share in by_arm.mean().items():
@@ -72,7 +65,7 @@ def test_attrition_is_the_share_that_did_not_complete_a_wave_and_its_difference_
     assert not [name for name in found if ".w0" in name]
     assert found["waves.attrition_test.arm"].further["p"] == 1 / 2000
     alike, _ = study(200, [0.15, 0.15], [0, 0])
-    assert named(*attrition(alike))["waves.attrition_test.arm"].further["p"] > 0.05
+    assert named(attrition(alike))["waves.attrition_test.arm"].further["p"] > 0.05
 
 
 def model(arms: Values, outcomes: Values) -> GrowthModel | str:
@@ -113,7 +106,7 @@ def test_a_difference_of_slopes_that_is_not_there_is_rarely_found(soak: bool) ->
 
 def test_planted_growth_is_found_in_spite_of_attrition() -> None:
     waves, answers = study(240, [0.05, 0.25], [0.0, 0.4])
-    found = named(*growth(waves, answers, NO_SCORES))
+    found = named(growth(waves, answers, NO_SCORES))
     a, b = found["waves.growth.trust.arm.a"], found["waves.growth.trust.arm.b"]
     difference = found["waves.growth_difference.trust.arm.b"]
     assert (a.low or 0) < 0 < (a.high or 0)
@@ -145,7 +138,7 @@ def test_lees_bounds_are_those_of_every_choice_of_whom_to_cut() -> None:
 
 def test_missing_data_are_bounded_in_the_last_wave() -> None:
     waves, answers = study(300, [0.02, 0.2], [0.0, 0.5])
-    found = named(*sensitivity(waves, answers, NO_SCORES))
+    found = named(sensitivity(waves, answers, NO_SCORES))
     by = {name.split(".")[3]: one for name, one in found.items()}
     order = [by[kind].value for kind in ("lower", "observed", "upper")]
     assert order == sorted(order)

@@ -53,16 +53,6 @@ def test_without_questions_it_is_the_definition_too() -> None:
         assert (change.estimate, change.standard_error**2, change.df) == pytest.approx(wanted, rel=1e-10)
 
 
-@pytest.mark.parametrize(("n", "m"), [(8, 8), (3, 12), (20, 9)])
-def test_with_a_value_for_each_participant_it_is_welchs_error(n: int, m: int) -> None:
-    a, b = np.random.default_rng(n).normal(size=n), np.random.default_rng(m).normal(2, 3, m)
-    found = difference_of(np.concatenate([a, b]), np.repeat([1.0, 0.0], [n, m]), np.arange(n + m))
-    assert found.standard_error**2 == pytest.approx(a.var(ddof=1) / n + b.var(ddof=1) / m)
-    equal_variances = (1 / n + 1 / m) ** 2 / (1 / (n**2 * (n - 1)) + 1 / (m**2 * (m - 1)))
-    assert found.df == pytest.approx(equal_variances)
-    assert found.participants == {"treatment": n, "control": m}
-
-
 def test_an_estimate_that_rests_on_one_participant_is_refused() -> None:
     value, treated = np.random.default_rng(1).normal(size=9), np.arange(9) == 0
     with pytest.raises(TrialError, match="one participant"):

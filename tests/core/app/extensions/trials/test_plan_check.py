@@ -38,7 +38,6 @@ ARMS = {"factor": "arm", "treatment": "ai", "control": "none"}
 
 
 BARE = {"study": "small", "title": "Small", "factors": {"arm": ["ai", "none"]}}
-NUMERIC = Problem("p", "How many?", "How many?", "d", answer="7")
 
 
 def plan(*hypotheses: dict[str, Any], **keys: Any) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.errors import StudyError
-from experiments.study.resolve import resolve
-from problems.problem import Problem
+from tests.fakes.driven import ABOUT, small
 
 BLIND = {"backend": "openai", "model": "m", "system": ""}
 AT = "flow[0].flow[0].attach"
@@ -29,16 +28,9 @@ def test_a_model_that_may_reply_sees_what_is_attached(models: dict[str, Any], fo
         {"step": "chat", "id": "talk", "model": "one", "attach": ["image"]},
         {"step": "chat", "id": "spare", "model": "two"},
     ]
-    raw = {
-        "study": "small",
-        "title": "Small",
-        "problems": {"pool": {"source": "jsonl"}},
-        "models": models,
-        "flow": [{"each": "item", "of": "pool", "flow": steps}, {"step": "finish", "text": "Bye."}],
-    }
     faults: list[str] = []
     try:
-        resolve(raw, {}, {"pool": [Problem("n", "What is it?", "", "d")]})
+        small({"each": "item", "of": "pool", "flow": steps}, problems=[ABOUT], models=models)
     except StudyError as error:
         faults = [one.where for one in error.found]
     assert faults == found

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from experiments.errors import StudyError
-from problems.problem import Problem
-from tests.fakes.driven import small
+from tests.fakes.driven import ABOUT, small
 
-ABOUT = Problem(id="p", text="?", plain="", dataset="d", options=(), answer="")
 RULE = {"name": "asks", "must": "question"}
 CHAT: dict[str, Any] = {"step": "chat", "model": "m"}
 

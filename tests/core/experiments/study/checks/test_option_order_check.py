@@ -8,7 +8,6 @@ import pytest
 
 from experiments.errors import StudyError
 from experiments.study.checks.option_order_check import order_advice
-from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Option, Problem
 from tests.fakes.driven import Driven, small
@@ -30,9 +29,7 @@ PLAIN = {"type": "number", "name": "age", "text": "Age?"}
 
 
 def study(problems: list[Problem], *flow: Any, pool: Any = None, **keys: Any) -> Study:
-    loop = {"each": "q", "of": "pool", "flow": flow or [ASK]}
-    raw = {"study": "s", "title": "S", "problems": {"pool": {"source": "jsonl", **(pool or {})}}, **keys}
-    return resolve({**raw, "flow": [loop, {"step": "finish"}]}, {}, {"pool": problems})
+    return small({"each": "q", "of": "pool", "flow": flow or [ASK]}, problems=problems, pool=pool, **keys)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +89,8 @@ def test_an_option_that_names_others_by_their_places_is_advised_against_where_th
     ],
 )
 def test_an_order_without_anything_to_order_is_an_error(flow: Any, pool: Any, where: str) -> None:
-    models = {"m": {"backend": "scripted", "system": ""}}
     with pytest.raises(StudyError) as refused:
-        study(OPEN, *flow, pool=pool, models=models)
+        study(OPEN, *flow, pool=pool, models=["m"])
     assert {issue.where for issue in refused.value.found} == {where}
 
 

@@ -16,8 +16,9 @@ from experiments.instruments.scales import WRITE_IN_HEADER
 from storage.db.engine import Database
 from storage.schemas.registry import schema
 from tests.fakes.commanding import Done, parley
+from tests.fakes.http_server import serve
 from tests.fakes.repositories.deposited import download, write_export
-from tests.fakes.repositories.server import TOKEN, serve
+from tests.fakes.repositories.server import TOKEN
 from tests.fakes.repositories.zenodo import ZenodoFake
 from tests.fakes.visits import begin
 

@@ -22,7 +22,7 @@ from app.extensions.analysis.public import frame, instrument_frame, results, sur
 from app.extensions.analysis.reads.study_data import data_version, flow, origins_of, recorded
 from app.extensions.analysis.report import build_report, html
 from app.extensions.analysis.report.charts import forest_chart
-from app.extensions.analysis.results import figure_names
+from app.extensions.analysis.results import figure_names, patterns
 from app.session.service import Sessions
 from storage import tables
 from storage.datasets.imports.importer import import_files
@@ -31,7 +31,6 @@ from storage.registers.studies import Studies
 from storage.reports.sessions import SessionQuery, count_by_origin, sessions
 from storage.schemas.registry import released, schema
 from tests.fakes.databases import Mould, export, fill
-from tests.fakes.figures import pattern_of
 from tests.fakes.once import file_of
 
 # The studies, and whose analyses each has.
@@ -185,7 +184,7 @@ def check(database: Database, study: str, origin: str) -> set[str]:
         assert sorted_(finding) in map(sorted_, given(finding.code)), finding.name
         assert len(forest_chart(finding)["data"]["values"]) == len(finding.estimates)
         for one in finding.estimates:
-            assert len(pattern_of(one.name, figure_names())) == 1, one.name
+            assert len(patterns(one.name, figure_names())) == 1, one.name
             assert set(one.name) <= PLAIN or one.name.startswith("survey.share."), one.name  # options are texts
     names = [one.name for finding in found for one in finding.estimates]
     assert len(set(names)) == len(names)

@@ -37,11 +37,3 @@ def test_the_accuracy_of_an_arm_is_that_of_a_condition_with_its_clustered_interv
     assert found == {}
     assert all(len(patterns(one.name, figure_names())) == 1 for one in finding.estimates)
     assert not any(accuracy_by_arm(frame.assign(arms=[{"role": "tutor"}] * len(frame)))), "nothing to compare"
-
-
-def test_what_tables_and_charts_call_a_moment_is_the_same_words() -> None:
-    (finding,) = accuracy(answers(*((who, None, None, "user-AI", MATHS, q, 1) for who, _, _, q, _ in ROWS)))
-    assert [one.groups["moment"] for one in finding.estimates] == [
-        one.label.partition(": ")[2] for one in finding.estimates
-    ]
-    assert finding.note == ""

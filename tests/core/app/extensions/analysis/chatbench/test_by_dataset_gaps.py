@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import erfc, sqrt
 
 import numpy as np
 import pytest
 
 from app.extensions.analysis.chatbench.published import TABLE
-from app.extensions.analysis.public import Estimate, Finding, gap_table, gaps, mean_gaps, model_gaps
+from app.extensions.analysis.public import gap_table, gaps, mean_gaps, model_gaps
+from tests.fakes.figures import named
 
 MATHS = "elementary_mathematics"
-
-
-def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
-    return {estimate.name: estimate for finding in findings for estimate in finding.estimates}
 
 
 def test_the_papers_table_gives_the_papers_gaps() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
@@ -59,18 +58,6 @@ def test_alpha_is_what_its_definition_says(metric: Metric, ratings: Ratings) -> 
 def test_alpha_is_that_of_krippendorffs_own_example(metric: Metric, value: float) -> None:
     units = [[row[n] - 1 for row in RELIABILITY if row[n] is not None] for n in range(12)]
     assert alpha(counted(units, 5), metric) == pytest.approx(value, abs=5e-4)
-
-
-def test_alpha_of_the_published_ratings_is_the_slow_one(shared: Path, soak: bool) -> None:
-    rows = list(csv.reader((shared / "dices350_q_overall_part.csv").read_text().splitlines()))[1:]
-    flat = [(row[0], cell) for row in rows for cell in row[2:] if cell]
-    counts = counts_of([item for item, _ in flat], [cell for _, cell in flat])
-    assert counts.sum() == len(flat)
-    ratings = [[place for place, many in enumerate(row) for _ in range(many)] for row in counts.tolist()]
-    sample = ratings[: 20 if soak else 8]
-    for metric in ("nominal", "ordinal"):
-        assert alpha(counted(sample), metric) == pytest.approx(by_definition(sample, metric), abs=1e-9)
-    assert 0.1 < alpha(counts) < 0.25  # of all 350 items it is 0.161
 
 
 # Rows of rater, item and value.

@@ -110,22 +110,6 @@ def test_cohesion_is_what_its_definitions_say(pairs: list[tuple[list[int], list[
     assert voting_agreement(counted(one), counted(other)) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
-@pytest.mark.parametrize("halves", ["even and odd", "first and last"])
-def test_split_halves_of_the_published_ratings_are_the_slow_ones(shared: Path, halves: str) -> None:
-    rows = published(shared)
-    number = rows["rater_id"].str[-3:].astype(int)
-    first = number % 2 == 0 if halves == "even and odd" else number < 61
-    one, other = columns(rows, first), columns(rows, ~first)
-    here, there = counted(one), counted(other)
-    for metric in METRICS:
-        found = xrr(here, there, metric)
-        reliable = slow_alpha(one, metric), slow_alpha(other, metric)
-        assert (alpha(here, metric), alpha(there, metric)) == pytest.approx(reliable, abs=1e-9)
-        assert found == pytest.approx(slow_xrr(one, other, metric), abs=1e-9)
-        assert normalised_xrr(here, there, metric) == pytest.approx(found / sqrt(reliable[0] * reliable[1]), abs=1e-9)
-    assert gai(here, there) == pytest.approx(slow_alpha(one) / slow_xrr(one, other), abs=1e-9)
-
-
 def test_groups_of_the_published_ratings_are_measured_against_all_others(shared: Path) -> None:
     rows = published(shared)
     raters = pool(rows)
@@ -140,6 +124,8 @@ def test_groups_of_the_published_ratings_are_measured_against_all_others(shared:
         here, there = counted(one), counted(other)
         irr, cross = slow_alpha(one), slow_xrr(one, other)
         votes = voting_agreement(here, there)
+        reliable = sqrt(irr * slow_alpha(other))
+        assert normalised_xrr(here, there, "nominal") == pytest.approx(cross / reliable, abs=1e-9)
         expected = (irr, plurality(here), negentropy(here), cross, votes, irr / cross)
         for measure, value in zip(MEASURES, expected, strict=True):
             assert found[measure, axis_, group] == pytest.approx(value, abs=1e-9), measure

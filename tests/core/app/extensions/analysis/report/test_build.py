@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import strategies as st
 
 from app.extensions.analysis import dices, mathconverse
 from app.extensions.analysis.chatbench.accuracy import COUNTED_COLUMNS as COLUMNS
@@ -17,7 +16,6 @@ from app.extensions.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.extensions.analysis.estimates import SHARE, estimate
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.public import (
-    Estimate,
     Finding,
     accuracy,
     accuracy_by_dataset,
@@ -30,6 +28,7 @@ from app.extensions.analysis.public import (
     transitions,
 )  # fmt: skip
 from app.extensions.analysis.report.build import FEWEST, TOO_FEW, grid, sections
+from tests.fakes.figures import named
 from tests.fakes.planted import MODELS, Planted, drawn
 
 
@@ -79,10 +78,6 @@ def rated(shared: Path) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
-    return {one.name: one for finding in findings for one in finding.estimates}
-
-
 def short(findings: Sequence[Finding]) -> list[str]:
     return [line for section in sections(findings) for line in section.main]
 
@@ -116,8 +111,3 @@ def test_each_finding_is_there_once_and_each_estimate_in_one_cell(schema: str, s
         if table := grid(finding):
             names = [one.name for row in table.rows for one in row.cells if one]
             assert sorted(names) == sorted(one.name for one in finding.estimates)
-
-
-groups = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")).map(
-    lambda pair: {"model": pair[0], "kind": pair[1]}
-)
