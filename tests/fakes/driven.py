@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from experiments.errors import StudyError
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.study.location import State
@@ -34,6 +35,15 @@ def small(
         **keys,
     }
     return resolve(json.loads(json.dumps(raw)), {}, {"pool": list(problems)} if problems else {})
+
+
+def places(make: Callable[..., object], *given: Any, **keys: Any) -> list[str]:
+    """Where the errors are of a study that cannot be made; none, if it can."""
+    try:
+        make(*given, **keys)
+    except StudyError as error:
+        return [one.where for one in error.found]
+    return []
 
 
 class Driven:

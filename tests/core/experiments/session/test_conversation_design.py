@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.errors import Refused, StudyError
+from experiments.errors import Refused
 from experiments.events import Data
 from experiments.session.conversation import BEGIN, spent
 from experiments.session.conversation_design import ConversationDesign
@@ -20,7 +20,7 @@ from problems.problem import Option
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.schemas import arena, chatbench
-from tests.fakes.driven import ABOUT, Driven, small
+from tests.fakes.driven import ABOUT, Driven, places, small
 
 
 def talk(design: Data, **keys: Any) -> Study:
@@ -43,9 +43,9 @@ def messages(session: Driven) -> list[dict[str, Any]]:
 
 def faults(*steps: Any, **keys: Any) -> list[str]:
     """The paths of what is wrong."""
-    with pytest.raises(StudyError) as caught:
-        small({"each": "item", "of": "pool", "flow": list(steps)}, problems=[ABOUT], models=["m", "n"], **keys)
-    return sorted(fault.where.partition("flow[0].flow[")[2] for fault in caught.value.found)
+    loop = {"each": "item", "of": "pool", "flow": list(steps)}
+    found = places(small, loop, problems=[ABOUT], models=["m", "n"], **keys)
+    return sorted(where.partition("flow[0].flow[")[2] for where in found)
 
 
 def test_the_assistant_opens_by_its_own_words_and_they_are_neither_a_turn_nor_rated() -> None:

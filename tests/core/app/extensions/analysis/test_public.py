@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.extensions.analysis.public import accuracy, wins
+from storage.errors import StorageError
 from tests.fakes.figures import named
 
 ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
@@ -56,3 +61,10 @@ def test_win_rates_are_of_votes_with_a_winner_and_ties_are_reported() -> None:
     }
     assert found[0].note == "1 of 4 votes are ties."
     assert found[0].reference == 0.5
+
+
+def test_a_database_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+    file = tmp_path / "nope.db"
+    with pytest.raises(StorageError, match=f"There is no database {re.escape(str(file))}.*open_database"):
+        import_module("parley_studies.analysis").open_database(f"sqlite:///{file}")
+    assert not file.exists()

@@ -1,4 +1,4 @@
-"""Kinds of queries by group: each labelled message is found in the conversation in which it was written, or nowhere."""
+"""CheckMate's annotated queries: labels counted as in the release, slips included, and each message's conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.extensions.analysis.public import query_types
+from app.extensions.analysis.mathconverse.queries import marks
+from app.extensions.analysis.public import query_labels, query_types
 from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
@@ -50,3 +51,56 @@ def test_published_queries_are_joined_as_by_plain_loops(shared: Path) -> None:
         for name in NAMES:
             one = found[f"taxonomy.by_model.{model}.{name}"]
             assert (one.value, one.n) == (pytest.approx(own[model, name] / size), size)
+
+
+def queries(*rows: dict[str, object]) -> pd.DataFrame:
+    """Messages with the labels that are given, each the first of a conversation about nothing."""
+    none = dict.fromkeys(NAMES, "0")
+    filled = [{**none, **row} for row in rows]
+    data = pd.DataFrame([{NAMES[name]: row[name] for name in NAMES} for row in filled], columns=list(NAMES.values()))
+    for column, values in (
+        ("user_query", "User: " + pd.Series(map(str, range(len(rows))), dtype=str)),
+        ("", range(len(rows))),
+    ):
+        data[column] = list(values)
+    return data.assign(previous_interactions="No prev", problem_declaration=None)
+
+
+def counts(data: pd.DataFrame) -> dict[str, float]:
+    return {one.name: one.further["count"] for finding in query_labels(data) for one in finding.estimates}
+
+
+def test_the_published_labels_are_those_of_an_independent_count(shared: Path) -> None:
+    path = shared / "annotated_taxonomy_part.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    own = Counter(name for row in rows for name, header in NAMES.items() if row[header] not in ("0", "0.0", ""))
+    several = [sum(row[header] not in ("0", "0.0", "") for header in HEADERS.values()) for row in rows]
+    data = pd.read_csv(path, keep_default_na=False)
+    data = data.rename(columns={data.columns[0]: ""})
+    found = {one.name: one for finding in query_labels(data) for one in finding.estimates}
+    for name in NAMES:
+        one = found[f"taxonomy.label.{name}"]
+        assert (one.value, one.n) == (pytest.approx(own[name] / len(rows), abs=1e-9), len(rows))
+        assert one.further["count"] == own[name]
+    assert found["taxonomy.labels.none"].further["count"] == several.count(0)
+    assert found["taxonomy.labels.several"].further["count"] == sum(number > 1 for number in several)
+    first = sum(row["previous_interactions"] == "No prev" for row in rows)
+    assert query_labels(data)[0].note == f"{first} of 53 messages begin a conversation."
+    assert (
+        query_labels(pd.read_csv(path).rename(columns={"Unnamed: 0": ""}))[0].estimates
+        == query_labels(data)[0].estimates
+    )
+
+
+def test_every_mark_but_nought_counts_and_a_write_in_is_no_label() -> None:
+    data = queries(
+        {"definition": "y", "reason": "xw"}, {"definition": "yy"}, {"not-mathematics": "A whole sentence."},
+        {"other": "a joke"}, {"definition": None, "other": 0.0}, {"definition": float("nan"), "reason": ""},
+    )  # fmt: skip
+    found = counts(data)
+    assert {name: number for name, number in found.items() if number} == {
+        "taxonomy.label.definition": 2, "taxonomy.label.reason": 1, "taxonomy.label.not-mathematics": 1,
+        "taxonomy.label.other": 1, "taxonomy.labels.none": 3, "taxonomy.labels.several": 1,
+    }  # fmt: skip
+    assert marks(data).to_numpy().sum() == 5

@@ -1,4 +1,4 @@
-"""Publication metadata: identifiers are checked, the citation is made of what is known, and no hash depends on them."""
+"""Sections of a study file: what they refuse, and what is made of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from pydantic import ValidationError
 
 from app.studies.loader import load_study
 from experiments.study.resolve import restore
+from experiments.study.sections import two_step_simulator
 from experiments.study.sections.dataset_info import Author, DatasetInfo, check_digit
+from experiments.study.sections.prolific import ProlificRecruitment
+from experiments.study.sections.two_step_simulator import SimulatorQuestion
 
 STUDY = """
 study: tiny
@@ -87,3 +90,64 @@ def test_the_citation_holds_what_is_known_and_nothing_else() -> None:
         whole.cited_as("Notes")
         == "Lovelace, Ada; The Lab (2026). Notes (Version 1.0) [Data set]. https://doi.org/10.1234/x"
     )
+
+
+LEAST: dict[str, Any] = {"description": "A talk", "reward": "1.50", "minutes": 10, "spend_limit": 100}
+OUT = {"reward": "0.20", "places": 5}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"filter_set": "f1", "only_groups": ["g1"]},
+        {"codes": {"timed_out": "screen_out"}},
+        {"screen_out": {**OUT, "reward": "1.50"}},
+        {"reward": "0"},
+        {"devices": ["desk"]},
+    ],
+)
+def test_what_prolific_would_refuse_is_an_error_of_the_study_file(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ProlificRecruitment(**LEAST | wrong)
+
+
+def test_who_is_screened_out_is_paid_where_a_payment_is_given() -> None:
+    assert ProlificRecruitment(**LEAST).action("screened_out") == "return"
+    paid = ProlificRecruitment(**LEAST, screen_out=OUT, codes={"complete": "approve"})
+    assert [paid.action(name) for name in ("screened_out", "complete", "timed_out")] == [
+        "screen_out",
+        "approve",
+        "review",
+    ]
+
+
+SUM = SimulatorQuestion("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("  hello ", "hello"),
+        ('"YOU: hello"', "hello"),
+        ('YOU: "hello"', "hello"),
+        ("“hello”", "hello"),
+        ('"a" and "b"', '"a" and "b"'),
+        ("what is 'x'", "what is 'x'"),
+        ("SYSTEM: no", "SYSTEM: no"),
+        ('"', '"'),
+        ("", ""),
+    ],
+)
+def test_quotes_around_a_reply_and_the_speakers_name_are_dropped(reply: str, said: str) -> None:
+    assert two_step_simulator.cleaned(reply) == said
+
+
+@pytest.mark.parametrize(
+    ("answer", "key"),
+    [
+        ("A", "A"), ("a", "A"), ("D.", "D"), ("(D)", "D"), ("D) A lot", "D"), ("**D**", "D"), ("2", "B"),
+        ("a lot", "D"), ("A or D", None), ("A lot more", None), ("E", None), ("", None), ("none of them", None),
+    ],
+)  # fmt: skip
+def test_an_answer_is_matched_to_one_option_or_to_none(answer: str, key: str | None) -> None:
+    assert SUM.key(answer) == key
