@@ -30,11 +30,10 @@ from app.config.model_servers import Server
 from app.config.secret import secret_in_use
 from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
 from app.errors import BackendError, SettingsError
-from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy
+from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy, prolific_client, workspaces_of
 from app.session.reminders.mail import MailChannel
 from app.session.replies.tools import as_specs, asked, differing
 from app.studies.drafts import Drafts
-from app.use_cases.prolific_study import prolific_client, workspaces_of
 from app.use_cases.remind import unsendable_reminders
 from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.checks.lint import possible_codes
@@ -45,8 +44,8 @@ from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import Database, open_database, probe
 from storage.db.network_file import refuse_network_share
 from storage.migrations.migrate import migration_status
-from storage.payments.prolific import PROLIFIC
 from storage.registers.alerts import Alert
+from storage.registers.contacts import PROLIFIC
 from storage.registers.offered_tools import offered_tools
 
 WITHIN_S = 10

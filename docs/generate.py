@@ -205,7 +205,7 @@ def openapi() -> dict[str, Any]:
 
 
 def study_page() -> str:
-    study, protocol = parts.models()["study"], parts.models()["protocol"]
+    study, protocol = parts.StudyFile, parts.ProtocolFile
     text = "A study file is YAML with these keys. `parley show schema` prints them as a JSON Schema for editors. "
     text += f"{UNSAID}\n\n"
     text += keys(study, leave_out=("schema_",))

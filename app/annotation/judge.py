@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.annotation.annotators.json_reply import UnparsableReply
-from app.backends.model_ref import ModelRef
 from app.session.replies.judges import JudgeQuestion
 from experiments.study.study import Study
 from storage.reports.conversations import Conversation
@@ -14,6 +12,8 @@ from storage.reports.conversations import Conversation
 
 def judge_question(study: Study, name: str, conversation: Conversation) -> JudgeQuestion:
     from app.annotation.annotators.custom import CustomAnnotator  # few servers have judges, and all would wait for it
+    from app.annotation.annotators.json_reply import UnparsableReply
+    from app.backends.model_ref import ModelRef
 
     spec = (study.file.annotators or {})[name]
     annotator = CustomAnnotator(name, spec)

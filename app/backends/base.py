@@ -189,7 +189,7 @@ class Completion:
 class BackendOptions(BaseModel):
     """What a study file may say in `options:` of a model; each backend's class `Options` extends it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Backend:

@@ -14,7 +14,6 @@ from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
-from app.web.console.known_browsers import unlock as login_link
 from storage.accounts.accounts import Accounts
 from storage.accounts.passwords import LEAST_CHARS
 from storage.accounts.roles import ROLES, TERMINAL
@@ -63,15 +62,17 @@ def password(name: Name, password_stdin: Stdin = False) -> None:
 
 
 @commands.command("unlock")
-def unlock(name: Name) -> None:
+def unlock_(name: Name) -> None:
     """Print a link for a user whose login is blocked after too many attempts.
 
     The browser that opens it within 24 hours is not blocked by the attempts of others. The password is still needed.
     """
+    from app.web.console.known_browsers import unlock  # `serve` invites the first owner, and needs no browser
+
     settings = settings_in_use()
     database = existing_database(settings)
     clock = SystemClock()
-    path = login_link(Accounts(database, clock.now_us), secret_for(settings, database), clock, name, TERMINAL)
+    path = unlock(Accounts(database, clock.now_us), secret_for(settings, database), clock, name, TERMINAL)
     echo(f"{settings.console_address}{path}")
 
 

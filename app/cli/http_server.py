@@ -31,8 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from app.config.settings import Settings, env_name, reachable_url
 from app.errors import SettingsError
 from storage.client_networks import client_networks
-from storage.db.backup import files_of
-from storage.db.private_files import restrict_to_owner
+from storage.db.private_files import files_of, restrict_to_owner
 
 log = logging.getLogger(__name__)
 

@@ -187,7 +187,8 @@ def prolific(
 
     Nothing is sent before it is shown. Publishing and more places spend money, so you type the sum.
     """
-    from app.use_cases.prolific_study import StudyAtProlific, prolific_client  # httpx2 and numpy take 0.2 s
+    from app.recruiters.prolific import prolific_client
+    from app.use_cases.prolific_study import StudyAtProlific  # httpx2 and numpy take 0.2 s
 
     settings, database = with_saved(settings_in_use())
     database = database or existing_database(settings)
@@ -308,8 +309,8 @@ def webhook() -> None:
 
 @contextmanager
 def _recruited(study: str) -> Iterator[RecruitedStudy]:
-    from app.use_cases.prolific_study import prolific_client
-    from app.use_cases.prolific_task import recruited_at_prolific
+    from app.recruiters.prolific import prolific_client
+    from app.use_cases.submissions import recruited_at_prolific
 
     database, people = participants()
     settings, found = with_saved(settings_in_use())[0], Studies(database).newest(name_of(study))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from app.config.model_servers import Key, Server, ServerAddress, SiteAddress, read_servers
@@ -67,7 +67,13 @@ RepositoryAddress = Annotated[ServerAddress, AfterValidator(_encrypted)]
 LogLevel = Annotated[str, AfterValidator(_level)]
 
 
-class SiteSettings(BaseModel):
+class SettingGroup(BaseModel):
+    """Nothing validates a group alone: `Settings` is built of the fields of all."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class SiteSettings(SettingGroup):
     """The place of the data, and the address of the pages."""
 
     database_url: str = Field(
@@ -103,7 +109,7 @@ class SiteSettings(BaseModel):
     )
 
 
-class ProlificSettings(BaseModel):
+class ProlificSettings(SettingGroup):
     """Prolific: whose links are verified, and its API."""
 
     prolific_workspaces: str = Field(
@@ -130,7 +136,7 @@ class ProlificSettings(BaseModel):
     prolific_url: RepositoryAddress = Field("https://api.prolific.com", description="The address of Prolific's API.")
 
 
-class ModelServerSettings(BaseModel):
+class ModelServerSettings(SettingGroup):
     """Model servers."""
 
     openai_api_key: Key | None = Field(None, description="The API key of the OpenAI-compatible model server.")
@@ -148,7 +154,7 @@ class ModelServerSettings(BaseModel):
     )
 
 
-class LocalModelSettings(BaseModel):
+class LocalModelSettings(SettingGroup):
     """Models that run on this computer."""
 
     llama_threads: int | None = Field(
@@ -162,7 +168,7 @@ class LocalModelSettings(BaseModel):
     )
 
 
-class ReplySettings(BaseModel):
+class ReplySettings(SettingGroup):
     """Limits of replies, and what follows a failure."""
 
     connect_timeout_s: Seconds = Field(5, description="Timeout for connecting to a model server, in seconds.")
@@ -195,7 +201,7 @@ class ReplySettings(BaseModel):
     breaker_pause_s: Seconds = Field(30, description="Circuit breaker: the length of that pause, in seconds.")
 
 
-class RateLimitSettings(BaseModel):
+class RateLimitSettings(SettingGroup):
     """Limits of requests by a participant, and by an address."""
 
     messages_per_minute: int = Field(
@@ -225,7 +231,7 @@ class RateLimitSettings(BaseModel):
     )
 
 
-class LogSettings(BaseModel):
+class LogSettings(SettingGroup):
     """Logs, metrics and alerts."""
 
     log_level: LogLevel = Field("INFO", description="The log level: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
@@ -237,7 +243,7 @@ class LogSettings(BaseModel):
     )
 
 
-class ReminderSettings(BaseModel):
+class ReminderSettings(SettingGroup):
     """By what reminders of waves are sent."""
 
     mail_host: str = Field(
@@ -266,7 +272,7 @@ class ReminderSettings(BaseModel):
     )
 
 
-class DepositSettings(BaseModel):
+class DepositSettings(SettingGroup):
     """Repositories for deposits of data."""
 
     huggingface_token: Key | None = Field(

@@ -30,9 +30,11 @@ from pydantic import (
 )
 
 from app.backends.wire.http_client import proxy_of, trusted
+from app.config.settings import Settings, env_name
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
 from experiments.money import Money
 from storage.payments.submissions import plain_status
+from storage.registers.contacts import PROLIFIC
 
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 3, 1.0, 60.0
@@ -55,7 +57,7 @@ Status = Annotated[str, AfterValidator(plain_status)]
 class Answer(BaseModel):
     """A part of an answer of an API. What is not used of it is ignored, and null is as if it were not there."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -358,3 +360,30 @@ def _chunks(ids: Collection[str]) -> Iterator[list[str]]:
     known = list(dict.fromkeys(ids))
     for start in range(0, len(known), MOST_IDS):
         yield known[start : start + MOST_IDS]
+
+
+def prolific_client(settings: Settings, sleep: Callable[[float], None] = time.sleep) -> Prolific:
+    """The client with the token of the settings, or else the one that an owner entered in the console; raises
+    RecruiterDenied if there is none."""
+    if settings.prolific_token is not None:
+        return Prolific(settings.prolific_url, settings.prolific_token.get_secret_value(), sleep=sleep)
+    saved = settings.find_server(PROLIFIC)
+    if saved is None or saved.key is None:
+        raise RecruiterDenied(
+            f"There is no token of Prolific. Set {env_name('prolific_token')}, or enter it in the console, under "
+            "Model servers."
+        )
+    return Prolific(saved.url, saved.key.get_secret_value(), sleep=sleep)
+
+
+def workspaces_of(settings: Settings, client: Prolific) -> tuple[str, ...]:
+    """The workspaces of the settings, or else all of the account."""
+    named = tuple(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
+    return named or tuple(one.id for one in client.workspaces())
+
+
+def hook_secrets(settings: Settings) -> frozenset[str]:
+    """The secrets by which Prolific signs what it sends to webhooks. Raises RecruiterError."""
+    with prolific_client(settings) as client:
+        found = [client.hook_secrets(workspace) for workspace in workspaces_of(settings, client)]
+    return frozenset(one.value for some in found for one in some if one.value)

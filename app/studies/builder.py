@@ -22,7 +22,7 @@ from app.backends.providers import BACKEND, PROVIDERS
 from app.studies.drafts import check_text
 from app.studies.loader import read_protocols
 from experiments.session.outcomes import OUTCOMES, status_label
-from experiments.study.schema import Loop, ProtocolFile, StudyFile, models
+from experiments.study.schema import Loop, ProtocolFile, StudyFile
 from experiments.study.sections.recruitment import Bonus, Recruiter
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
@@ -321,7 +321,6 @@ class ProtocolChoice:
 @cache
 def protocols() -> Mapping[str, ProtocolChoice]:
     """Parley's own protocols by name. (A draft that is not made yet has no folder with protocols of its own.)"""
-    models()  # declares the steps that a file can have
     return {
         name: _protocol(ProtocolFile.model_validate(raw)) for name, raw in read_protocols(Path("/nowhere"), []).items()
     }

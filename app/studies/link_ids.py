@@ -21,6 +21,8 @@ from typing import Literal
 from experiments.study.sections.recruitment import Recruitment
 from storage.registers.participants import ParticipantId
 
+# The parameters of a personal link and of a signature, and the channel of personal links.
+LAB, SIGNATURE, LAB_CHANNEL = "p", "parley_sig", "lab"
 # The form of an id. Cint's have up to 128 characters, and Dynata's `psid` has asterisks.
 ID = re.compile(r"[\w.@:+=~*/-]{1,128}")
 UnreadableReason = Literal["unfilled", "malformed", "conflicting", "unknown"]

@@ -19,8 +19,8 @@ from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database
-from storage.payments.prolific import PROLIFIC
 from storage.payments.prolific_export import read_statuses
+from storage.registers.contacts import PROLIFIC
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 

@@ -16,7 +16,7 @@ from storage.db.engine import Database
 from storage.log.seats import COMPLETE, LEFT, LIVE
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
 from storage.payments.payments import WITHDRAWN, Payee
-from storage.payments.prolific import PROLIFIC
+from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 
 TO_DO = {

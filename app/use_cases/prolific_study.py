@@ -7,7 +7,6 @@ transaction of the event, below the study's limit.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +15,7 @@ from typing import Any, Literal
 
 from app.clock import Clock
 from app.config.settings import Settings, env_name
-from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.errors import RecruiterError, RecruiterRejected, RecruiterUnavailable
 from app.recruiters.prolific import (
     STATUS_CHANGE,
     WEBHOOK,
@@ -25,6 +24,8 @@ from app.recruiters.prolific import (
     ProlificStudy,
     StudyAction,
     StudyDraft,
+    prolific_client,
+    workspaces_of,
 )
 from app.studies.link_ids import PLACEHOLDERS
 from experiments.errors import NotPossible
@@ -36,7 +37,7 @@ from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.log.seats import query_params
-from storage.payments.prolific import PROLIFIC
+from storage.registers.contacts import PROLIFIC
 from storage.registers.origins import Origin
 from storage.registers.recruiting import RecruiterRequest, begin_act, end_act, recruiter_acts
 from storage.registers.study_status import operations_of
@@ -58,33 +59,6 @@ RETURN_REASONS: Mapping[str, str] = {
     "screened_out": "You are not eligible for this study.",
     "withdrawn": "You withdrew from the study.",
 }
-
-
-def prolific_client(settings: Settings, sleep: Callable[[float], None] = time.sleep) -> Prolific:
-    """The client with the token of the settings, or else the one that an owner entered in the console; raises
-    RecruiterDenied if there is none."""
-    if settings.prolific_token is not None:
-        return Prolific(settings.prolific_url, settings.prolific_token.get_secret_value(), sleep=sleep)
-    saved = settings.find_server(PROLIFIC)
-    if saved is None or saved.key is None:
-        raise RecruiterDenied(
-            f"There is no token of Prolific. Set {env_name('prolific_token')}, or enter it in the console, under "
-            "Model servers."
-        )
-    return Prolific(saved.url, saved.key.get_secret_value(), sleep=sleep)
-
-
-def workspaces_of(settings: Settings, client: Prolific) -> tuple[str, ...]:
-    """The workspaces of the settings, or else all of the account."""
-    named = tuple(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
-    return named or tuple(one.id for one in client.workspaces())
-
-
-def hook_secrets(settings: Settings) -> frozenset[str]:
-    """The secrets by which Prolific signs what it sends to webhooks. Raises RecruiterError."""
-    with prolific_client(settings) as client:
-        found = [client.hook_secrets(workspace) for workspace in workspaces_of(settings, client)]
-    return frozenset(one.value for some in found for one in some if one.value)
 
 
 def subscribe_webhook(settings: Settings) -> str:

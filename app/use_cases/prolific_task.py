@@ -7,50 +7,27 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
-from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import RecruiterDenied, RecruiterError, RecruiterUnavailable
-from app.recruiters.prolific import Prolific
-from app.use_cases.prolific_study import prolific_client
-from app.use_cases.submissions import (
-    AWAITING,
-    FITS,
-    RULE,
-    RecruitedStudy,
-    ask,
-    carry_out,
-    free_places,
-    poll,
-    to_approve,
-)
+from app.recruiters.prolific import Prolific, prolific_client
 from experiments.errors import NotPossible
-from experiments.session.recruiting import recruited_studies
-from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.registers.participants import Participants
-from storage.registers.recruiting import recruiter_acts
 from storage.registers.studies import Studies
+
+if TYPE_CHECKING:
+    from app.use_cases.submissions import RecruitedStudy
 
 CLAIM = "prolific"
 EVERY_S = 15.0
 # Between two readings of a study's list: while somebody takes part or awaits review, when all is over, after errors.
 SOON_S, LATER_S, LATEST_S = 60.0, 900.0, 3_600.0
 log = logging.getLogger(__name__)
-
-
-def recruited_at_prolific(
-    settings: Settings, database: Database, client: Prolific, clock: Clock, participants: Participants, study: Study
-) -> RecruitedStudy:
-    """A study with its studies at Prolific. Raises NotPossible if it is not recruited by the API."""
-    section, ids = study.file.prolific, recruited_studies(recruiter_acts(database, study.name))
-    if section is None or not ids:
-        raise NotPossible(f"{study.name} is not at Prolific: parley recruit prolific {study.name} draft")
-    most: Decimal = min(section.spend_limit, settings.prolific_spend_limit or section.spend_limit)
-    return RecruitedStudy(database, participants, client, clock, study, ids, most)
 
 
 def _look_later(seconds: float) -> None:
@@ -95,6 +72,8 @@ class ProlificTask:
             return  # no token, or none that may do this: `parley doctor` says so
 
     def _recruited(self, client: Prolific) -> Iterator[RecruitedStudy]:
+        from app.use_cases.submissions import recruited_at_prolific  # a server without a token needs none of it
+
         known = Studies(self._database)
         for study in (known.newest(name) for name in known.names() if known.has(name)):
             given = (self._settings, self._database, client, self._clock, self._participants)
@@ -102,6 +81,8 @@ class ProlificTask:
                 yield recruited_at_prolific(*given, study)
 
     def _one(self, recruited: RecruitedStudy) -> None:
+        from app.use_cases.submissions import AWAITING, FITS, RULE, ask, carry_out, free_places, poll, to_approve
+
         name, now_us = recruited.name, self._clock.now_us()
         if self._due_us.get(name, 0) <= now_us:
             try:

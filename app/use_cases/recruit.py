@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from app.clock import Clock
-from app.studies.link_ids import ID, RECRUITERS, clean_id
+from app.studies.link_ids import ID, LAB, LAB_CHANNEL, RECRUITERS, SIGNATURE, clean_id
 from app.use_cases.pay import count_strangers
 from experiments.errors import NotPossible, suggestion
 from experiments.session.study_status import Decision, StudyStatus
@@ -19,14 +19,12 @@ from storage.accounts.audit_log import AuditLog
 from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.log.seats import cell_key
-from storage.payments.prolific import PROLIFIC
 from storage.payments.submission_log import observe
 from storage.payments.submissions import OVER, Observation
+from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import StatusTransaction, decided, operations_of
 
-LAB, SIGNATURE = "p", "parley_sig"
-LAB_CHANNEL = "lab"
 # The channels whose links can be signed. A lab's personal links are always signed.
 SIGNED = ("panel", "sona", "connect", "prolific")
 MOST_PARTICIPANTS, MOST_LINKS = 1_000_000, 10_000

@@ -13,16 +13,14 @@ from app.errors import (
     RecruiterUnavailable,
     SettingsError,
 )
-from app.recruiters.prolific import Prolific
+from app.recruiters.prolific import Prolific, prolific_client
 from app.session.reminders.channels import Failure, ReminderChannel, WebhookChannel
-from app.session.reminders.mail import MailChannel
 from app.session.reminders.message import ReminderMessage
-from app.use_cases.prolific_study import prolific_client
 from experiments.session.recruiting import recruited_studies
 from experiments.study.sections.reminders import Channel
 from experiments.study.study import Study
 from storage.db.engine import Database
-from storage.payments.prolific import PROLIFIC
+from storage.registers.contacts import PROLIFIC
 from storage.registers.recruiting import recruiter_acts
 
 
@@ -69,6 +67,8 @@ def reminder_channels(
     """Those for which there are settings. Raises SettingsError if they do not go together."""
     found: dict[Channel, ReminderChannel] = {"prolific": ProlificChannel(lambda: prolific_client(settings), database)}
     if settings.mail_host:
+        from app.session.reminders.mail import MailChannel
+
         found["mail"] = MailChannel(settings)
     if (hook := settings.reminder_webhook_url) is not None:
         secret = settings.reminder_webhook_secret

@@ -14,19 +14,23 @@ from math import ceil
 from typing import Any, Literal, get_args
 
 from app.clock import Clock
+from app.config.settings import Settings
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
 from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific, Submission
 from experiments.errors import NotPossible, suggestion
 from experiments.money import Money
+from experiments.session.recruiting import recruited_studies
 from experiments.study.study import Study
 from experiments.views.bonus import NOTHING
 from storage.db.engine import Database, attempts
 from storage.log.seats import held
 from storage.payments.payments import API_PAYMENT, Payee, Payment, payees, record, taken_back
-from storage.payments.prolific import OPEN, PROLIFIC, lists
+from storage.payments.prolific import OPEN, lists
 from storage.payments.submission_log import ActEvent, acts, add_act_event, append_bonuses, observe
 from storage.payments.submissions import LIFE, Act, ActKind, Observation, Result
+from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
+from storage.registers.recruiting import recruiter_acts
 
 AWAITING = "AWAITING REVIEW"
 # Of what status a submission must be for an act; empty if nothing was observed of it.
@@ -88,6 +92,17 @@ class RecruitedStudy:
         """The sessions that came from Prolific with an id of a submission."""
         found = payees(self.database, self.participants, self.name, self.clock.now_us())
         return tuple(one for one in found if one.recruiter == PROLIFIC and one.submission)
+
+
+def recruited_at_prolific(
+    settings: Settings, database: Database, client: Prolific, clock: Clock, participants: Participants, study: Study
+) -> RecruitedStudy:
+    """A study with its studies at Prolific. Raises NotPossible if it is not recruited by the API."""
+    section, ids = study.file.prolific, recruited_studies(recruiter_acts(database, study.name))
+    if section is None or not ids:
+        raise NotPossible(f"{study.name} is not at Prolific: parley recruit prolific {study.name} draft")
+    most: Decimal = min(section.spend_limit, settings.prolific_spend_limit or section.spend_limit)
+    return RecruitedStudy(database, participants, client, clock, study, ids, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -17,7 +17,6 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.alerts import AlertWatch
 from app.annotation.judge import judge_question
 from app.clock import Clock, SystemClock
 from app.config.saved_servers import with_saved_servers
@@ -56,6 +55,9 @@ from storage.registers.participants import Participants
 from storage.registers.persons import Person
 from storage.registers.study_versions import publish_on_start
 
+if TYPE_CHECKING:
+    from app.alerts import AlertWatch
+
 log = logging.getLogger(__name__)
 SWEEP_S = 15
 APOLOGY = (
@@ -93,7 +95,6 @@ def build_app(
     cookies = SessionCookie(secret, secure=settings.address.startswith("https://"), path=settings.sub_path or "/")
     # as registered: without the content of their pictures, which the database has
     offered = OpenStudies(service, database, [service.studies.get(study.hash) for study in studies])
-    watch = AlertWatch(settings, database, clock, lambda: service.log.fault)
     participants = Participants(database, secret)
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
@@ -112,7 +113,13 @@ def build_app(
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         await offered.names()  # whatever is published and lacks something here is logged now, not when people come
-        work = (_sweep(service), watch.run(), retention.run(), prolific.run(), reminders.run())
+        work = (
+            _sweep(service),
+            _watch(settings, database, clock, service),
+            retention.run(),
+            prolific.run(),
+            reminders.run(),
+        )
         tasks = [asyncio.create_task(one) for one in work]
         for task in tasks:
             task.add_done_callback(_log_end)
@@ -172,6 +179,18 @@ async def _sweep(service: SessionService) -> None:
             await service.sweep()
         except ParleyError as error:
             log.error("the deadline sweep failed: %s", error)
+
+
+async def _watch(settings: Settings, database: Database, clock: Clock, service: SessionService) -> None:
+    """Watch for what needs a person; the first page waits for none of what that imports."""
+
+    def made() -> AlertWatch:
+        from app.alerts import AlertWatch
+
+        return AlertWatch(settings, database, clock, lambda: service.log.fault)
+
+    await asyncio.sleep(SWEEP_S)
+    await (await asyncio.to_thread(made)).run()
 
 
 def _log_end(task: asyncio.Task[None]) -> None:

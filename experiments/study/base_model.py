@@ -17,6 +17,7 @@ class StrictModel(BaseModel):
         populate_by_name=True,
         allow_inf_nan=False,
         coerce_numbers_to_str=True,  # a number is accepted where a text is expected
+        defer_build=True,  # few are read alone
     )
 
 

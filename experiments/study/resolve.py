@@ -26,7 +26,7 @@ from experiments.study.checks.validation import validate
 from experiments.study.checks.validation_errors import drop_consequential, issues_of, parse_leniently
 from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
-from experiments.study.schema import ByFactor, Node, ProblemGroups, ProtocolFile, StudyFile, models
+from experiments.study.schema import ByFactor, Node, ProblemGroups, ProtocolFile, StudyFile
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
 from problems.pictures import Picture, PictureMap
@@ -108,7 +108,6 @@ def restore(document: str) -> Study:
     parts = json.loads(document)
     # A document leaves out what is null, which is not the default here.
     parts["file"].setdefault("session_limits", {}).setdefault("end_after_unattended", None)
-    models()
     try:
         file = StudyFile.model_validate(parts["file"])
         read = {key: ProtocolFile.model_validate(raw) for key, raw in parts["protocols"].items()}

@@ -7,10 +7,10 @@ problems asked and the models that reply. `experiments.study.resolve` turns it i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Annotated, Any, Literal, Self, Union
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag, WithJsonSchema, field_validator, model_validator
+from pydantic_core import CoreSchema
 
 from experiments.study.base_model import Condition, Level, Slug, StrictModel
 from experiments.study.field_docstrings import DocumentedSchema
@@ -122,6 +122,24 @@ class ByFactor(StrictModel):
     """The factor, or a name in the loop's `vary`."""
     pick: dict[str, str]
     """Its values, each with the name of a protocol."""
+
+
+class _Installed:
+    """Stands for the kinds of nodes, which are looked for when the first file is read."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(_: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(Annotated[kinds_of_nodes(), Discriminator(tag_of)])
+
+
+# A phase, an `each` or a step.
+Node = Annotated[Any, _Installed]
+
+
+def kinds_of_nodes() -> Any:
+    """The union of phases, loops and every kind of step that is installed."""
+    members = {**kinds(), "phase": Phase, "each": Loop}
+    return Union[tuple(Annotated[cls, Tag(name)] for name, cls in members.items())]  # noqa: UP007
 
 
 class Phase(StrictModel):
@@ -419,24 +437,10 @@ def tag_of(node: Any) -> str | None:
     return next((key for key in ("phase", "each") if hasattr(node, key)), None) or getattr(node, "step", None)
 
 
-@cache
-def models() -> Mapping[str, Any]:
-    """The study file's and the protocol file's models, complete with every kind of step that is installed."""
-    members = {**kinds(), "phase": Phase, "each": Loop}
-    union = Union[tuple(Annotated[cls, Tag(name)] for name, cls in members.items())]  # type: ignore[valid-type]  # noqa: UP007
-    names = {"Node": Annotated[union, Discriminator(tag_of)]}
-    for model in (Phase, Loop, Wave, StudyFile, ProtocolFile):
-        model.model_rebuild(force=True, _types_namespace=names)
-    return {"study": StudyFile, "protocol": ProtocolFile, "nodes": members}
-
-
 TITLES = {"study": "A Parley study", "protocol": "A Parley protocol"}
 
 
 def json_schema(kind: Literal["study", "protocol"]) -> dict[str, Any]:
-    schema: dict[str, Any] = models()[kind].model_json_schema(by_alias=True, schema_generator=DocumentedSchema)
+    model = StudyFile if kind == "study" else ProtocolFile
+    schema = model.model_json_schema(by_alias=True, schema_generator=DocumentedSchema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": TITLES[kind]}
-
-
-# A phase, an `each` or a step; `models()` puts the union of all of them in its place.
-Node = Any

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
+from pydantic import ConfigDict, model_validator
 from pydantic import Field as About
-from pydantic import model_validator
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
@@ -62,6 +62,9 @@ class RatingSubject:
 
 class Step(StrictModel):
     """The base of all steps. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
+
+    # Studies and protocols both take it as it is.
+    model_config = ConfigDict(defer_build=False)
 
     # Whether submitting it admits the participant (see `admission`).
     admits: ClassVar[bool] = False

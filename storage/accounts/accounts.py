@@ -8,9 +8,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from argon2 import PasswordHasher
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -21,6 +20,9 @@ from storage.accounts.passwords import Passwords, refuse_weak
 from storage.accounts.roles import FIRST, ROLES, STRANGER, TERMINAL, Role, name_for, role_for, role_label
 from storage.db.engine import Database, advisory_xact_lock, writer
 from storage.errors import AccountError
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
 
 LASTS_US = 24 * 3600 * 1_000_000
 SPENT = (

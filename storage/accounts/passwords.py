@@ -11,11 +11,13 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from storage.errors import AccountError, StorageError, TooMany
+
+if TYPE_CHECKING:  # a server of participants hashes no password
+    from argon2 import PasswordHasher
 
 LEAST_CHARS = 15
 MOST_CHARS = 1_000
@@ -34,8 +36,14 @@ class Passwords:
     """Makes and checks what is kept of passwords, `AT_ONCE` at most."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
-        self._hasher = hasher or PasswordHasher()
+        self._given = hasher
         self._few = threading.BoundedSemaphore(AT_ONCE)
+
+    @cached_property
+    def _hasher(self) -> PasswordHasher:
+        from argon2 import PasswordHasher
+
+        return self._given or PasswordHasher()
 
     def kept(self, password: str) -> str:
         with self._turn():
@@ -43,6 +51,8 @@ class Passwords:
 
     def fits(self, kept: str | None, password: str) -> bool:
         """True for the stored password; where none is stored, it takes as long to return False."""
+        from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+
         if len(password) > MOST_CHARS:
             return False
         with self._turn():

@@ -8,7 +8,6 @@ its checksum lies beside it: SQLite notices damage to its own pages, but not to 
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import stat
 import time
@@ -144,17 +143,6 @@ def check_backup(file: Path) -> BackupCheck:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise StorageError(f"{file}: is not a Parley database, or is damaged: {error}") from error
     return BackupCheck(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
-
-
-def files_of(url: str) -> list[Path]:
-    """The files of an SQLite database that hold what people gave: it, its journal, the secret and backups beside it."""
-    file = sqlite_path(url)
-    if file is None or not file.absolute().parent.is_dir():
-        return []
-    own = {file.name, f"{file.name}-wal", f"{file.name}-shm", file.with_suffix(".secret").name}
-    copies = re.compile(rf"{re.escape(file.stem)}-.*{re.escape(file.suffix or '.db')}")
-    beside = sorted(file.absolute().parent.iterdir())
-    return [path for path in beside if path.is_file() and (path.name in own or copies.fullmatch(path.name))]
 
 
 @contextmanager

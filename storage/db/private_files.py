@@ -9,6 +9,7 @@ import errno
 import getpass
 import logging
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from typing import BinaryIO
 
 from filelock import FileLock
 
+from storage.db.database_url import sqlite_path
 from storage.errors import StorageError
 
 FILE, FOLDER = 0o600, 0o700
@@ -136,3 +138,14 @@ def restrict_to_owner(files: Iterable[Path]) -> None:
             log.warning(
                 "%s is open to more accounts than its owner's (%o). Unless that is meant: chmod 600", file, mode
             )
+
+
+def files_of(url: str) -> list[Path]:
+    """The files of an SQLite database that hold what people gave: it, its journal, the secret and backups beside it."""
+    file = sqlite_path(url)
+    if file is None or not file.absolute().parent.is_dir():
+        return []
+    own = {file.name, f"{file.name}-wal", f"{file.name}-shm", file.with_suffix(".secret").name}
+    copies = re.compile(rf"{re.escape(file.stem)}-.*{re.escape(file.suffix or '.db')}")
+    beside = sorted(file.absolute().parent.iterdir())
+    return [path for path in beside if path.is_file() and (path.name in own or copies.fullmatch(path.name))]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from storage.datasets.exports.chatbench_filter import TAKEN
 from storage.payments.payments import Payee
 from storage.payments.submissions import OVER, RETURNED
+from storage.registers.contacts import PROLIFIC
 
-PROLIFIC = "prolific"
 APPROVED = "APPROVED"
 OPEN = ("ACTIVE", "RESERVED")
 # All that Prolific says of a submission; of several submissions of a person, the one that is named first here counts.

@@ -19,8 +19,6 @@ from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import NOT_WITHDRAWN
-from storage.payments.payments import payees
-from storage.payments.prolific import lists
 from storage.registers.contacts import ADDRESSED
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants
@@ -93,6 +91,9 @@ def retention_plan(database: Database, participants: Participants, study: Study,
 
 def unpaid_streams(database: Database, participants: Participants, study: str) -> frozenset[str]:
     """The sessions of a study with a bonus that is not paid yet, as far as `parley payments` pays it."""
+    from storage.payments.payments import payees  # a server pays nobody, and hardly ever has a period that ended
+    from storage.payments.prolific import lists
+
     bonus = lists(payees(database, participants, study, now_us=0), None).bonus
     return frozenset(payee.stream for due in bonus.values() for payee in due)
 

@@ -11,8 +11,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from sqlalchemy import create_engine, select
 
-from app.studies.link_ids import RECRUITERS
-from app.use_cases.recruit import SIGNATURE
+from app.studies.link_ids import RECRUITERS, SIGNATURE
 from app.web.participant.recruiter_links import TOKEN
 from storage import tables
 from storage.registers.participants import Participants

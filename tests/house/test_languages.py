@@ -25,7 +25,7 @@ from experiments.session.telemetry import (
     HOST_DISCLOSED,
 )
 from experiments.study.instrument import HEADING
-from experiments.study.schema import Loop, ProtocolFile, models
+from experiments.study.schema import Loop, ProtocolFile
 from experiments.study.sections.reminders import Reminder
 from experiments.study.step import Step, kinds
 from experiments.study.study import nodes_of
@@ -103,7 +103,6 @@ def _said(tree: ast.Module) -> Iterator[str]:
 
 def _of_protocols() -> Iterator[str]:
     yield TASK  # in place of the name of a study's own loop
-    models()
     for path in PROTOCOLS.glob("*.yaml"):
         for node in nodes_of(ProtocolFile.model_validate(read_yaml(path)).flow):
             if isinstance(node, Step):

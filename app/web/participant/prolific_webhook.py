@@ -22,13 +22,12 @@ from starlette.routing import Route
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import RecruiterError
-from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK, signature
+from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK, hook_secrets, signature
 from app.single_flight import SingleFlight
-from app.use_cases.prolific_study import hook_secrets
 from storage.db.engine import Database
-from storage.payments.prolific import PROLIFIC
 from storage.payments.submission_log import observe
 from storage.payments.submissions import LIFE, OVER, Observation, plain_status
+from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 
 MOST_BYTES = 16 * 1024

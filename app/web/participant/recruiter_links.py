@@ -14,15 +14,17 @@ from typing import Literal
 from starlette.datastructures import QueryParams
 
 from app.studies.link_ids import (
+    LAB,
+    LAB_CHANNEL,
     PLACEHOLDERS,
     RECRUITERS,
+    SIGNATURE,
     UnreadableId,
     UnreadableReason,
     clean_id,
     is_unaccepted,
     read_ids,
 )
-from app.use_cases.recruit import LAB, LAB_CHANNEL, SIGNATURE
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from app.web.participant.signed_links import (
     REHEARSAL_PARAMETER,

@@ -21,7 +21,8 @@ from experiments.errors import ValidationIssue, plain_message, suggestion
 from experiments.study.base_model import NAMES, ONE_LINE
 from experiments.study.field_docstrings import field_docstrings
 from experiments.study.fields import KINDS
-from experiments.study.schema import StudyFile, models, tag_of
+from experiments.study.schema import Node, StudyFile, kinds_of_nodes, tag_of
+from experiments.study.step import kinds
 
 QUESTION_TYPES: Mapping[str, type[BaseModel]] = {kind.model_fields["type"].default: kind for kind in KINDS}
 PATTERNS = {
@@ -66,10 +67,9 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
     discriminator = str(item.get("ctx", {}).get("discriminator", ""))
     if "tag_of" in discriminator:
         named = given.get("step") if isinstance(given, Mapping) else None
-        known = [name for name in models()["nodes"] if name not in ("phase", "each")]
         if named is None:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
-        return f"no step is called {named!r}{suggestion(str(named), known)}"
+        return f"no step is called {named!r}{suggestion(str(named), kinds())}"
     known = sorted(QUESTION_TYPES)
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
@@ -112,7 +112,7 @@ def _owner(loc: Sequence[int | str], kind: Any) -> Any:
         return kind if len(loc) == 1 or loc[0] not in types else _owner(loc[1:], types[str(loc[0])])
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _owner(loc, inner[0])
+        return _owner(loc, kinds_of_nodes() if kind == Node else inner[0])
     if origin in (Union, UnionType):
         members = {name: member for member in inner for name in _names_of_member(member)}
         return _owner(loc[1:], members[loc[0]]) if loc[0] in members else _owner(loc, inner[0])
@@ -146,7 +146,6 @@ SOUND: Mapping[str, Mapping[str, Any]] = {
 
 def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[ValidationIssue]]:
     """The readable part of a study file (None if there is none), and all its errors of form."""
-    models()
     rest, faults = copy.deepcopy(dict(raw)), list[ValidationIssue]()
     aside: list[list[int | str]] = []
     for _ in range(ROUNDS):

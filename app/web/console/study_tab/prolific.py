@@ -8,7 +8,8 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.use_cases.prolific_study import ProlificAct, ProlificView, StudyAtProlific, prolific_client
+from app.recruiters.prolific import prolific_client
+from app.use_cases.prolific_study import ProlificAct, ProlificView, StudyAtProlific
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Updates

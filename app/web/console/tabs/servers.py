@@ -20,7 +20,7 @@ from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part
 from experiments.study.base_model import Slug
 from storage.accounts.model_servers import SavedServer, open_key, remove_server, save_server, saved_servers
 from storage.errors import StorageError
-from storage.payments.prolific import PROLIFIC
+from storage.registers.contacts import PROLIFIC
 
 OTHER = "other"
 KINDS = [

@@ -8,9 +8,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION
-from app.use_cases.prolific_study import prolific_client
-from app.use_cases.prolific_task import recruited_at_prolific
+from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, prolific_client
 from app.use_cases.submissions import (
     TODOS,
     RecruitedStudy,
@@ -20,6 +18,7 @@ from app.use_cases.submissions import (
     numbered,
     plan_bonuses,
     poll,
+    recruited_at_prolific,
     review,
     to_approve,
 )

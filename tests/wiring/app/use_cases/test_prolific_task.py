@@ -11,9 +11,9 @@ from app.use_cases.prolific_task import LATEST_S, SOON_S, ProlificTask
 from app.use_cases.submissions import free_places
 from experiments.events import Action
 from storage.log.seats import held
-from storage.payments.prolific import PROLIFIC
 from storage.payments.submission_log import observe
 from storage.payments.submissions import Observation
+from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import Participants
 from tests.fakes.http_server import Fault
 from tests.fakes.prolific_api import TOKEN

@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from app.clock import VirtualClock
-from app.use_cases.recruit import LAB, SIGNATURE, decide, personal_links, set_budget, set_quota, signed_links
+from app.studies.link_ids import LAB, SIGNATURE
+from app.use_cases.recruit import decide, personal_links, set_budget, set_quota, signed_links
 from experiments.errors import NotPossible
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database

@@ -14,9 +14,9 @@ from app.clock import SystemClock
 from app.config.saved_servers import SavedServers
 from app.config.settings import Settings
 from app.errors import SettingsError
+from app.recruiters.prolific import prolific_client
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.model_check import check_model
-from app.use_cases.prolific_study import prolific_client
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.backup import back_up
 from storage.db.database_url import sqlite_path
