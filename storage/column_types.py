@@ -220,7 +220,7 @@ class PythonLiteral(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class JsonColumn(ColumnType):
-    """A value of a JSON file, stored as JSON. `shape` is its form, by which typed formats describe it; None if it has
+    """A value of a JSON file, stored as JSON. `shape` is its form, by which metadata describe it; None if it has
     none, and is described as a text."""
 
     kind: ClassVar[Kind] = "json"

@@ -43,7 +43,6 @@ from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
-from storage.datasets.writers import FORMATS
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
@@ -120,10 +119,6 @@ FileOption = Annotated[str, option("--file NAME", "With `-o -`: the file to prin
 SafeOption = Annotated[
     bool, option("--safe-for-spreadsheets", "Escape cells that a spreadsheet would run as formulas.")
 ]
-FormatsOption = Annotated[
-    list[str] | None,
-    option("--format FORMAT", f"Also write each file in this format: {', '.join(FORMATS)}. Can be repeated."),
-]
 ZippedOption = Annotated[bool, option("--zip", "Also write the folder as one zip file.")]
 SinceOption = Annotated[str, option("--since TIME", "Only sessions started at this date or time (UTC) or later.")]
 UntilOption = Annotated[
@@ -178,7 +173,6 @@ def export_(
     file: FileOption = "",
     prolific: ProlificExport = None,
     safe: SafeOption = False,
-    formats: FormatsOption = None,
     zipped: ZippedOption = False,
     where: Where = None,
     since: SinceOption = "",
@@ -202,7 +196,6 @@ def export_(
         safe=safe,
         selection=read_filter(kept, where or (), since, until),
         part=part,
-        formats=tuple(formats or ()),
         screen=screen or "",
         without=tuple(without or ()),
         rounded=_widths(rounded or ()),
@@ -249,8 +242,6 @@ def _check_request(request: ExportRequest, to: Path | None, ids: Path | None) ->
     streamed = to == STDOUT
     if streamed and not request.schema:
         raise StorageError("-o - prints one file: name its --schema")
-    if request.formats and streamed:
-        raise StorageError("--format goes with an export into a folder")
     if streamed and request.screen == "mark":
         raise StorageError("--screen mark goes with an export into a folder")
     if ids is not None and (streamed or not request.schema):
@@ -270,8 +261,7 @@ def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 def _say_exported(manifest: ExportManifest) -> None:
     for file in manifest.files:
-        for path in (file.path, *(copy.path for copy in file.copies)):
-            echo(f"{manifest.folder / path}: {how_many(file.rows, 'row')}")
+        echo(f"{manifest.folder / file.path}: {how_many(file.rows, 'row')}")
     echo(f"{how_many(manifest.sessions, 'session')} of origin {manifest.origin}; README.md describes them", "dim")
     for name in new_beside_edited(manifest.folder):
         warn(f"{name} was changed by hand and is kept; the new text is in {name}{NEW}. Copy what you need from it.")

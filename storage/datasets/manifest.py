@@ -15,10 +15,9 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class FileCopy:
-    """The rows of a file in another format, one of storage/datasets/writers."""
+class LinesCopy:
+    """The rows of a csv as JSON Lines, beside it."""
 
-    format: str
     path: str
     bytes: int
     sha256: str
@@ -43,7 +42,8 @@ class ExportedFile:
     as_floats: frozenset[str] = frozenset()
     as_texts: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
-    copies: tuple[FileCopy, ...] = ()
+    lines: LinesCopy | None = None
+    """Where the export has JSON files too: `datasets` reads all configs of a folder in one format."""
 
 
 @dataclass(frozen=True, slots=True)

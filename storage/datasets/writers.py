@@ -6,33 +6,23 @@ releases: one array with an object per line; columns of kind json contain the va
 A csv has no cell types, so a spreadsheet takes every cell that begins with one of some characters for a formula, even
 if a participant wrote it (OWASP ASVS 1.2.10). Exact exports keep such cells; the variant for spreadsheets escapes them.
 
-Copies in other formats lie beside their file, with the format as suffix: JSON Lines has an object for each row. Apache
-Parquet (by pyarrow) has typed columns with nulls, JSON columns as lists and structs where they have a shape, and the
-meaning of a column as the field's metadata `description`.
+JSON Lines, the copy of a csv beside it, have an object for each row.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from io import RawIOBase, StringIO
 from operator import itemgetter
-from pathlib import Path, PurePosixPath
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import orjson
 
-from experiments.errors import suggestion
-from problems.errors import install_line
-from storage.column_types import FRACTION, JsonColumn, Shape
-from storage.errors import StorageError
+from storage.column_types import FRACTION
 from storage.schemas.base import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
 
 Rows = Sequence[Sequence[Any]]
 # Includes the full-width forms of = + - @, which Chinese and Japanese spreadsheets treat alike.
@@ -40,8 +30,6 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b"
 # Spreadsheets treat a cell with this prefix as text.
 ESCAPE = "'"
 WHOLE = re.compile("-?[0-9]+")
-LINES, PARQUET = "jsonl", "parquet"
-GROUP_ROWS = 10_000
 
 
 class _Lines:
@@ -75,22 +63,35 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
-class JsonWriter:
-    def __init__(self, file: BinaryIO, columns: Sequence[Column]) -> None:
+class LinesWriter:
+    """Writes an object with the values by the names of the columns in each line."""
+
+    def __init__(self, file: BinaryIO | HashingFile, columns: Sequence[Column]) -> None:
         self._file, self._names = file, [column.name for column in columns]
         self._json = [number for number, column in enumerate(columns) if column.kind == "json"]
-        self._between = b"\n"
-        file.write(b"[")
 
-    def rows(self, rows: Sequence[Sequence[Any]]) -> None:
-        objects = []
+    def rows(self, rows: Rows) -> None:
+        self._file.writelines(line + b"\n" for line in self._objects(rows))
+
+    def _objects(self, rows: Rows) -> Iterator[bytes]:
         for row in rows:
             cells = list(row)
             for number in self._json:
                 if isinstance(cells[number], str):
                     cells[number] = orjson.Fragment(cells[number])
-            objects.append(orjson.dumps(dict(zip(self._names, cells, strict=True))))
-        self._file.write(self._between + b",\n".join(objects))
+            yield orjson.dumps(dict(zip(self._names, cells, strict=True)))
+
+
+class JsonWriter(LinesWriter):
+    """Writes the lines as one array."""
+
+    def __init__(self, file: BinaryIO | HashingFile, columns: Sequence[Column]) -> None:
+        super().__init__(file, columns)
+        self._between = b"\n"
+        file.write(b"[")
+
+    def rows(self, rows: Rows) -> None:
+        self._file.write(self._between + b",\n".join(self._objects(rows)))
         self._between = b",\n"
 
     def close(self) -> None:
@@ -167,102 +168,3 @@ class CsvCells:
             self._floats.add(name)
         elif not (isinstance(cell, int) or WHOLE.fullmatch(cell)):
             (self._floats if FRACTION.fullmatch(cell) else self._texts).add(name)
-
-
-def check_formats(formats: Iterable[str]) -> None:
-    """Raise StorageError for a format that does not exist."""
-    for name in formats:
-        if name not in FORMATS:
-            raise StorageError(f"no format is called {name!r}{suggestion(name, list(FORMATS))}")
-
-
-def copy_path(path: str, format_: str) -> str:
-    return str(PurePosixPath(path).with_suffix(f".{format_}"))
-
-
-def copying(format_: str, out: Path, columns: Sequence[Column], batches: Iterator[Rows]) -> Iterator[Rows]:
-    """Write rows as they pass; raises StorageError if the package that it needs is not installed."""
-    try:
-        yield from FORMATS[format_](out, columns, batches)
-    except ModuleNotFoundError as error:
-        if error.name != "pyarrow":
-            raise
-        raise StorageError(
-            f"--format {format_} needs the package {error.name}. Install it: {install_line(PARQUET)}"
-        ) from None
-
-
-def _copying_lines(out: Path, columns: Sequence[Column], batches: Iterator[Rows]) -> Iterator[Rows]:
-    names = [column.name for column in columns]
-    json = [number for number, column in enumerate(columns) if column.kind == "json"]
-    with out.open("wb") as file:
-        for rows in batches:
-            for row in rows:
-                cells = list(row)
-                for number in json:
-                    cells[number] = None if row[number] is None else orjson.Fragment(row[number])
-                file.write(orjson.dumps(dict(zip(names, cells, strict=True)), option=orjson.OPT_APPEND_NEWLINE))
-            yield rows
-
-
-def _copying_parquet(out: Path, columns: Sequence[Column], batches: Iterator[Rows]) -> Iterator[Rows]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    names = [column.name or f"Unnamed: {number}" for number, column in enumerate(columns)]  # as pandas names them
-    fields = [pa.field(n, _type(c), metadata={"description": c.meaning}) for n, c in zip(names, columns, strict=True)]
-    schema = pa.schema(fields)
-
-    def arrays(group: Rows) -> pa.Table:
-        cells = zip(*group, strict=True)
-        found = [pa.array(_values(c, some), f.type) for c, f, some in zip(columns, fields, cells, strict=True)]
-        return pa.Table.from_arrays(found, schema=schema)
-
-    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
-        group: list[Sequence[Any]] = []
-        for rows in batches:
-            group.extend(rows)
-            if len(group) >= GROUP_ROWS:
-                writer.write_table(arrays(group))
-                group = []
-            yield rows
-        if group:
-            writer.write_table(arrays(group))
-
-
-def _shape(column: Column) -> Shape | None:
-    return column.form.shape if isinstance(column.form, JsonColumn) else None
-
-
-def _values(column: Column, cells: Iterable[Any]) -> list[Any]:
-    if _shape(column) is None:
-        return list(cells)
-    return [None if cell is None else orjson.loads(cell) for cell in cells]
-
-
-def _type(column: Column) -> pa.DataType:
-    import pyarrow as pa
-
-    if (shape := _shape(column)) is not None:
-        return _nested(shape)
-    return {"integer": pa.int64(), "number": pa.float64()}.get(column.kind, pa.string())
-
-
-def _nested(shape: Shape) -> pa.DataType:
-    import pyarrow as pa
-
-    match shape:
-        case "text":
-            return pa.string()
-        case "boolean":
-            return pa.bool_()
-        case (item,):
-            return pa.list_(_nested(item))
-        case Mapping():
-            return pa.struct([pa.field(name, _nested(part)) for name, part in shape.items()])
-    raise AssertionError(shape)
-
-
-FORMATS: Mapping[str, Callable[[Path, Sequence[Column], Iterator[Rows]], Iterator[Rows]]] = MappingProxyType(
-    {LINES: _copying_lines, PARQUET: _copying_parquet}
-)

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.nightly
 
 @pytest.fixture(scope="module")
 def folders(export_of: ExportOf, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """An export of simulated sessions, with copies in Parquet, and its downloads by repository."""
+    """An export of simulated sessions, and its downloads by repository."""
     folder = tmp_path_factory.mktemp("deposits") / "data"
-    copytree(export_of("chatbench", "chatbench", formats=("parquet",)), folder)
+    copytree(export_of("chatbench", "chatbench"), folder)
     metadata = {"upload_type": "dataset", "title": "x", "description": "x", "creators": [{"name": "Lovelace, Ada"}]}
     (folder / ".zenodo.json").write_text(json.dumps(metadata), encoding="utf-8")  # as if the authors were known
     export, found = open_export(folder), {"export": folder}

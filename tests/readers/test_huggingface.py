@@ -30,9 +30,8 @@ CASES = {
     "dices-990": "dices-990",
     "taxonomy": EVERYTHING,
 }
-PARQUET = ("chatbench", "arena", "dices-350")
 SAFE = "mathconverse for spreadsheets"
-EXPORTS = (*CASES, *(f"{schema} in Parquet" for schema in PARQUET), SAFE)
+EXPORTS = (*CASES, SAFE)
 
 
 def released(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -67,9 +66,8 @@ def same(loaded: dict[str, Any], there: list[dict[str, Any]]) -> None:
 
 @pytest.fixture(scope="module")
 def folders(export_of: ExportOf) -> dict[str, Path]:
-    """The exports by their schemas, some of them with copies in Parquet."""
+    """The exports by their schemas."""
     found = {schema: export_of(study, schema) for schema, study in CASES.items()}
-    found |= {f"{schema} in Parquet": export_of(CASES[schema], schema, formats=("parquet",)) for schema in PARQUET}
     return found | {SAFE: export_of("mathconverse", "mathconverse", safe=True)}
 
 

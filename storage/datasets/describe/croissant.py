@@ -2,7 +2,7 @@
 
 A file is a record set, named by its path without the suffix; a column is a field. The values of a closed column are a
 record set of their own of type sc:Enumeration, which the field refers to where mlcroissant can join the two. Copies in
-other formats and pictures are files without record sets. Croissant has no type for JSON values: a list of objects
+JSON Lines and pictures are files without record sets. Croissant has no type for JSON values: a list of objects
 becomes a repeated field with their keys, and JSON columns without a shape that Croissant can express are left out.
 Nothing is guessed: what the publication metadata of the study do not give is left out. The property `origin` says where
 the sessions come from; imports read it again.
@@ -39,7 +39,7 @@ from storage.datasets.describe.publication import (
     summary,
     title,
 )
-from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy
+from storage.datasets.manifest import ExportedFile, ExportManifest, LinesCopy
 from storage.registers.origins import SIMULATED, Origin
 from storage.schemas.base import Column
 
@@ -53,7 +53,6 @@ FORMATS: Mapping[str, str] = MappingProxyType(
         ".csv": "text/csv",
         ".json": "application/json",
         ".jsonl": "application/jsonlines",
-        ".parquet": "application/x-parquet",
     }
 )
 TYPES: Mapping[Kind, str] = MappingProxyType(
@@ -176,11 +175,11 @@ def _enumerated(id_: str, name: str, description: str, type_: str) -> Json:
 
 def _file_objects(file: ExportedFile) -> Iterator[Json]:
     yield _file_object(file, f"{file.rows} rows.")
-    for copy in file.copies:
-        yield _file_object(copy, f"The rows of {file.path}, in another format.")
+    if file.lines:
+        yield _file_object(file.lines, f"The rows of {file.path}, in another format.")
 
 
-def _file_object(file: ExportedFile | FileCopy, description: str) -> Json:
+def _file_object(file: ExportedFile | LinesCopy, description: str) -> Json:
     return {
         "@type": "cr:FileObject",
         "@id": file.path,

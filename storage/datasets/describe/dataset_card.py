@@ -43,8 +43,6 @@ from storage.schemas.base import Column
 from storage.yaml_text import yaml_text
 
 Yaml = dict[str, Any]
-# The formats of copies that are loaded in place of the released file, the best first.
-READ_FIRST = ("parquet", "jsonl")
 # Without these settings, `datasets` reads texts such as `None` and `NA` as missing values.
 CSV: Mapping[str, Any] = MappingProxyType({"keep_default_na": False, "na_values": [""]})
 # What `datasets` calls the rows of a file that has no splits.
@@ -57,10 +55,6 @@ WARNINGS: Mapping[str, str] = {
     Origin.BOT: "> **SIMULATED DATA. No person took part in this study.** Do not report it as human behaviour.",
     Origin.REHEARSAL: "> **REHEARSAL. No person took part.** Do not report it as data.",
     Origin.PILOT: "> **PILOT DATA. These data are from a trial run.** Do not report them as results of the study.",
-}
-COPIES: Mapping[str, str] = {
-    "jsonl": "JSON Lines, for Hugging Face's `datasets`, which reads all configs of a folder in one format",
-    "parquet": "Apache Parquet, with the types of the columns",
 }
 # What readers look for, with the metadata of which one has to be given.
 GAPS: Mapping[str, tuple[str, ...]] = {
@@ -81,7 +75,6 @@ LONG = 60
 def dataset_card(manifest: ExportManifest) -> str:
     info, files = publication(manifest), manifest.files
     annotators = Counter(use.task for use in manifest.uses)
-    copies = [(copy.format, copy.path) for file in files for copy in file.copies]
     personal = Counter[tuple[str, str, str]]()
     for one in manifest.personal:
         personal[one.path, one.column, one.kind] += one.number
@@ -99,8 +92,7 @@ def dataset_card(manifest: ExportManifest) -> str:
         work=_work,
         several=[code(task) for task in sorted(annotators) if annotators[task] > 1],
         settings_of=_settings_of,
-        copies={name: [path for other, path in copies if other == name] for name in COPIES if name in dict(copies)},
-        formats=COPIES,
+        copies=[file.lines.path for file in files if file.lines],
         files=[(file.path, file.rows, len(file.columns)) for file in files],
         steps=[astuple(step) for step in manifest.filtered],
         studies=[_study(study, manifest) for study in manifest.studies],
@@ -273,9 +265,8 @@ def _size(rows: int) -> str:
 
 
 def loaded(file: ExportedFile) -> tuple[str, int]:
-    """The path and size in bytes of what is loaded for a file: a copy of it, or the file itself."""
-    copies = {copy.format: copy for copy in file.copies}
-    found = next((copies[name] for name in READ_FIRST if name in copies), file)
+    """The path and size in bytes of what is loaded for a file: its copy, or the file itself."""
+    found = file.lines or file
     return found.path, found.bytes
 
 

@@ -123,7 +123,7 @@ def describe(manifest: ExportManifest) -> tuple[Path, ...]:
     """Write the describing files into the folder of an export; returns the paths of those that were written."""
     contents = _contents(manifest)
     hashes = {file.path: file.sha256 for file in manifest.files}
-    hashes |= {copy.path: copy.sha256 for file in manifest.files for copy in file.copies}
+    hashes |= {file.lines.path: file.lines.sha256 for file in manifest.files if file.lines}
     hashes |= {path: picture.sha256 for path, picture, _ in picture_files(manifest)}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
     editable = write_editable(manifest.folder, _editable(manifest))

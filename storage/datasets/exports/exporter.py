@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from io import TextIOWrapper
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, false, func, select, union
@@ -26,21 +25,8 @@ from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, f
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.session_rows import SessionRows, sharing
-from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
-from storage.datasets.writers import (
-    LINES,
-    PARQUET,
-    CsvCells,
-    CsvWriter,
-    HashingFile,
-    JsonWriter,
-    Rows,
-    check_formats,
-    copy_path,
-    copying,
-    escaped,
-)
-from storage.db.checksums import sha256_of
+from storage.datasets.manifest import ExportedFile, ExportManifest, LinesCopy, PersonalDataMatch
+from storage.datasets.writers import CsvCells, CsvWriter, HashingFile, JsonWriter, LinesWriter, Rows, escaped
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
@@ -67,12 +53,11 @@ def export(
 
 
 def _export(database: Database, request: ExportRequest, folder: Path, on_rows: OnRows) -> ExportManifest:
-    check_formats(request.formats)
     with database.connect() as connection:
         plan = plan_export(connection, request)
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
-        formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
-        names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
+        copied = {chosen.path: lines_path(chosen.path) for chosen in plan.files if is_copied(chosen, plan)}
+        names = [*(chosen.path for chosen in plan.files), *copied.values()]
         register = Studies(database)
         studies = register.with_sessions(request.study, plan.origin) or tuple(
             map(register.get, asked_alone_of(database, request.study))
@@ -90,7 +75,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
                 written
                 for some in _read_together(connection, plan)
                 for written in _in_step(
-                    [_write(connection, chosen, formats[chosen.path], paths, on_rows, request) for chosen in some]
+                    [_write(connection, chosen, copied.get(chosen.path), paths, on_rows, request) for chosen in some]
                 )
             ]
         sessions = sessions_in(connection, request.study, plan)
@@ -180,25 +165,18 @@ def _in_step(writings: Sequence[Generator[None, None, Written]]) -> list[Written
 def _write(
     connection: Connection,
     chosen: FileRows,
-    formats: Sequence[str],
+    copy: str | None,
     paths: Mapping[str, Path],
     on_rows: OnRows,
     request: ExportRequest,
 ) -> Generator[None, None, Written]:
-    """Write a file and its copies to their temporary paths, and stop after each batch; returns the file and the
-    personal data found in it. The copies are of the rows just written, unless the file spells them in its own way."""
+    """Write a file and its copy of this name to their temporary paths, and stop after each batch; returns the file and
+    the personal data found in it."""
     name, seen, screening = chosen.path, CsvCells(chosen.columns), _screening(chosen, request)
-    apart = bool(formats) and chosen.is_spelled(connection)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
-        typed = bool(formats) and not apart
-        told = partial(on_rows, name)
-        rows = _written(connection, chosen, hashed, request, screening, told, typed=typed, cells=seen)
-        for _ in rows if apart else _copied(chosen, formats, paths, rows):
+        for _ in _written(connection, chosen, hashed, request, screening, partial(on_rows, name), cells=seen):
             yield
-    if apart:
-        values = _values(connection, chosen, request, _screening(chosen, request), as_spelled=False)
-        deque(_copied(chosen, formats, paths, values), maxlen=0)
     written = ExportedFile(
         table=chosen.table,
         path=name,
@@ -210,9 +188,28 @@ def _write(
         as_floats=seen.as_floats,
         as_texts=seen.as_texts,
         empty=seen.empty,
-        copies=tuple(_copy(copy_path(name, format_), format_, paths) for format_ in formats),
+        lines=_lines(connection, chosen, request, copy, paths[copy]) if copy else None,
     )
     return written, screening.found if screening else ()
+
+
+def lines_path(path: str) -> str:
+    return str(PurePosixPath(path).with_suffix(".jsonl"))
+
+
+def is_copied(chosen: FileRows, plan: ExportPlan) -> bool:
+    """True for a csv beside a JSON file."""
+    return not chosen.json and any(other.json for other in plan.files)
+
+
+def _lines(connection: Connection, chosen: FileRows, request: ExportRequest, name: str, path: Path) -> LinesCopy:
+    """Write the copy of a file. It has the values of its cells, however an imported file spelled them."""
+    with create(path) as file:
+        hashed = HashingFile(file)
+        writer = LinesWriter(hashed, chosen.columns)
+        for rows in _values(connection, chosen, request, _screening(chosen, request), as_spelled=False):
+            writer.rows(rows)
+    return LinesCopy(name, hashed.bytes, hashed.sha256)
 
 
 def _screening(chosen: FileRows, request: ExportRequest) -> Screening | None:
@@ -234,29 +231,6 @@ def _values(
     return screening.rows(rows) if screening else rows
 
 
-def formats_of(chosen: FileRows, plan: ExportPlan, request: ExportRequest) -> list[str]:
-    """The formats of a file's copies: those requested, and JSON Lines for a csv beside a JSON file, because `datasets`
-    reads all configs of a folder in one format. Parquet serves as well."""
-    formats = list(dict.fromkeys(request.formats))
-    mixed = not chosen.json and any(other.json for other in plan.files)
-    return [*formats, LINES] if mixed and not {PARQUET, LINES}.intersection(formats) else formats
-
-
-def _copied(
-    chosen: FileRows, formats: Sequence[str], paths: Mapping[str, Path], rows: Iterator[Rows]
-) -> Iterator[Rows]:
-    """The rows, which are written to the copies' temporary paths on the way."""
-    for format_ in formats:
-        path = paths[copy_path(chosen.path, format_)]
-        create(path).close()
-        rows = copying(format_, path, chosen.columns, rows)
-    return rows
-
-
-def _copy(path: str, format_: str, paths: Mapping[str, Path]) -> FileCopy:
-    return FileCopy(format_, path, paths[path].stat().st_size, sha256_of(paths[path]))
-
-
 def _written(
     connection: Connection,
     chosen: FileRows,
@@ -265,13 +239,12 @@ def _written(
     screening: Screening | None,
     on_rows: Callable[[int], None] = lambda rows: None,
     *,
-    typed: bool = False,
     cells: CsvCells | None = None,
 ) -> Iterator[Rows]:
-    """Write the rows, and give each batch that is written; with `typed`, its cells are values."""
+    """Write the rows, and give each batch that is written."""
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
     try:
-        texts = not chosen.json and not typed and chosen.texts
+        texts = not chosen.json and chosen.texts
         escaping = request.safe and not chosen.json
         if escaping:
             file.write("\ufeff")  # Excel recognises UTF-8 by this byte order mark

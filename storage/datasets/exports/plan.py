@@ -36,10 +36,9 @@ class ExportRequest:
 
     `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
-    imported release is restricted to it, and a study's own sessions are written as it. `formats` are
-    further formats to write each file in (writers.py). `screen` screens free text for personal data
-    (exports/screening.py): `mark` or `mask`. `without` are columns to leave out, and `rounded` pairs of a column and
-    the width to whose multiples its numbers are rounded down (exports/disclosure.py).
+    imported release is restricted to it, and a study's own sessions are written as it. `screen` screens free text for
+    personal data (exports/personal_data.py): `mark` or `mask`. `without` are columns to leave out, and `rounded` pairs
+    of a column and the width to whose multiples its numbers are rounded down (exports/disclosure.py).
     """
 
     study: str
@@ -49,7 +48,6 @@ class ExportRequest:
     safe: bool = False
     selection: SessionFilter = ALL
     part: str = ""
-    formats: tuple[str, ...] = ()
     screen: Literal["", "mark", "mask"] = ""
     without: tuple[str, ...] = ()
     rounded: tuple[tuple[str, int], ...] = ()
