@@ -147,13 +147,6 @@ ScreenOption = Annotated[
 WithoutOption = Annotated[
     list[str] | None, option("--without COLUMN", "Leave this column out of every file. Can be repeated.")
 ]
-RoundedOption = Annotated[
-    list[str] | None,
-    option(
-        "--round-down COLUMN=WIDTH",
-        "Round the numbers of a column down to multiples of a width, as in `age=10`. Can be repeated.",
-    ),
-]
 IdsOption = Annotated[
     Path | None,
     option(
@@ -184,7 +177,6 @@ def export_(
     user: UserOption = "",
     screen: ScreenOption = None,
     without: WithoutOption = None,
-    rounded: RoundedOption = None,
     ids: IdsOption = None,
 ) -> None:
     name = name_of(study)
@@ -198,7 +190,6 @@ def export_(
         part=part,
         screen=screen or "",
         without=tuple(without or ()),
-        rounded=_widths(rounded or ()),
     )
     _check_request(request, to, ids)
     settings = settings_in_use()
@@ -246,17 +237,6 @@ def _check_request(request: ExportRequest, to: Path | None, ids: Path | None) ->
         raise StorageError("--screen mark goes with an export into a folder")
     if ids is not None and (streamed or not request.schema):
         raise StorageError(f"--recruiter-ids goes with the --schema of a released dataset or {TIDY}, into a folder")
-
-
-def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """The columns and widths of `age=10`; raises StorageError."""
-    found = []
-    for text in rounded:
-        name, _, width = text.rpartition("=")
-        if not name or not width.isdecimal():
-            raise StorageError(f"--round-down {text}: give a column and a whole number, as in --round-down age=10")
-        found.append((name, int(width)))
-    return tuple(found)
 
 
 def _say_exported(manifest: ExportManifest) -> None:

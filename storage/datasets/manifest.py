@@ -124,5 +124,4 @@ class ExportManifest:
     personal: tuple[PersonalDataMatch, ...] = ()
     """The personal data that were found, never with their values."""
     without: tuple[str, ...] = ()
-    rounded: tuple[tuple[str, int], ...] = ()
-    """The columns whose numbers were rounded down, each with the width."""
+    """The columns that were left out."""

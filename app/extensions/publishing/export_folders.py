@@ -2,7 +2,7 @@
 
 The gate finds what in an export may reveal who took part. A finding is resolved if somebody has looked at each of its
 columns and said so (a Decision), or if the column is no longer in the export. Nothing is changed here: columns are left
-out or rounded by a new export. Decisions and deposits are recorded in `FOLDER.deposits.json`, beside the export and not
+out by a new export. Decisions and deposits are recorded in `FOLDER.deposits.json`, beside the export and not
 in it, because it has names of reviewers. The record has no token and no value of the data.
 """
 
@@ -84,7 +84,7 @@ def open_export(folder: Path) -> ExportFolder:
     if changed:
         raise StorageError(
             f"{folder}: changed or missing since the export: {', '.join(changed)}. Data are never edited in their "
-            "folder: export again into another one, with --without or --round-down for less detail"
+            "folder: export again into another one, with --without for less"
         )
     book, metadata = json.loads((folder / BOOK).read_bytes()), json.loads((folder / METADATA).read_bytes())
     origins = [one["value"] for one in metadata.get("additionalProperty", ()) if one.get("name") == "origin"]

@@ -19,7 +19,6 @@ from storage.datasets.describe.export_folder import describe, writing_folder
 from storage.datasets.describe.metadata_files import tidy_names
 from storage.datasets.describe.pictures import path_of, table_names
 from storage.datasets.describe.pictures import paths as picture_paths
-from storage.datasets.exports.disclosure import round_down
 from storage.datasets.exports.personal_data import Screening
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
@@ -105,7 +104,6 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         screening=request.screen,
         personal=tuple(one for _, found in made for one in found),
         without=request.without,
-        rounded=request.rounded,
     )
     describe(exported)
     return exported
@@ -225,9 +223,8 @@ def _values(
     texts: bool = False,
     as_spelled: bool = True,
 ) -> Iterator[Rows]:
-    """The rows of a file, rounded and screened as the request says."""
+    """The rows of a file, screened as the request says."""
     rows = chosen.stream(connection, texts=texts, as_spelled=as_spelled)
-    rows = round_down(rows, chosen.columns, dict(request.rounded)) if request.rounded else rows
     return screening.rows(rows) if screening else rows
 
 

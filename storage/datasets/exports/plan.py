@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 from experiments.errors import suggestion
 from storage.ai_alone.answers import asked_alone
 from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, passing_filter, sessions_passing_filter
-from storage.datasets.exports.disclosure import check_names, kept
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
 from storage.datasets.exports.session_rows import SessionRows
@@ -37,8 +36,8 @@ class ExportRequest:
     `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
     imported release is restricted to it, and a study's own sessions are written as it. `screen` screens free text for
-    personal data (exports/personal_data.py): `mark` or `mask`. `without` are columns to leave out, and `rounded` pairs
-    of a column and the width to whose multiples its numbers are rounded down (exports/disclosure.py).
+    personal data (exports/personal_data.py): `mark` or `mask`. `without` are columns to leave out of
+    every file; the card names them.
     """
 
     study: str
@@ -50,7 +49,6 @@ class ExportRequest:
     part: str = ""
     screen: Literal["", "mark", "mask"] = ""
     without: tuple[str, ...] = ()
-    rounded: tuple[tuple[str, int], ...] = ()
 
 
 # The rows of a file: read from a released table, or made from the event log for the tidy export.
@@ -84,18 +82,21 @@ class ExportPlan:
 def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
     """Plan an export; a StorageError names what can be exported instead."""
     plan = _plan(connection, request)
-    if not request.without and not request.rounded:
+    if not request.without:
         return plan
-    check_names([one for chosen in plan.files for one in chosen.columns], request.without, dict(request.rounded))
-    files = (_disclosed(chosen, request) for chosen in plan.files)
+    known = {column.name for chosen in plan.files for column in chosen.columns}
+    for name in request.without:
+        if name not in known:
+            raise StorageError(f"--without {name}: no file of this export has this column{suggestion(name, known)}")
+    files = (_less(chosen, request.without) for chosen in plan.files)
     return replace(plan, files=tuple(chosen for chosen in files if chosen.columns))
 
 
-def _disclosed(chosen: FileRows, request: ExportRequest) -> FileRows:
-    """A file with less of its columns."""
-    columns = kept(chosen.columns, request.without)
+def _less(chosen: FileRows, without: tuple[str, ...]) -> FileRows:
+    """A file without these columns."""
+    columns = tuple(column for column in chosen.columns if column.name not in without)
     if isinstance(chosen, SessionRows):
-        return replace(chosen, columns=columns, without=request.without, rounded=dict(request.rounded))
+        return replace(chosen, columns=columns, without=without)
     return replace(chosen, columns=columns)
 
 

@@ -18,7 +18,6 @@ from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.views.integrity import written
 from storage import tables
-from storage.datasets.exports.disclosure import rounded_cell
 from storage.datasets.integrity import (
     SessionEvidence,
     SessionWriting,
@@ -41,7 +40,7 @@ Found = Row[Any]
 class SessionRows:
     """A table of the tidy export, of the sessions of one study and origin. It has what an export asks of a file's rows;
     `passes` is a condition on sessions, `layout` has their frozen versions. An answer is in `answers` and in a column
-    of `answers_wide`: what is left out (`without`) or rounded down (`rounded`) there is so in `answers` too."""
+    of `answers_wide`: what is left out there (`without`) is left out of `answers` too."""
 
     study: str
     origin: str
@@ -52,7 +51,6 @@ class SessionRows:
     json: bool = False
     texts: bool = False
     without: tuple[str, ...] = ()
-    rounded: Mapping[str, int] = field(default_factory=dict)
     shared: Iterable[TidySession] | None = None
     """The sessions, where the tables read them together."""
     _formulas: Counter[str] = field(default_factory=Counter)
@@ -81,8 +79,8 @@ class SessionRows:
         open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
         self._formulas.clear()
         for record in self.records(connection, self.table.name) if self.shared is None else self.shared:
-            made = self._disclosed(rows(self.table.name, record, self.layout))
-            found = [tuple(one.get(name) for name in names) for one in made][:left]
+            made = rows(self.table.name, record, self.layout)
+            found = [tuple(one.get(name) for name in names) for one in made if self._stays(one)][:left]
             self._formulas.update(
                 name  # without a call for each cell: there are as many as everything else has calls
                 for row in found
@@ -94,18 +92,12 @@ class SessionRows:
             if left == 0:
                 return
 
-    def _disclosed(self, found: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        """The rows of `answers` without those of columns that are left out, and with rounded values."""
-        if self.table.name != "answers" or not (self.without or self.rounded):
-            yield from found
-            return
-        columns = {place: column.name for place, column in self.layout.wide.items()}
-        for one in found:
-            column = columns.get((one["path"], one["question"]))
-            if width := self.rounded.get(column or ""):
-                yield {**one, **{name: rounded_cell(one.get(name), width) for name in ("value", "number")}}
-            elif column not in self.without:
-                yield one
+    def _stays(self, row: Mapping[str, Any]) -> bool:
+        """False for an answer in a column of `answers_wide` that is left out."""
+        if self.table.name != "answers" or not self.without:
+            return True
+        wide = self.layout.wide.get((row["path"], row["question"]))
+        return wide is None or wide.name not in self.without
 
     def records(self, connection: Connection, *names: str) -> Iterator[TidySession]:
         """The sessions in the order of arrival, with what the tables of these names need of them."""

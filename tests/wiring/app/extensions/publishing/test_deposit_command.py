@@ -148,18 +148,3 @@ async def test_the_findings_of_peoples_tidy_data_are_resolved_by_another_export(
     assert done.returncode == 0, done.stdout
     assert "The gate is passed." in done.stdout
     assert MAIL not in few.stdout + record_file(tmp_path / "less").read_text(encoding="utf-8")
-
-
-async def test_rounded_numbers_are_so_in_every_table(tmp_path: Path, database: Database) -> None:
-    visits = begin(tmp_path, database)
-    await visits.take_part("5f3a0c6e9d1b2a7c4e8f0d12", "hm")
-    await visits.runtime.close()
-    parley("export", "short", "--schema", "tidy", "-o", "data", "--round-down", "age=50", folder=tmp_path)
-    tables = {
-        name: list(csv.DictReader(StringIO((tmp_path / f"data/data/description-{name}_data.csv").read_text("utf-8"))))
-        for name in ("answers", "answersWide")
-    }
-    (wide,) = tables["answersWide"]
-    (long,) = [row for row in tables["answers"] if row["question"] == "age"]
-    assert wide["age"] in ("0", "50")
-    assert (long["value"], float(long["number"])) == (wide["age"], float(wide["age"]))

@@ -59,6 +59,7 @@ async def test_a_mask_leaves_nothing_and_keeps_the_schema(visits: Visits, schema
 
 @pytest.mark.parametrize(("schema", "column"), [("chatbench", "chat_history"), ("tidy", "text")])
 async def test_a_column_that_is_left_out_is_in_no_file(visits: Visits, schema: str, column: str) -> None:
+    assert _export(visits, schema, "none", "--without", f"{column}s").returncode == 2
     there = export(visits, schema, "less", "--without", column)
     headers = [next(csv.reader([file.read_text(encoding="utf-8").split("\n")[0]])) for file in there.rglob("*.csv")]
     records = [row for file in there.glob("*/*.json") for row in json.loads(file.read_bytes())]
