@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo docs test tests test-all check quick lint dist bench screenshots soak fresh readers psychds audit lock clean tools python
+.PHONY: help demo docs test tests test-all check quick lint dist bench screenshots soak fresh readers audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -69,11 +69,6 @@ fresh: | python  ## make demo and make test on a bare Debian 12 and 13, which de
 
 READERS := .venv-readers
 readers: $(READERS)/.stamp  ## install readers of released data that others wrote, for the tests in tests/readers
-
-PSYCHDS := build/psychds
-psychds: $(VENV)/.stamp-dev  ## tidy exports against the validator of Psych-DS, which needs npm
-	npm install --no-audit --no-fund --prefix $(PSYCHDS) psychds-validator
-	$(BIN)/python -m pytest tests/contract/test_tidy.py -k validator
 
 audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock

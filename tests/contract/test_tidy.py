@@ -5,10 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import os
-import re
-import shlex
-import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +22,7 @@ from storage.datasets.exports import exporter
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.manifest import ExportManifest
-from storage.datasets.tidy.columns import NAME, file_of, session_id
+from storage.datasets.tidy.columns import NAME, session_id
 from storage.db.engine import Database
 from storage.log.event_log import facts
 from storage.registers.participants import ParticipantId, Participants
@@ -47,7 +43,7 @@ Rows = list[dict[str, str]]
 
 
 def read(folder: Path, table: str) -> Rows:
-    with (folder / file_of(table)).open(encoding="utf-8", newline="") as file:
+    with (folder / f"{table}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -187,44 +183,6 @@ def test_sessions_under_way_have_the_rows_that_they_reached(database: Database, 
         seed = facts(connection, streams[3])[0].data["seed"]
     assert (pasted["session"], pasted["path"], pasted["step"]) == (session_id(seed), "consent", "consent")
     assert any(not row["seconds"] for row in timings)
-
-
-# Psych-DS, by its schema (https://github.com/psych-ds/psych-DS, 1.0)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_psych_ds_finds_what_it_requires(name: str, folders: Mapping[str, Path]) -> None:
-    folder = folders[name]
-    described = json.loads((folder / "dataset_description.json").read_bytes())
-    assert described["@context"] == "https://schema.org/"
-    assert described["@type"] == "Dataset"
-    assert described["name"]
-    assert described["description"]
-    files = sorted((folder / "data").iterdir())
-    wanted = re.compile(r"([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv")
-    assert len(files) == len(TABLES)
-    assert all(wanted.fullmatch(file.name) for file in files)
-    headers = [next(csv.reader(file.read_text(encoding="utf-8").splitlines())) for file in files]
-    variables = [one["name"] for one in described["variableMeasured"]]
-    assert len(variables) == len(set(variables))
-    assert set(variables) == {name for header in headers for name in header}
-    assert all(one["@type"] == "PropertyValue" and one["description"] for one in described["variableMeasured"])
-
-
-def validator() -> list[str]:
-    if given := os.environ.get("PSYCHDS_VALIDATOR"):
-        return shlex.split(given)
-    installed = ROOT / "build/psychds/node_modules/.bin/validate"
-    if not installed.exists():
-        pytest.skip("psychds-validator is not installed: make psychds")
-    return [str(installed)]
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_the_validator_of_psych_ds_finds_no_error(name: str, folders: Mapping[str, Path]) -> None:
-    done = subprocess.run([*validator(), str(folders[name]), "--json"], capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout[done.stdout.index("{") :])
-    assert found["valid"], [issue for issue in found["issues"] if issue["severity"] == "error"]
 
 
 # Whose data

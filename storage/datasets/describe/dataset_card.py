@@ -20,7 +20,6 @@ from storage.ai_alone.model_use import ModelTask
 from storage.column_types import JsonColumn, Shape
 from storage.datasets.describe.croissant import collection_facts, column_name, record_set
 from storage.datasets.describe.markdown import code, rendered, table
-from storage.datasets.describe.metadata_files import R_LINE
 from storage.datasets.describe.publication import (
     STATED,
     UNKNOWN,
@@ -99,7 +98,6 @@ def dataset_card(manifest: ExportManifest) -> str:
         sources=[_source(source, manifest) for source in manifest.sources],
         study_files=[file_name(study, manifest.studies) for study in manifest.studies],
         tidy=manifest.schema.name == TIDY,
-        r_line=R_LINE,
         whole=[file.path for file in files if file.table.of_study],
         filtered=[file.path for file in files if file.table.filters],
         models=dict.fromkeys((name, _settings(m)) for s in manifest.studies for name, m in s.file.models.items()),

@@ -18,7 +18,7 @@ import orjson
 from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
-from storage.datasets.describe.metadata_files import CFF, ZENODO, citation_files, tidy_documents
+from storage.datasets.describe.metadata_files import CFF, ZENODO, citation_files
 from storage.datasets.describe.pictures import files as picture_files
 from storage.datasets.describe.pictures import table as pictures_table
 from storage.datasets.describe.publication import STUDY, file_name
@@ -146,7 +146,6 @@ def _contents(manifest: ExportManifest) -> Mapping[str, bytes]:
         BOOK: as_json(book),
         METADATA: orjson.dumps(metadata(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         **{file_name(study, manifest.studies): study.document.encode() for study in manifest.studies},
-        **tidy_documents(manifest),
         **({MARKED: _marked(manifest)} if manifest.screening == "mark" else {}),
         **(pictures_table(manifest) if manifest.pictures else {}),
     }

@@ -16,7 +16,6 @@ from problems.pictures import Picture
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe.export_folder import describe, writing_folder
-from storage.datasets.describe.metadata_files import tidy_names
 from storage.datasets.describe.pictures import path_of, table_names
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.exports.personal_data import Screening
@@ -64,7 +63,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         pictures = picture_paths(studies)
         sent = {} if request.screen == "mask" else sent_pictures(connection, plan.files)  # they may show anybody
         all_names = dict.fromkeys((*names, *pictures, *sent))
-        with writing_folder(folder, [*all_names], (*tidy_names(plan.schema), *table_names(studies))) as paths:
+        with writing_folder(folder, [*all_names], table_names(studies)) as paths:
             _write_pictures({path: partial(register.picture, sha256) for path, sha256 in pictures.items()}, paths)
             own = {
                 path: partial(session_picture, database, one.picture.sha256, one.stream) for path, one in sent.items()

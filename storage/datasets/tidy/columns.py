@@ -2,7 +2,6 @@
 
 Each table has one kind of thing a row (Wickham: Tidy Data. Journal of Statistical Software 59(10), 2014). All have
 `participant` and `session`, and most have the columns of a place: where in the study it was, and about which problem.
-File names follow Psych-DS 1.0: pairs of keyword and value, then `_data`.
 
 `columns.csv` defines the columns. The values of `integrity` are evidence for review and no verdicts
 (experiments/views/integrity.py). Three things depend on the study, so tables are made for its frozen versions: which id
@@ -302,14 +301,8 @@ def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
         "answers_wide": tuple(wide_columns(studies).values()),
     }
     return tuple(
-        ReleasedTable(name, file_of(name), (*keys, *own), (), person="participant") for name, own in columns.items()
+        ReleasedTable(name, f"{name}.csv", (*keys, *own), (), person="participant") for name, own in columns.items()
     )
-
-
-def file_of(table: str) -> str:
-    """The path of a table's file. Values of Psych-DS keywords have letters and digits only: `answersWide`."""
-    first, *more = table.split("_")
-    return f"data/description-{first}{''.join(map(str.capitalize, more))}_data.csv"
 
 
 def schema(studies: Sequence[Study] = ()) -> Schema:

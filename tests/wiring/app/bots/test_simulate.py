@@ -26,7 +26,7 @@ from experiments.session.waves import wave_schedule
 from storage import tables
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.tidy.columns import NAME, file_of
+from storage.datasets.tidy.columns import NAME
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
 from storage.log.projections import differences, rebuild
@@ -73,7 +73,7 @@ def weeks(played: Path, tmp_path: Path) -> Iterator[Database]:
 
 
 def rows(folder: Path, table: str) -> list[dict[str, str]]:
-    with (folder / file_of(table)).open(encoding="utf-8", newline="") as file:
+    with (folder / f"{table}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

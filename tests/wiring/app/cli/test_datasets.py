@@ -234,7 +234,7 @@ def test_recruiters_ids_are_in_a_file_of_their_own_and_it_is_recorded(tmp_path: 
         ("prolific", payees.pid(1)),
         ("prolific", payees.pid(2)),
     ]
-    sessions = rows(tmp_path / "out/data/description-sessions_data.csv")
+    sessions = rows(tmp_path / "out/sessions.csv")
     keys = {(row["participant"], row["session"]) for row in sessions}
     assert {(row["participant"], row["session"]) for row in found} < keys
     whole = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())

@@ -120,7 +120,7 @@ def check_commands(served: Served, folder: Path) -> None:
         done = run(served, folder, "export", "short", "--schema", "tidy", "-o", out, *origin)
         assert done.returncode == 0, done.stderr
         assert ("REHEARSAL" in done.stdout) is ("REHEARSAL" in (folder / out / "README.md").read_text()) is bool(origin)
-        lines = (folder / out / "data" / "description-sessions_data.csv").read_text(encoding="utf-8").splitlines()
+        lines = (folder / out / "sessions.csv").read_text(encoding="utf-8").splitlines()
         assert len(lines) == 1 + number
     run(served, folder, "payments", "short", "-o", "out", "--origin", "rehearsal")
     assert not (folder / "out").exists()

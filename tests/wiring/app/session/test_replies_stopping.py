@@ -20,7 +20,6 @@ from app.session.transitions import LoadedSession
 from experiments.errors import Refused
 from experiments.session.conversation import stopped_by_user
 from experiments.session.side_by_side import models_by_slot, rounds
-from storage.datasets.tidy.columns import file_of
 from storage.schemas.chatbench import CONVERSATIONS, FULL_STUDY
 from storage.schemas.mathconverse import INTERACTIONS
 from tests.fakes.databases import export
@@ -261,7 +260,7 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
     ended = "expired" if then == "continue" else "finished"
     assert kinds == ["enrolled", "drawn", "said", "stopped", "replied", ended]
     export(database, "timed", "tidy", tmp_path / "tidy")
-    rows = (tmp_path / "tidy" / file_of("messages")).read_text(encoding="utf-8").splitlines()
+    rows = (tmp_path / "tidy" / "messages.csv").read_text(encoding="utf-8").splitlines()
     messages = list(csv.DictReader(rows))
     assert [(row["role"], row["text"], row["ending"]) for row in messages] == [
         ("user", "Hi", "complete"),

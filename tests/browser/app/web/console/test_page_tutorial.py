@@ -230,5 +230,5 @@ def test_the_tutorial_in_the_console(
     with ada.page.expect_download() as download:
         made.click()
     names = zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())).namelist()
-    assert any(name.endswith("answers_data.csv") for name in names), names
+    assert any(name.endswith("answers.csv") for name in names), names
     assert ada.complaints == []

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from app.extensions.analysis.public import load
-from storage.datasets.tidy.columns import NAME, file_of
+from storage.datasets.tidy.columns import NAME
 from storage.db.engine import Database
 from storage.errors import StorageError
 from tests.contract.test_tidy import TABLES
@@ -21,12 +21,12 @@ def test_one_line_gives_the_tables_as_data_frames(filled: Database, tmp_path: Pa
     export(filled, "demo", NAME, tmp_path)
     for table in TABLES:
         frame = getattr(data, table)
-        rows = pd.read_csv(tmp_path / file_of(table), keep_default_na=False, na_values=[""], dtype="str")
+        rows = pd.read_csv(tmp_path / f"{table}.csv", keep_default_na=False, na_values=[""], dtype="str")
         assert [*frame.columns] == [*rows.columns]
         assert len(frame) == len(rows)
         assert frame["session"].tolist() == rows["session"].tolist()
         assert frame.notna().sum().tolist() == rows.notna().sum().tolist()
-    with (tmp_path / file_of("answers")).open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "answers.csv").open(encoding="utf-8", newline="") as file:
         answers = list(csv.DictReader(file))
     answered = data.answers.query("question == 'answer'")
     assert answered.correct.mean() == sum(row["correct"] == "1" for row in answers) / len(answered)

@@ -140,7 +140,7 @@ async def test_the_findings_of_peoples_tidy_data_are_resolved_by_another_export(
 
     done = parley(*words, "less", "--screen", "mask", "--without", "age", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    answers = list(csv.DictReader(StringIO((tmp_path / "less/data/description-answers_data.csv").read_text("utf-8"))))
+    answers = list(csv.DictReader(StringIO((tmp_path / "less/answers.csv").read_text("utf-8"))))
     assert answers
     assert "age" not in {row["question"] for row in answers}
     looked = [word for column in ("text", "comment", "value") for word in ("--reviewed", column)]

@@ -19,7 +19,7 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.web.participant.view import render_page, study_context_of
 from storage.ai_alone.replies import StoredCell, save_cells
-from storage.datasets.tidy.columns import NAME, file_of
+from storage.datasets.tidy.columns import NAME
 from storage.db.engine import open_database, writer
 from storage.log.telemetry import TelemetryBatch, write_telemetry
 from storage.registers.origins import Origin
@@ -220,7 +220,7 @@ def test_thresholds_of_the_newest_version_count_for_all_sessions(tmp_path: Path)
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / file_of("integrity")).open(encoding="utf-8", newline="") as file:
+    with (folder / "integrity.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
