@@ -19,7 +19,7 @@ def test_scores_are_the_answers_of_people_as_epochs_of_a_problem(tmp_path: Path)
         done = parley(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
     scores = [json.loads(line) for line in (tmp_path / "scores" / "answer.jsonl").read_text("utf-8").splitlines()]
-    with next((tmp_path / "tidy").rglob("*answers_data.csv")).open(encoding="utf-8", newline="") as file:
+    with next((tmp_path / "tidy").glob("answers.csv")).open(encoding="utf-8", newline="") as file:
         answers = [row for row in csv.DictReader(file) if row["question"] == "answer" and row["problem"]]
     last = {(row["session"], row["problem"]): (row["value"], row["correct"]) for row in answers}
     wanted = {key: (value, {"1": "C", "0": "I"}[correct]) for key, (value, correct) in last.items()}
