@@ -13,7 +13,6 @@ import pytest
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database
 from storage.errors import StorageError
 
@@ -25,7 +24,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", ["codebook.md", "study.json", "full_study/user_answers.csv", "SHA256SUMS"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "codebook.md", "study.json", "full_study/user_answers.csv", "SHA256SUMS"]
+)
 def test_somebody_elses_file_is_not_overwritten(filled: Database, name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
@@ -71,8 +72,6 @@ def test_an_export_that_stops_leaves_what_was_there(filled: Database, tmp_path: 
 
 
 CARD = "README.md"
-# Another export, whose card differs.
-WHOLE = replace(CHATBENCH, selection=SessionFilter(complete=True))
 
 
 def checked(folder: Path) -> None:
@@ -84,18 +83,12 @@ def edit(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_an_edited_card_is_kept_and_the_new_one_is_beside_it(filled: Database, tmp_path: Path) -> None:
+def test_an_edited_card_is_kept_and_packed(filled: Database, tmp_path: Path) -> None:
     export(filled, CHATBENCH, tmp_path)
     mine = edit(tmp_path / CARD)
     checked(tmp_path)
-    export(filled, CHATBENCH, tmp_path)
+    with pytest.raises(StorageError, match=CARD):
+        export(filled, CHATBENCH, tmp_path)
     assert (tmp_path / CARD).read_bytes() == mine
-    assert not (tmp_path / f"{CARD}.new").exists(), "there is nothing new to say"
-    for _ in range(2):
-        export(filled, WHOLE, tmp_path)
-        assert (tmp_path / CARD).read_bytes() == mine
-        assert b"Which sessions" in (tmp_path / f"{CARD}.new").read_bytes()
-        checked(tmp_path)
     with ZipFile(zip_export(tmp_path)) as packed:
         assert packed.read(CARD) == mine
-        assert f"{CARD}.new" not in packed.namelist()

@@ -1,9 +1,8 @@
 """The folder of an export: its files move into place all at once and are described; none of other origin is replaced.
 
 People edit some of the describing files by hand before they publish: the card and the files for citation. They are not
-in `SHA256SUMS`. Their checksums as written are kept in a file of their own, so that the next export can tell whether
-somebody edited them: it never replaces an edited file, but writes the new text beside it (`README.md.new`) if that is
-another than last time.
+in `SHA256SUMS`; their checksums as written are kept in a file of their own, so that the next export can tell whether
+somebody edited them. It replaces no file that was changed since.
 """
 
 from __future__ import annotations
@@ -29,61 +28,18 @@ from storage.db.private_files import make_folder, writing
 from storage.errors import StorageError
 
 PAGE, BOOK, METADATA, MARKED = "codebook.md", "codebook.json", "metadata.json", "personal_data.csv"
-# The describing files that nobody edits; `study.json` is replaced by one file per version if there are several.
-NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME)
 README = "README.md"
 EDITABLE = (README, CFF, ZENODO)
+# The describing files; `study.json` is replaced by one file per version if there are several.
+NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME, *EDITABLE)
 # The checksums of the editable files as the last export wrote them.
 WRITTEN = ".editable.sha256"
-NEW = ".new"
 MOST_NAMED = 5
 
 
-def written_before(folder: Path) -> Mapping[str, str]:
-    """The checksums of the editable files as an earlier export wrote them. Older exports had the card's in
-    `SHA256SUMS`."""
+def _written_before(folder: Path) -> Mapping[str, str]:
+    """The checksums of all files as an earlier export wrote them."""
     return {**recorded(folder), **recorded(folder, WRITTEN)}
-
-
-def edited(folder: Path) -> list[str]:
-    """The editable files that are not as an export left them."""
-    before = written_before(folder)
-    return [name for name in EDITABLE if (folder / name).exists() and not is_ours(folder, name, before)]
-
-
-def new_beside_edited(folder: Path) -> list[str]:
-    """The edited files beside which a newer text of an export is."""
-    return [name for name in edited(folder) if (folder / (name + NEW)).exists()]
-
-
-def write_editable(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
-    """Write the editable files; returns the paths of those that were written.
-
-    For an edited file, the new text is written beside it, unless it is that of the last export. What an earlier export
-    wrote, and this one does not, is removed unless it was edited.
-    """
-    before, by_hand = written_before(folder), edited(folder)
-    now: dict[str, bytes] = {}
-    for name, content in contents.items():
-        if name not in by_hand:
-            now[name] = content
-        elif _digest(content) != before.get(name):
-            now[name + NEW] = content
-    hashes = {name: hash_ for name, hash_ in before.items() if name.endswith(NEW)}
-    hashes |= {name: _digest(content) for name, content in {**contents, **now}.items()}
-    for name in EDITABLE:
-        for old in () if name in by_hand else (name, name + NEW):
-            if old not in now and is_ours(folder, old, before):
-                (folder / old).unlink()
-    now[WRITTEN] = sums(hashes).encode()
-    for name, content in now.items():
-        with writing(folder / name) as file:
-            file.write(content)
-    return tuple(folder / name for name in now)
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()
 
 
 @contextmanager
@@ -91,11 +47,9 @@ def writing_folder(folder: Path, names: Sequence[str], also: Sequence[str] = ())
     """Yield temporary paths for the named files; the files are moved into place once all of them are complete.
 
     `also` are describing files that not every export has. Raises StorageError if a file of any of these names exists
-    that is not an unchanged file of an earlier export. Files that people edit are kept where they were edited, so only
-    the new text of an earlier export beside them is in question.
+    that is not an unchanged file of an earlier export.
     """
-    _nobody_elses(folder, (*names, *NAMES, *also), recorded(folder))
-    _nobody_elses(folder, [name + NEW for name in edited(folder)], written_before(folder))
+    _nobody_elses(folder, (*names, *NAMES, *also))
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
     try:
         for path in paths.values():
@@ -109,7 +63,8 @@ def writing_folder(folder: Path, names: Sequence[str], also: Sequence[str] = ())
             path.unlink(missing_ok=True)
 
 
-def _nobody_elses(folder: Path, names: Sequence[str], known: Mapping[str, str]) -> None:
+def _nobody_elses(folder: Path, names: Sequence[str]) -> None:
+    known = _written_before(folder)
     found = [name for name in names if (folder / name).exists() and not is_ours(folder, name, known)]
     if found:
         more = ", ..." if len(found) > MOST_NAMED else ""
@@ -126,16 +81,18 @@ def describe(manifest: ExportManifest) -> tuple[Path, ...]:
     hashes |= {file.lines.path: file.lines.sha256 for file in manifest.files if file.lines}
     hashes |= {path: picture.sha256 for path, picture, _ in picture_files(manifest)}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
-    editable = write_editable(manifest.folder, _editable(manifest))
-    _remove_older(manifest.folder, hashes)
-    return (*editable, *_write(manifest.folder, {**contents, NAME: sums(hashes).encode()}))
+    texts = {name: text.encode() for name, text in _editable(manifest).items()}
+    editable = {name: sha256(content).hexdigest() for name, content in texts.items()}
+    _remove_older(manifest.folder, {**hashes, **editable})
+    written = {**texts, WRITTEN: sums(editable).encode(), **contents, NAME: sums(hashes).encode()}
+    return tuple(_write(manifest.folder, written))
 
 
 def _remove_older(folder: Path, now: Collection[str]) -> None:
     """Remove files of an earlier export that this one has not written, unless they were changed since."""
-    known = recorded(folder)
+    known = _written_before(folder)
     for name in known:
-        if name not in (*now, *EDITABLE) and is_ours(folder, name, known):
+        if name not in now and is_ours(folder, name, known):
             (folder / name).unlink()
 
 
@@ -157,9 +114,8 @@ def _marked(manifest: ExportManifest) -> bytes:
     return csv_text(("file", "row", "column", "kind", "count"), rows).encode()
 
 
-def _editable(manifest: ExportManifest) -> Mapping[str, bytes]:
-    texts = {README: dataset_card(manifest), **citation_files(manifest)}
-    return {name: text.encode() for name, text in texts.items()}
+def _editable(manifest: ExportManifest) -> Mapping[str, str]:
+    return {README: dataset_card(manifest), **citation_files(manifest)}
 
 
 def _write(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
