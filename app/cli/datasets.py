@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.progress import DownloadColumn, TaskID
@@ -135,12 +135,11 @@ PartOption = Annotated[
     ),
 ]
 UserOption = Annotated[str, option("--user KIND", "Only simulated users of this kind, such as `two_step`.")]
-ScreenOption = Annotated[
-    Literal["mark", "mask"] | None,
+MaskOption = Annotated[
+    bool,
     option(
-        "--screen mark|mask",
-        "Screen free text for personal data, such as addresses and phone numbers: `mark` lists the rows, `mask` "
-        "replaces what is found. README.md counts it.",
+        "--mask-personal-data",
+        "Replace what looks like personal data in free text, such as addresses and phone numbers. README.md counts it.",
     ),
 ]
 WithoutOption = Annotated[
@@ -174,7 +173,7 @@ def export_(
     with_excluded: WithExcludedOption = False,
     part: PartOption = "",
     user: UserOption = "",
-    screen: ScreenOption = None,
+    mask: MaskOption = False,
     without: WithoutOption = None,
     ids: IdsOption = None,
 ) -> None:
@@ -187,7 +186,7 @@ def export_(
         safe=safe,
         selection=read_filter(kept, where or (), since, until),
         part=part,
-        screen=screen or "",
+        mask=mask,
         without=tuple(without or ()),
     )
     _check_request(request, to, ids)
@@ -232,8 +231,6 @@ def _check_request(request: ExportRequest, to: Path | None, ids: Path | None) ->
     streamed = to == STDOUT
     if streamed and not request.schema:
         raise StorageError("-o - prints one file: name its --schema")
-    if streamed and request.screen == "mark":
-        raise StorageError("--screen mark goes with an export into a folder")
     if ids is not None and (streamed or not request.schema):
         raise StorageError(f"--recruiter-ids goes with the --schema of a released dataset or {TIDY}, into a folder")
 
@@ -246,9 +243,9 @@ def _say_exported(manifest: ExportManifest) -> None:
         echo(f"  left out: {number:,} {why}")
     for kept in manifest.filtered:
         echo(f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}")
-    if manifest.screening:
-        found = how_many(sum(one.number for one in manifest.personal), "item")
-        echo(f"{found} of personal data {manifest.screening}ed; README.md lists the columns.")
+    if manifest.masked:
+        found = how_many(sum(number for *_, number in manifest.personal), "item")
+        echo(f"{found} of personal data masked; README.md lists the columns.")
     cells = sum(sum(file.formulas.values()) for file in manifest.files)
     if cells and not manifest.safe:
         warn(

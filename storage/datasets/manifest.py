@@ -47,18 +47,6 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalDataMatch:
-    """Personal data of a kind (exports/personal_data.py) in a column of a file: in the row of that number, from 1, and
-    how often."""
-
-    path: str
-    row: int
-    column: str
-    kind: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
 class FilterStep:
     """The numbers of participants and answers that remain after one step of a filter."""
 
@@ -119,9 +107,9 @@ class ExportManifest:
     """The pictures that participants sent."""
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
-    screening: str = ""
-    """`mark` or `mask` if free text was screened for personal data."""
-    personal: tuple[PersonalDataMatch, ...] = ()
-    """The personal data that were found, never with their values."""
+    masked: bool = False
+    """Whether personal data in free text were masked."""
+    personal: tuple[tuple[str, str, str, int], ...] = ()
+    """How many were found of each kind (exports/personal_data.py): path, column, kind and number."""
     without: tuple[str, ...] = ()
     """The columns that were left out."""

@@ -103,7 +103,7 @@ def _advice(export: ExportFolder, report: GateReport) -> str:
     column = quote(next((name for one in report.open for name in one.columns), "COLUMN"))
     again = f"parley export {export.study} --schema {export.schema} -o ANOTHER_FOLDER"
     return f"""What to do about open findings:
-  Leave a column out: {again} --without {column}  # or --screen mask
+  Leave a column out: {again} --without {column}  # or --mask-personal-data
   Or look at a column, and say that it can be published: --reviewed {column} --by NAME
   Name the columns that describe participants: --demographics age,gender; or --demographics {NONE}"""
 

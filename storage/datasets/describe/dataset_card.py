@@ -74,9 +74,6 @@ LONG = 60
 def dataset_card(manifest: ExportManifest) -> str:
     info, files = publication(manifest), manifest.files
     annotators = Counter(use.task for use in manifest.uses)
-    personal = Counter[tuple[str, str, str]]()
-    for one in manifest.personal:
-        personal[one.path, one.column, one.kind] += one.number
     return rendered(
         "dataset_card",
         exported=manifest,
@@ -103,7 +100,6 @@ def dataset_card(manifest: ExportManifest) -> str:
         models=dict.fromkeys((name, _settings(m)) for s in manifest.studies for name, m in s.file.models.items()),
         reading=_line,
         record_set=record_set,
-        personal=[(*found, number) for found, number in personal.items()],
         formulas=[
             (code(file.path), code(name) if name else "(without a name)", number)
             for file in files

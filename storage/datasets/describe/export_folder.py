@@ -22,16 +22,15 @@ from storage.datasets.describe.pictures import files as picture_files
 from storage.datasets.describe.pictures import table as pictures_table
 from storage.datasets.describe.publication import STUDY, file_name
 from storage.datasets.manifest import ExportManifest
-from storage.datasets.writers import csv_text
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import make_folder, writing
 from storage.errors import StorageError
 
-PAGE, BOOK, METADATA, MARKED = "codebook.md", "codebook.json", "metadata.json", "personal_data.csv"
+PAGE, BOOK, METADATA = "codebook.md", "codebook.json", "metadata.json"
 README = "README.md"
 EDITABLE = (README, CFF, ZENODO)
 # The describing files; `study.json` is replaced by one file per version if there are several.
-NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME, *EDITABLE)
+NAMES = (PAGE, BOOK, METADATA, STUDY, NAME, *EDITABLE)
 # The checksums of the editable files as the last export wrote them.
 WRITTEN = ".editable.sha256"
 MOST_NAMED = 5
@@ -103,15 +102,8 @@ def _contents(manifest: ExportManifest) -> Mapping[str, bytes]:
         BOOK: as_json(book),
         METADATA: orjson.dumps(metadata(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         **{file_name(study, manifest.studies): study.document.encode() for study in manifest.studies},
-        **({MARKED: _marked(manifest)} if manifest.screening == "mark" else {}),
         **(pictures_table(manifest) if manifest.pictures else {}),
     }
-
-
-def _marked(manifest: ExportManifest) -> bytes:
-    """The rows in which personal data were found; no value is repeated."""
-    rows = ((one.path, one.row, one.column, one.kind, one.number) for one in manifest.personal)
-    return csv_text(("file", "row", "column", "kind", "count"), rows).encode()
 
 
 def _editable(manifest: ExportManifest) -> Mapping[str, str]:

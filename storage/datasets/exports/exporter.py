@@ -18,12 +18,12 @@ from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe.export_folder import describe, writing_folder
 from storage.datasets.describe.pictures import path_of, table_names
 from storage.datasets.describe.pictures import paths as picture_paths
-from storage.datasets.exports.personal_data import Screening
+from storage.datasets.exports.personal_data import Mask
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.session_rows import SessionRows, sharing
-from storage.datasets.manifest import ExportedFile, ExportManifest, LinesCopy, PersonalDataMatch
+from storage.datasets.manifest import ExportedFile, ExportManifest, LinesCopy
 from storage.datasets.writers import CsvCells, CsvWriter, HashingFile, JsonWriter, LinesWriter, Rows, escaped
 from storage.db.engine import Database
 from storage.db.private_files import create
@@ -35,7 +35,8 @@ from storage.registers.studies import StoredPicture, Studies
 from storage.registers.study_status import dataset_info_in
 from storage.schemas.base import Column
 
-Written = tuple[ExportedFile, Sequence[PersonalDataMatch]]
+# A file, and what its mask found.
+Written = tuple[ExportedFile, Mapping[tuple[str, str], int]]
 # Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export.
 OnRows = Callable[[str, int], None]
 
@@ -61,7 +62,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
             map(register.get, asked_alone_of(database, request.study))
         )
         pictures = picture_paths(studies)
-        sent = {} if request.screen == "mask" else sent_pictures(connection, plan.files)  # they may show anybody
+        sent = {} if request.mask else sent_pictures(connection, plan.files)  # they may show anybody
         all_names = dict.fromkeys((*names, *pictures, *sent))
         with writing_folder(folder, [*all_names], table_names(studies)) as paths:
             _write_pictures({path: partial(register.picture, sha256) for path, sha256 in pictures.items()}, paths)
@@ -100,8 +101,8 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         pictures=bool(pictures),
         attached=tuple(one.picture for one in sent.values()),
         period=period,
-        screening=request.screen,
-        personal=tuple(one for _, found in made for one in found),
+        masked=request.mask,
+        personal=tuple((file.path, *one, n) for file, found in made for one, n in found.items()),
         without=request.without,
     )
     describe(exported)
@@ -134,7 +135,7 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
     with database.connect() as connection:
         chosen = plan_export(connection, request).named(file)
         filter_files(connection, request, chosen)
-        return sum(map(len, _written(connection, chosen, out, request, _screening(chosen, request))))
+        return sum(map(len, _written(connection, chosen, out, request, _mask(chosen, request))))
 
 
 def _read_together(connection: Connection, plan: ExportPlan) -> Iterator[Sequence[FileRows]]:
@@ -169,10 +170,10 @@ def _write(
 ) -> Generator[None, None, Written]:
     """Write a file and its copy of this name to their temporary paths, and stop after each batch; returns the file and
     the personal data found in it."""
-    name, seen, screening = chosen.path, CsvCells(chosen.columns), _screening(chosen, request)
+    name, seen, mask = chosen.path, CsvCells(chosen.columns), _mask(chosen, request)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
-        for _ in _written(connection, chosen, hashed, request, screening, partial(on_rows, name), cells=seen):
+        for _ in _written(connection, chosen, hashed, request, mask, partial(on_rows, name), cells=seen):
             yield
     written = ExportedFile(
         table=chosen.table,
@@ -187,7 +188,7 @@ def _write(
         empty=seen.empty,
         lines=_lines(connection, chosen, request, copy, paths[copy]) if copy else None,
     )
-    return written, screening.found if screening else ()
+    return written, mask.found if mask else {}
 
 
 def lines_path(path: str) -> str:
@@ -204,27 +205,26 @@ def _lines(connection: Connection, chosen: FileRows, request: ExportRequest, nam
     with create(path) as file:
         hashed = HashingFile(file)
         writer = LinesWriter(hashed, chosen.columns)
-        for rows in _values(connection, chosen, request, _screening(chosen, request), as_spelled=False):
+        for rows in _values(connection, chosen, _mask(chosen, request), as_spelled=False):
             writer.rows(rows)
     return LinesCopy(name, hashed.bytes, hashed.sha256)
 
 
-def _screening(chosen: FileRows, request: ExportRequest) -> Screening | None:
-    return Screening(request.screen, chosen.path, chosen.columns) if request.screen else None
+def _mask(chosen: FileRows, request: ExportRequest) -> Mask | None:
+    return Mask(chosen.columns) if request.mask else None
 
 
 def _values(
     connection: Connection,
     chosen: FileRows,
-    request: ExportRequest,
-    screening: Screening | None,
+    mask: Mask | None,
     *,
     texts: bool = False,
     as_spelled: bool = True,
 ) -> Iterator[Rows]:
-    """The rows of a file, screened as the request says."""
+    """The rows of a file, masked if there is a mask."""
     rows = chosen.stream(connection, texts=texts, as_spelled=as_spelled)
-    return screening.rows(rows) if screening else rows
+    return mask.rows(rows) if mask else rows
 
 
 def _written(
@@ -232,7 +232,7 @@ def _written(
     chosen: FileRows,
     out: Any,
     request: ExportRequest,
-    screening: Screening | None,
+    mask: Mask | None,
     on_rows: Callable[[int], None] = lambda rows: None,
     *,
     cells: CsvCells | None = None,
@@ -248,7 +248,7 @@ def _written(
         writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
         count = 0
         on_rows(count)
-        for rows in _values(connection, chosen, request, screening, texts=texts):
+        for rows in _values(connection, chosen, mask, texts=texts):
             if cells is not None:
                 cells.see(rows)
             writer.rows(_escaped(rows, chosen.columns) if escaping else rows)

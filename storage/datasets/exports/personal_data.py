@@ -1,4 +1,4 @@
-"""Find personal data in free text by patterns and checksums; mark where they are in an export, or mask them.
+"""Find personal data in free text by patterns and checksums, and mask them in an export.
 
 Patterns find what has a form: addresses of mail, profiles and computers, numbers of phones, accounts and cards, ids of
 recruiters, dates of birth. They find no name and no place; docs/decisions/0016 says why there is no library for that.
@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from storage.column_types import UNREADABLE, PythonLiteral, literal
-from storage.datasets.manifest import PersonalDataMatch
 from storage.datasets.writers import Rows
 from storage.schemas.base import Column
 
@@ -138,35 +137,27 @@ def _masked(kind: str, check: Callable[[str], bool], found: Counter[str], match:
     return "".join((*before, MARKS[kind], text[end:]))
 
 
-Mode = Literal["mark", "mask"]
-
-
 @dataclass
-class Screening:
-    """Screens the rows of one file with these columns, in order. `found` has what was found, by row."""
+class Mask:
+    """Masks the rows of a file with these columns, in order. `found` counts what was found, by column and kind."""
 
-    mode: Mode
-    path: str
     columns: Sequence[Column]
-    found: list[PersonalDataMatch] = field(default_factory=list)
-    _row: int = 0
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def rows(self, batches: Iterator[Rows]) -> Iterator[Rows]:
-        """The rows, masked if the mode says so."""
         free = [(number, column) for number, column in enumerate(self.columns) if column.free_text]
         for batch in batches:
-            yield [self._screened(row, free) for row in batch] if free else batch
+            yield [self._masked(row, free) for row in batch] if free else batch
 
-    def _screened(self, row: Sequence[Any], columns: Sequence[tuple[int, Column]]) -> Sequence[Any]:
-        self._row += 1
+    def _masked(self, row: Sequence[Any], columns: Sequence[tuple[int, Column]]) -> Sequence[Any]:
         cells = list(row)
         for number, column in columns:
-            cells[number], counts = screened_cell(row[number], column)
-            self.found += [PersonalDataMatch(self.path, self._row, column.name, kind, n) for kind, n in counts.items()]
-        return cells if self.mode == "mask" else row
+            cells[number], counts = masked_cell(row[number], column)
+            self.found.update({(column.name, kind): count for kind, count in counts.items()})
+        return cells
 
 
-def screened_cell(cell: Any, column: Column) -> tuple[Any, Counter[str]]:
+def masked_cell(cell: Any, column: Column) -> tuple[Any, Counter[str]]:
     """A cell with marks in place of personal data, unchanged if there are none, and how often each kind was found."""
     found: Counter[str] = Counter()
     if not isinstance(cell, str):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -35,8 +35,8 @@ class ExportRequest:
 
     `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
-    imported release is restricted to it, and a study's own sessions are written as it. `screen` screens free text for
-    personal data (exports/personal_data.py): `mark` or `mask`. `without` are columns to leave out of
+    imported release is restricted to it, and a study's own sessions are written as it. `mask` masks personal
+    data in free text (exports/personal_data.py). `without` are columns to leave out of
     every file; the card names them.
     """
 
@@ -47,7 +47,7 @@ class ExportRequest:
     safe: bool = False
     selection: SessionFilter = ALL
     part: str = ""
-    screen: Literal["", "mark", "mask"] = ""
+    mask: bool = False
     without: tuple[str, ...] = ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
@@ -32,9 +32,6 @@ ASK_S = 1.0
 MOST_CHARS = 160
 
 
-SCREENED = (("Leave as it is", ""), ("Find, and list the rows", "mark"), ("Find, and mask it", "mask"))
-
-
 class ExportTab:
     name = "export"
     label = "Export"
@@ -54,9 +51,7 @@ class ExportTab:
                     label="Safe for spreadsheets (formulas are escaped, so some cells differ from the data)",
                     container=False,
                 )
-                self._screen = dropdown(
-                    label="Personal data in free text", choices=list(SCREENED), value="", elem_id="data-screen"
-                )
+                self._mask = gr.Checkbox(label="Mask personal data in free text", container=False, elem_id="data-mask")
                 self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
             self._links = html_part(elem_id="data-links")
@@ -65,7 +60,7 @@ class ExportTab:
         self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
         self._made = [self._links, self._stop, self._timer]
-        self.outputs = [self._none, self._all, *self._form, self._safe, self._screen, *self._shown, *self._made]
+        self.outputs = [self._none, self._all, *self._form, self._safe, self._mask, *self._shown, *self._made]
         self._wire()
 
     def _make_form(self) -> None:
@@ -102,7 +97,7 @@ class ExportTab:
             [*self._form, *self._shown],
         )
         context.bind(self._file.input, self._preview_file, [*inputs, self._file], [self._preview])
-        context.bind(self._button.click, self._make, [*inputs, self._safe, self._screen], self._made)
+        context.bind(self._button.click, self._make, [*inputs, self._safe, self._mask], self._made)
         context.bind(self._stop.click, self._halt, (), self._made)
         context.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
@@ -112,7 +107,7 @@ class ExportTab:
             notice = self._context.html("data_none.html.j2")
             return {self._none: notice, self._all: gr.update(visible=False), **self._progress(user)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
-        blank |= {self._screen: ""}
+        blank |= {self._mask: False}
         _, origin = first = _first(found)
         open_again(self._context.database, location.study, origin, user.name, "export", self._context.clock.now_us())
         return {
@@ -197,25 +192,20 @@ def about(request: ExportRequest, preview: ExportPreview) -> str:
     rules = preview.selected.rules if preview.selected else ()
     kept = ("with excluded sessions",) if request.selection.with_excluded else ()
     safe = ("safe for spreadsheets",) if request.safe else ()
-    screened = (f"personal data {request.screen}ed",) if request.screen else ()
-    return "; ".join((f"{request.schema}, {preview.origin}", *rules, *kept, *safe, *screened))
+    masked = ("personal data masked",) if request.mask else ()
+    return "; ".join((f"{request.schema}, {preview.origin}", *rules, *kept, *safe, *masked))
 
 
 def _export_request(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:
     """The export that the form asks for; raises StorageError for invalid values from the browser."""
     where, language, since, until, complete, excluded, *made = more
-    safe, screen = made or (False, "")
+    safe, mask = made or (False, False)
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
     kept = SessionFilter(complete=complete is True, language=text(language), with_excluded=excluded is True)
     selection = read_filter(kept, texts, text(since), text(until))
     return ExportRequest(
-        text(study), text(schema), text(origin) or None, safe=safe is True, selection=selection, screen=_mode(screen)
+        text(study), text(schema), text(origin) or None, safe=safe is True, selection=selection, mask=mask is True
     )
-
-
-def _mode(screen: Any) -> Literal["", "mark", "mask"]:
-    """The screening of free text; none for an invalid value."""
-    return screen if screen in ("mark", "mask") else ""
 
 
 def _first(options: ExportOptions) -> tuple[str, str]:

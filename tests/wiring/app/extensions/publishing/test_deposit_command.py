@@ -138,7 +138,7 @@ async def test_the_findings_of_peoples_tidy_data_are_resolved_by_another_export(
     assert gate["k"] is not None
     assert "small cells" in {one["kind"] for one in gate["findings"]}
 
-    done = parley(*words, "less", "--screen", "mask", "--without", "age", folder=tmp_path)
+    done = parley(*words, "less", "--mask-personal-data", "--without", "age", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     answers = list(csv.DictReader(StringIO((tmp_path / "less/answers.csv").read_text("utf-8"))))
     assert answers

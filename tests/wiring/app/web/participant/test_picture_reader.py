@@ -160,9 +160,9 @@ async def test_an_export_has_the_sent_pictures_beside_its_messages(tmp_path: Pat
         (sent,) = stored(served.database).items()
         await upload(bot, drawn(), "b" * 32)
         path = f"pictures/{sent[0]}.jpg"
-        for screen, written in (("", [path]), ("mask", [])):
-            folder = tmp_path / f"out{screen}"
-            manifest = export(served.database, ExportRequest("seen", "tidy", screen=screen), folder)
+        for masked, written in ((False, [path]), (True, [])):
+            folder = tmp_path / ("masked" if masked else "out")
+            manifest = export(served.database, ExportRequest("seen", "tidy", mask=masked), folder)
             found = {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob("pictures/*")}
             assert found == dict.fromkeys(written, sent[1]), "what was not sent is not there"
             (table,) = (one for one in manifest.files if one.table.name == "messages")

@@ -1,4 +1,4 @@
-"""Exports whose free text is screened: marked or masked, in the release's files and in tidy tables, never repeated."""
+"""Exports whose free text is masked, in the release's files and in tidy tables, never repeated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from storage.datasets.describe.export_folder import MARKED
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations
 from storage.db.engine import Database
@@ -44,12 +43,11 @@ def everything(folder: Path) -> str:
 @pytest.mark.parametrize("schema", ["chatbench", "tidy"])
 async def test_a_mask_leaves_nothing_and_keeps_the_schema(visits: Visits, schema: str) -> None:
     plain = export(visits, schema, "plain")
-    masked = export(visits, schema, "masked", "--screen", "mask")
+    masked = export(visits, schema, "masked", "--mask-personal-data")
     text = everything(masked)
     assert MAIL in everything(plain)
     assert (MAIL in text, PHONE in text) == (False, False)
     assert text.count("[EMAIL]") > 1
-    assert not (masked / MARKED).exists()
     assert "## Personal data" in (masked / "README.md").read_text(encoding="utf-8")
     if schema == "chatbench":
         assert all(isinstance(one, ReleaseFile) for one in deviations("chatbench", [masked]))
