@@ -11,7 +11,6 @@ from app.cli.commands import group
 from app.cli.common import AsJson, argument, existing_database, option, settings_in_use
 from app.cli.printing import echo, iso, show
 from app.clock import SystemClock
-from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
 from storage.accounts.accounts import Accounts
@@ -59,21 +58,6 @@ def password(name: Name, password_stdin: Stdin = False) -> None:
     """Set the password of an account, and log it out everywhere."""
     _existing_accounts().set_password(name, _password(password_stdin), TERMINAL)
     echo(f"{name} has a new password and is logged out everywhere.")
-
-
-@commands.command("unlock")
-def unlock_(name: Name) -> None:
-    """Print a link for a user whose login is blocked after too many attempts.
-
-    The browser that opens it within 24 hours is not blocked by the attempts of others. The password is still needed.
-    """
-    from app.web.console.known_browsers import unlock  # `serve` invites the first owner, and needs no browser
-
-    settings = settings_in_use()
-    database = existing_database(settings)
-    clock = SystemClock()
-    path = unlock(Accounts(database, clock.now_us), secret_for(settings, database), clock, name, TERMINAL)
-    echo(f"{settings.console_address}{path}")
 
 
 @commands.command("invite")

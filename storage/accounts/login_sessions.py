@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from storage import tables
 from storage.accounts.audit_log import AuditLog
-from storage.accounts.login_throttle import MINUTE_US, LoginThrottle, TryLimit, limits
+from storage.accounts.login_throttle import MINUTE_US, MOST_TRIES, LoginThrottle, limits
 from storage.accounts.passwords import Passwords
 from storage.accounts.roles import NAME, STRANGER, Role, role_label
 from storage.client_networks import client_network
@@ -55,25 +55,22 @@ class LoginSessions:
         self._tries = LoginThrottle(self._clock_us)
         self._told_us: dict[str, int] = {}
 
-    def log_in(self, name: str, password: str, address: str, browser: str = "") -> str:
-        """A new token for who knows a password; raises LoginRefused, or TooMany where it was tried too often.
-
-        `browser` names one that was logged in to this account before: it is not held up by what others try.
-        """
+    def log_in(self, name: str, password: str, address: str) -> str:
+        """A new token for who knows a password; raises LoginRefused, or TooMany where it was tried too often."""
         name, near = role_label(name), client_network(address)
-        counted = limits(name if NAME.fullmatch(name) else "", address, browser)
-        self._refuse_flood(name, near, *counted)
+        counted = limits(address)
+        self._refuse_flood(name, near, counted)
         kept = self._kept(name)
         if not self._passwords.fits(kept, password) or kept is None:
             # A name that nobody has is not kept: it may be a password, typed into the wrong box.
             self._audit_log.record(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
             raise LoginRefused(WRONG)
-        self._tries.undo(*counted)
+        self._tries.undo(counted)
         return self._begin(name, near, kept, self._passwords.anew(kept, password))
 
     def check(self, name: str, password: str) -> None:
         """Raise AccountError unless this is somebody's present password; tries are counted as for logging in."""
-        counted = TryLimit(f"change of {name}")  # only who is logged in comes here, so no stranger can use it up
+        counted = {f"change of {name}": MOST_TRIES}  # only who is logged in comes here: no stranger can use it up
         self._refuse_flood(name, "the console", counted)
         if not self._passwords.fits(self._kept(name), password):
             raise AccountError("That is not your current password, so nothing was changed. Try again.")
@@ -111,10 +108,10 @@ class LoginSessions:
         with self._database.connect() as connection:
             return connection.execute(wanted).scalar()
 
-    def _refuse_flood(self, name: str, near: str, *counted: TryLimit) -> None:
+    def _refuse_flood(self, name: str, near: str, counted: Mapping[str, int]) -> None:
         """Raise TooMany where a limit is reached. The log says so once a minute for each account that there is; what
         was typed in place of one may be a password, and is not kept."""
-        if not (wait_s := self._tries.take(*counted)):
+        if not (wait_s := self._tries.take(counted)):
             return
         account, now_us = name if self._kept(name) else NOBODY, self._clock_us()
         if now_us - self._told_us.get(account, 0) >= MINUTE_US:

@@ -25,7 +25,7 @@ ADDRESS = "198.51.100.7"
 
 def behind(place: Place, *, secure: bool = False) -> ASGIApp:
     """The gate, the login, and behind them something that says what reached it and from whom."""
-    access = Authentication(place.accounts, SECRET, place.clock, secure=secure)
+    access = Authentication(place.accounts, SECRET, secure=secure)
 
     async def healthy(_: Request) -> Response:
         return PlainTextResponse("ok")

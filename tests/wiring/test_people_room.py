@@ -19,7 +19,7 @@ from tests.wiring.routes import routes
 pytestmark = pytest.mark.anyio
 # Of the others tests/wiring/test_console_gate.py tells that none is let through.
 METHODS = ("GET", "POST")
-STRANGERS = {"/login", "/welcome/x", "/known/x", "/healthz"}
+STRANGERS = {"/login", "/welcome/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
     "/gradio_api/run/predict", "/static/x", "/console/x",
@@ -80,7 +80,7 @@ async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(bob: Re
 
 async def test_an_analyst_changes_nobody(bob: Researcher, place: Place) -> None:
     before = place.accounts.everybody()
-    for button in ("people-invite", "people-owner", "people-analyst", "people-unlock", "people-remove"):
+    for button in ("people-invite", "people-owner", "people-analyst", "people-remove"):
         shown = await bob.on(button, "click", **{"people-account": "ada", "people-role": "owner", "people-sure": True})
         assert "Only owners may do this" in text(shown["note"])
     assert [(one.name, one.role) for one in before] == [(one.name, one.role) for one in place.accounts.everybody()]
@@ -101,12 +101,7 @@ async def test_an_owner_lets_somebody_in_and_out(ada: Researcher, console: ASGIA
         assert "eve is now an owner" in text(shown["note"])
         shown = await eve.enter("accounts")
         assert [words in text(shown["people"]) for words in ("ada owner", "eve you owner")] == [True, True]
-        shown = await ada.on("people-unlock", "click", **{"people-account": "eve"})
-        known = re.search(r"http://console\.example\.org(/known/[\w.-]+)", text(shown["people-login"]))
-        assert known is not None
-        assert (await eve.send("GET", known[1])).headers["location"] == "/login"
-        assert "ada created a login link eve" in text(shown["people-deeds"])
-        assert 'role="alert"' in (await ada.on("people-unlock", "click", **{"people-account": "nobody"}))["note"]
+        assert 'role="alert"' in (await ada.on("people-owner", "click", **{"people-account": "nobody"}))["note"]
         shown = await ada.on("people-remove", "click", **{"people-account": "eve", "people-sure": False})
         assert "tick the box" in text(shown["note"])
         shown = await ada.on("people-remove", "click", **{"people-account": "eve", "people-sure": True})

@@ -18,9 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from app.clock import Clock
 from app.web.console.current_user import CurrentUser
-from app.web.console.known_browsers import KnownBrowsers, signed_link
 from app.web.sub_path import cookie_name
 from storage.accounts.accounts import SPENT, Accounts
 from storage.accounts.passwords import AT_ONCE, LEAST_CHARS, MOST_CHARS
@@ -30,9 +28,6 @@ FORM_BYTES = 24
 MOST_FIELDS = 10
 MOST_QUERY = 500
 STALE = "This form has expired, or your browser does not accept cookies. Please try again."
-OLD_LINK = (
-    "This link has expired or is incomplete. On the command line, `parley accounts unlock NAME` prints a new one."
-)
 TWICE = "The two passwords differ. Type the same password twice."
 TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
@@ -41,25 +36,20 @@ _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, un
 class Authentication:
     """The routes for logging in and out; `secure` if browsers use https, and the path below which the console is."""
 
-    def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool, path: str = "/") -> None:
+    def __init__(self, accounts: Accounts, secret: str, *, secure: bool, path: str = "/") -> None:
         self._accounts = accounts
-        self._secret = secret
-        self._clock = clock
         self._key = hmac.digest(secret.encode(), b"parley console form", "sha256")
         self._secure, self._path = secure, path
         self._few = asyncio.Semaphore(AT_ONCE)
         self.cookie = cookie_name("parley-console", secure=secure, path=path)
         self.form_cookie = f"{self.cookie}-form"
-        self._browsers = KnownBrowsers(secret, clock, self.cookie, secure=secure, path=path)
 
     def routes(self) -> list[Route]:
-        """`/login`, `/logout`, `/welcome/{token}` for invited users, `/known/{token}` for a browser that is locked out
-        by others' failed logins."""
+        """`/login`, `/logout`, and `/welcome/{token}` for invited users."""
         return [
             Route("/login", self.ask, methods=["GET", "HEAD"]),
             Route("/login", self.log_in, methods=["POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
-            Route("/known/{token}", self.know, methods=["GET", "HEAD"]),
             Route("/welcome/{token}", self.welcome, methods=["GET", "HEAD"]),
             Route("/welcome/{token}", self.accept, methods=["POST"]),
         ]
@@ -93,15 +83,6 @@ class Authentication:
         self._set(response, self.cookie, None)
         return response
 
-    async def know(self, request: Request) -> Response:
-        """Mark a browser as known for an account, and redirect to the login."""
-        name = signed_link(self._secret, self._clock, request.path_params["token"])
-        if name is None:
-            return _spent(OLD_LINK)
-        response = RedirectResponse("/login", 303)
-        self._browsers.write(request, response, name)
-        return response
-
     async def welcome(self, request: Request) -> Response:
         role = await asyncio.to_thread(self._accounts.invitations.role, request.path_params["token"])
         return self._welcome_page(request, role) if role else _spent()
@@ -126,15 +107,13 @@ class Authentication:
     async def _begin(self, request: Request, form: Mapping[str, str], to: str) -> Response:
         address = request.client.host if request.client else "unknown"
         name, password = form.get("name", ""), form.get("password", "")
-        browser = self._browsers.read(request, name)
         async with self._few:
             logins = self._accounts.logins
-            token = await asyncio.to_thread(logins.log_in, name, password, address, browser)
+            token = await asyncio.to_thread(logins.log_in, name, password, address)
         await asyncio.to_thread(logins.log_out, request.cookies.get(self.cookie, ""))
         response = RedirectResponse(to, 303)
         self._set(response, self.cookie, token)
         self._set(response, self.form_cookie, None)
-        self._browsers.write(request, response, name)
         return response
 
     def _login_page(
@@ -192,5 +171,5 @@ def _page_behind(request: Request) -> str:
     return f"/?{query}" if query else "/"
 
 
-def _spent(note: str = SPENT) -> Response:
-    return HTMLResponse(_TEMPLATES.get_template("spent.html.j2").render(note=note), 404)
+def _spent() -> Response:
+    return HTMLResponse(_TEMPLATES.get_template("spent.html.j2").render(note=SPENT), 404)

@@ -25,7 +25,7 @@ from problems.pictures import MOST_BYTES
 MOST_BODY = 1024 * 1024
 LARGER: Mapping[str, int] = {"/console/picture": MOST_BYTES}
 OPEN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz"),
+    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/healthz"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
 }
 KNOWN: Mapping[str, re.Pattern[str]] = {
@@ -112,7 +112,7 @@ def _to_login(scope: Scope, headers: Headers) -> ASGIApp:
 
 def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
     ours = dict(HEADERS)
-    if path.startswith(("/login", "/welcome/", "/known/")):
+    if path.startswith(("/login", "/welcome/")):
         # With `no-referrer`, a page's form would be posted with Origin: null; pages with forms use `same-origin`.
         ours[b"referrer-policy"] = b"same-origin"
     if path.startswith(("/assets/", "/picture/")) and status == 200:

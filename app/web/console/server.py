@@ -40,7 +40,7 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     sweep_uploads(settings.studies_dir)
     accounts = Accounts(database, clock.now_us)
     secure, path = settings.console_address.startswith("https://"), settings.console_sub_path
-    access = Authentication(accounts, secret, clock, secure=secure, path=path or "/")
+    access = Authentication(accounts, secret, secure=secure, path=path or "/")
     app = build_app(ConsoleContext(settings, database, secret, clock, accounts), access.routes())
     gate = ConsoleSecurity(app, access.visitor, settings.console_address)
     return SubPath(gate, path, is_route) if path else gate

@@ -9,7 +9,6 @@ import gradio as gr
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.known_browsers import unlock
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, sure_of, text
 from storage.accounts.passwords import LEAST_CHARS
 from storage.accounts.roles import ROLES
@@ -45,7 +44,7 @@ class AccountsTab:
         self._audit_parts = [self._deeds, self._before, self._newest, self._older]
         self._listed = [self._people, self._account, self._sure, self._who]
         typed = [self._old, self._new, self._again]
-        self.outputs = [*self._listed, self._for_owners, self._link, self._login, *typed, *self._audit_parts]
+        self.outputs = [*self._listed, self._for_owners, self._link, *typed, *self._audit_parts]
         self._wire()
 
     def _make_inviting(self) -> None:
@@ -62,8 +61,6 @@ class AccountsTab:
             with gr.Row(elem_classes="actions"):
                 self._promote = gr.Button("Make an owner", elem_id="people-owner")
                 self._demote = gr.Button("Make an analyst", elem_id="people-analyst")
-                self._unlock = gr.Button("Create login link", elem_id="people-unlock")
-            self._login = html_part(elem_id="people-login")
             with gr.Row(elem_classes="actions"):
                 self._sure = gr.Checkbox(label="I want to remove this account", elem_id="people-sure")
                 self._remove = gr.Button("Remove account", variant="stop", elem_id="people-remove")
@@ -81,7 +78,6 @@ class AccountsTab:
         context.bind(self._invite.click, self._let_in, [self._role], [self._link, *self._audit_parts], owner=True)
         for button, role in ((self._promote, "owner"), (self._demote, "analyst")):
             context.bind(button.click, self._give(role), one, [*self._listed, *self._audit_parts], owner=True)
-        context.bind(self._unlock.click, self._open_login, one, [self._login, *self._audit_parts], owner=True)
         context.bind(
             self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._audit_parts], owner=True
         )
@@ -97,7 +93,7 @@ class AccountsTab:
         return {
             **self._list(user),
             self._for_owners: gr.update(visible=user.owner),
-            **dict.fromkeys([self._link, self._login], ""),
+            self._link: "",
             **dict.fromkeys([self._old, self._new, self._again], ""),
             **self._audit_entries(user, "", ""),
         }
@@ -135,15 +131,6 @@ class AccountsTab:
         link = f"{self._context.settings.console_address}/welcome/{token}"
         about = f"Send this invitation link to one person. It creates one {role} account, works once"
         return {self._link: self._context.html("people_link.html.j2", link=link, about=about), **self._news(user)}
-
-    def _open_login(self, user: CurrentUser, name: Any) -> Mapping[Any, Any]:
-        context, chosen = self._context, _chosen(name)
-        path = unlock(self._accounts, context.secret, context.clock, chosen, user.name)
-        about = (
-            f"Send this link to {chosen}, whose login is blocked after too many attempts. The password is still needed"
-        )
-        shown = context.html("people_link.html.j2", link=f"{context.settings.console_address}{path}", about=about)
-        return {self._login: shown, **self._news(user)}
 
     def _give(self, role: str) -> Any:
         def give(user: CurrentUser, name: Any) -> Mapping[Any, Any]:
