@@ -42,7 +42,6 @@ from problems.errors import ParleyError
 from storage.accounts.audit_log import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import Database, open_database, probe
-from storage.db.network_file import refuse_network_share
 from storage.migrations.migrate import migration_status
 from storage.registers.alerts import Alert
 from storage.registers.contacts import PROLIFIC
@@ -102,7 +101,6 @@ def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
         if not file.absolute().parent.is_dir():
             yield Diagnosis("problem", f"There is no folder {file.absolute().parent} for the database.", "Make it.")
             return
-        refuse_network_share(file)
         if not file.exists():
             yield Diagnosis("ok", f"There is no database {file.resolve()} yet; the first start makes it.")
             return

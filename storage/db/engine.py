@@ -35,7 +35,6 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from problems.errors import install_line
 from storage.db.database_url import parse_database_url, redact_password, sqlite_path
-from storage.db.network_file import refuse_network_share
 from storage.db.pooler import refuse_transaction_pooler
 from storage.db.private_files import create, unwritable
 from storage.db.revisions import OWN, Revisions, require_current_revision
@@ -161,7 +160,6 @@ def _own(file: Path | None) -> None:
     alone, as it says who took part."""
     if file is None:
         return
-    refuse_network_share(file)
     try:
         new = not file.exists()
         if new and file.absolute().parent.is_dir():  # without a folder, opening it tells why

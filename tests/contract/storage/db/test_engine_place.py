@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from app.config.secret import load_secret
-from storage.db import network_file
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.nobody import as_nobody
@@ -62,20 +61,3 @@ def test_a_disk_that_takes_nothing_is_told_at_the_start(tmp_path: Path, options:
         assert not [*disk.glob("*.secret*")]
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-@pytest.mark.parametrize("kind", ["nfs4", "nfs", "cifs", "smb3", "fuse.sshfs", "ceph"])
-def test_a_database_on_a_network_share_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    share, mounts = tmp_path / "the share", tmp_path / "mounts"
-    (share / "local").mkdir(parents=True)
-    (tmp_path / "link").symlink_to(share)
-    mounts.write_text(
-        f"/dev/vda / ext4 rw 0 0\nserver:/x {str(share).replace(' ', chr(92) + '040')} {kind} rw 0 0\n"
-        f"/dev/vdb {str(share).replace(' ', chr(92) + '040')}/local ext4 rw 0 0\n"
-    )
-    monkeypatch.setattr(network_file, "MOUNTS", mounts)
-    for folder in (share, tmp_path / "link", share / "none"):
-        assert f"{share} is a network share ({kind})" in _refusal(folder)
-    assert [path.name for path in share.iterdir()] == ["local"]
-    for folder in (tmp_path, share / "local"):
-        open_database(f"sqlite:///{folder}/parley.db").dispose()
