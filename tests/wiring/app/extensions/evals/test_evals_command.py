@@ -19,7 +19,7 @@ def test_scores_are_the_answers_of_people_as_epochs_of_a_problem(tmp_path: Path)
         done = parley(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
     scores = [json.loads(line) for line in (tmp_path / "scores" / "answer.jsonl").read_text("utf-8").splitlines()]
-    with next((tmp_path / "tidy").glob("answers.csv")).open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "tidy" / "answers.csv").open(encoding="utf-8", newline="") as file:
         answers = [row for row in csv.DictReader(file) if row["question"] == "answer" and row["problem"]]
     last = {(row["session"], row["problem"]): (row["value"], row["correct"]) for row in answers}
     wanted = {key: (value, {"1": "C", "0": "I"}[correct]) for key, (value, correct) in last.items()}
@@ -48,7 +48,7 @@ def test_results_of_tau2_have_each_conversation_with_its_calls_and_reward(tmp_pa
         assert done.returncode == 0, done.stderr
     results = [json.loads(file.read_text("utf-8")) for file in (tmp_path / "results").iterdir()]
     simulations = [one for file in results for one in file["simulations"]]
-    with next((tmp_path / "tidy").rglob("*rewards_data.csv")).open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "tidy" / "rewards.csv").open(encoding="utf-8", newline="") as file:
         rewards = {(row["session"], row["path"]): float(row["reward"]) for row in csv.DictReader(file)}
     assert {(o["info"]["session"], o["info"]["path"]): o["reward_info"]["reward"] for o in simulations} == rewards
     assert {0.0, 1.0} == {*rewards.values()}
