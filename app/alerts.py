@@ -57,7 +57,7 @@ SHIFT, SHIFT_S = "shift", 86_400
 HELP = "help"
 SETTLED = {HELP}  # over when a person has answered, and not by chance
 DISK_FREE_BYTES, DISK_FREE_SHARE = 5e9, 0.1
-CHECK_S, QUIET_S = 60.0, 300
+QUIET_S = 300
 # these lie in a message, in the participant's wish, or in what a reply says
 NOT_THE_SERVER = REFUSED | {"stopped", "leak"}
 WITHIN_S = 15.0
@@ -232,21 +232,13 @@ async def post(url: str, text: str) -> str:
 
 
 class AlertWatch:
-    """Checks the conditions of a database every minute. `fault` says why the database cannot be written, or nothing."""
+    """Checks the conditions of a database. `fault` says why the database cannot be written, or nothing."""
 
     def __init__(self, settings: Settings, database: Database, clock: Clock, fault: Callable[[], str]) -> None:
         self._settings, self._database, self._clock, self._fault = settings, database, clock, fault
         # of a database that cannot be written only this process knows
         self._unsaved: tuple[Alert, ...] = ()
         self._caches: defaultdict[str, SessionCache] = defaultdict(dict)
-
-    async def run(self) -> None:
-        while True:
-            await asyncio.sleep(CHECK_S)
-            try:
-                await self.check()
-            except (ParleyError, OSError) as error:
-                log.error("Failed to check the conditions for alerts: %s", error)
 
     async def check(self) -> list[Alert]:
         """Check once; returns the alerts that opened or closed, which were sent."""

@@ -48,7 +48,7 @@ def payments(
 ) -> None:
     """Bonuses in a file are recorded as paid, so the next run writes only new ones.
 
-    Upload the files at Prolific, or pay by hand. `parley recruit bonuses` pays by Prolific's API instead.
+    Upload the files at Prolific, or pay by hand. With a token of Prolific's the console pays by its API instead.
     """
     database, people = participants()
     found = Studies(database).newest(name_of(study))

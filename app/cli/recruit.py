@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,7 +10,6 @@ import typer
 from app.cli.commands import group
 from app.cli.common import (
     STDOUT,
-    AsJson,
     DryRun,
     StudyName,
     ToFile,
@@ -51,8 +48,6 @@ from storage.registers.studies import Studies
 
 if TYPE_CHECKING:
     from app.use_cases.prolific_study import ProlificView
-    from app.use_cases.submissions import RecruitedStudy, Review
-    from storage.payments.submissions import Act
 
 commands = group("recruit")
 Unlimited = Annotated[bool, option("--unlimited", "Remove the limit.")]
@@ -214,113 +209,9 @@ def _show_at_prolific(view: ProlificView) -> None:
         echo(sentence)
 
 
-@commands.command("submissions")
-def submissions(study: StudyName, as_json: AsJson = False) -> None:
-    """List submissions at Prolific, what should be done with each, and why."""
-    from app.use_cases.submissions import plan_bonuses, poll, review
-
-    with _recruited(study) as recruited:
-        here = {payee.submission for payee in recruited.payees()}
-        strangers = [one for one in poll(recruited) if one.id not in here]
-        show([_row(one) for one in map(review, recruited.payees())], as_json)
-        if as_json:
-            return
-        for one in strangers:
-            echo(f"Submission {one.id} is {one.status.lower()}, and has no session here.")
-        for act in recruited.acts():
-            if act.is_open:
-                warn(f"Not settled yet: {act.what} ({act.attempts} attempts). {act.detail}".strip())
-        echo(f"Bonuses that are due: {plan_bonuses(recruited).total:,.2f}. To pay them: parley recruit bonuses {study}")
-
-
-def _row(one: Review) -> dict[str, object]:
-    payee = one.payee
-    row = {"session": payee.number, "outcome": payee.outcome, "at_prolific": payee.status.lower() or None}
-    return {**row, "to_do": one.todo, "why": one.why, "bonus_due": payee.due}
-
-
-@commands.command("submission")
-def submission(
-    study: StudyName,
-    act: Annotated[
-        Literal["approve", "reject", "return", "complete", "message"],
-        argument("ACTION", "approve, reject, return (ask for it), complete (by a code of yours), or message."),
-    ],
-    sessions: Annotated[
-        list[int] | None,
-        argument("SESSION...", "Numbers of sessions. Default for approve: all that the rules fit."),
-    ] = None,
-    text: Annotated[
-        str, option("--text TEXT", "What the participant reads. A rejection needs at least 100 characters.")
-    ] = "",
-    category: Annotated[str, option("--category NAME", "With reject: Prolific's category, such as LOW_EFFORT.")] = "",
-    code: Annotated[str, option("--code CODE", "With complete: a code whose actor is the researcher.")] = "",
-    percentage: Annotated[
-        float | None, option("--percentage N", "With complete: of the reward, if the code's action is DYNAMIC_PAYMENT.")
-    ] = None,
-    dry: DryRun = False,
-    yes: Yes = False,
-) -> None:
-    """Approve, reject, complete, ask to return or write to submissions at Prolific, after your yes."""
-    from app.use_cases.submissions import ask, carry_out, numbered, poll, to_approve
-
-    with _recruited(study) as recruited:
-        poll(recruited)
-        payees = numbered(recruited, sessions or []) if sessions or act != "approve" else to_approve(recruited)
-        echo(f"{act}: session {', '.join(f'{payee.number:,}' for payee in payees) or 'none'}.")
-        if dry or not payees:
-            return
-        if not yes:
-            typer.confirm("Go on?", abort=True, err=True)
-        ask(recruited, act, payees, TERMINAL, text, category=category, code=code, percentage=percentage)
-        _report(carry_out(recruited))
-
-
-@commands.command("bonuses")
-def bonuses(
-    study: StudyName,
-    agreed: Annotated[str, option("--sum AMOUNT", "The sum of the bonuses, instead of typing it when asked.")] = "",
-    pay_excluded: Annotated[bool, option("--pay-excluded", "Also pay sessions that a researcher excluded.")] = False,
-    dry: DryRun = False,
-) -> None:
-    """Pay the bonuses that are due by Prolific's API, after you type their sum. They are in no payment file then."""
-    from app.use_cases.submissions import ask_bonuses, carry_out, plan_bonuses, poll
-
-    with _recruited(study) as recruited:
-        poll(recruited)
-        planned = plan_bonuses(recruited, pay_excluded=pay_excluded)
-        show([{"session": one.payee.number, "bonus": one.payee.due} for one in planned.payments], as_json=False)
-        echo(f"Bonuses: {planned.total:.2f}. Prolific's fees come on top.")
-        if dry or not planned.payments:
-            return
-        said = agreed or typer.prompt("Type the sum of the bonuses to agree", err=True)
-        total = ask_bonuses(recruited, said, TERMINAL, pay_excluded=pay_excluded)
-        echo(f"With Prolific's fees: {total}.")
-        _report(carry_out(recruited))
-
-
 @commands.command("webhook")
 def webhook() -> None:
     """Have Prolific send changes of submissions to this server, so that places are free at once."""
     from app.use_cases.prolific_study import subscribe_webhook
 
     echo(f"Prolific sends changes of submissions to {subscribe_webhook(with_saved(settings_in_use())[0])}.")
-
-
-@contextmanager
-def _recruited(study: str) -> Iterator[RecruitedStudy]:
-    from app.recruiters.prolific import prolific_client
-    from app.use_cases.submissions import recruited_at_prolific
-
-    database, people = participants()
-    settings, found = with_saved(settings_in_use())[0], Studies(database).newest(name_of(study))
-    with prolific_client(settings) as client:
-        yield recruited_at_prolific(settings, database, client, SystemClock(), people, found)
-
-
-def _report(acts: Collection[Act]) -> None:
-    """What became of the last act, and of all that are not settled."""
-    for act in acts:
-        if act.is_open or act is list(acts)[-1]:
-            said = f"{act.what}: {act.result or 'not settled yet'}. {act.detail}".strip()
-            warn(said) if act.result != "done" else echo(said)

@@ -13,7 +13,6 @@ import hmac
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -90,7 +89,6 @@ class CompletionCode(Answer):
     code: str = ""
     code_type: str
     actions: tuple[Mapping[str, Any], ...] = ()
-    actor: Literal["participant", "researcher"] = "participant"
 
 
 class StudyDraft(Answer):
@@ -125,18 +123,10 @@ class ProlificStudy(StudyDraft):
 
 
 class Submission(Answer):
-    """As the list of submissions has it, and as single submissions and answers to transitions have it. `status` is one
-    of `storage.payments.prolific.STATUSES`."""
+    """`status` is one of `storage.payments.prolific.STATUSES`."""
 
     id: str
-    participant_id: str = Field(validation_alias=AliasChoices("participant_id", "participant"))
     status: Status
-    study_id: str = Field("", validation_alias=AliasChoices("study_id", "study"))
-    code: str = Field("", validation_alias=AliasChoices("study_code", "entered_code"))
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    return_requested: datetime | None = None
-    reward_cents: int = Field(0, validation_alias="reward")
     bonus_cents: tuple[int, ...] = Field((), validation_alias="bonus_payments")
     """The bonuses that were paid."""
 
@@ -232,16 +222,7 @@ class Prolific:
             self._send("POST", "submissions/bulk-approve/", {"submission_ids": some})
 
     def reject(self, submission: str, message: str, category: str) -> Submission:
-        return self._move(submission, {"action": "REJECT", "message": message, "rejection_category": category})
-
-    def complete(self, submission: str, code: str, percentage: float | None = None, message: str = "") -> Submission:
-        """Enter a code whose actor is the researcher; `percentage` of the reward if its action is DYNAMIC_PAYMENT."""
-        body: dict[str, Any] = {"action": "COMPLETE", "completion_code": code}
-        if percentage is not None:
-            body["completion_code_data"] = {"percentage_of_reward": percentage, "message_to_participant": message}
-        return self._move(submission, body)
-
-    def _move(self, submission: str, body: Mapping[str, Any]) -> Submission:
+        body = {"action": "REJECT", "message": message, "rejection_category": category}
         return self._one(Submission, "POST", f"submissions/{_part(submission)}/transition/", body)
 
     def request_return(self, submission: str, reasons: Sequence[str]) -> None:

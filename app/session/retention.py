@@ -7,16 +7,12 @@ import logging
 from collections.abc import Iterable
 
 from app.session.service import Sessions
-from problems.errors import ParleyError
 from storage.accounts.audit_log import AuditLog
-from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.log.erasure import unlink_identities
 from storage.payments.retention import DueSession, RetentionPlan, retention_plans
 from storage.registers.participants import Participants
 
-CLAIM = "retention"
-DAY_S = 86_400
 # The actor in the audit log. No account can have this name, as names have no blanks.
 SERVER = "the server"
 log = logging.getLogger(__name__)
@@ -37,28 +33,12 @@ def numbers(sessions: Iterable[DueSession]) -> str:
 
 
 class RetentionTask:
-    """The task of a participants' server that deletes what is due, at its start and every day after. Of all servers and
-    workers over one database the one with the claim does it."""
+    """The task of a participants' server that deletes what is due."""
 
-    def __init__(
-        self, sessions: Sessions, database: Database, participants: Participants, locks: AdvisoryLocks | None = None
-    ) -> None:
-        self._sessions, self._database, self._participants, self._locks = sessions, database, participants, locks
-        self._leads = locks is None
-
-    async def run(self) -> None:
-        while True:
-            try:
-                await self.once()
-            except (ParleyError, OSError) as error:
-                log.error("failed to delete data whose period has passed: %s", error)
-            await asyncio.sleep(DAY_S)
+    def __init__(self, sessions: Sessions, database: Database, participants: Participants) -> None:
+        self._sessions, self._database, self._participants = sessions, database, participants
 
     async def once(self) -> tuple[RetentionPlan, ...]:
-        if not self._leads and self._locks is not None:
-            self._leads = await asyncio.wrap_future(self._locks.acquire(CLAIM))
-        if not self._leads:
-            return ()
         plans = await asyncio.to_thread(self._plans)
         for plan in plans:
             await self._one(plan)

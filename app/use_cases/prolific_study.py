@@ -7,7 +7,8 @@ transaction of the event, below the study's limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
@@ -30,16 +31,24 @@ from app.recruiters.prolific import (
 from app.studies.link_ids import PLACEHOLDERS
 from experiments.errors import NotPossible
 from experiments.money import Money
-from experiments.session.recruiting import RecruiterAct, committed_cents, recruited_studies
 from experiments.study.checks.lint import possible_codes
 from experiments.study.sections.prolific import CODES, ProlificRecruitment
 from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.log.seats import query_params
+from storage.payments.recruiter_acts import (
+    Act,
+    ActEvent,
+    Result,
+    acts,
+    add_acts,
+    committed_cents,
+    recruited_studies,
+    settle,
+)
 from storage.registers.contacts import PROLIFIC
 from storage.registers.origins import Origin
-from storage.registers.recruiting import RecruiterRequest, begin_act, end_act, recruiter_acts
 from storage.registers.study_status import operations_of
 from storage.reports.monitoring.sessions import median_minutes
 
@@ -100,7 +109,7 @@ class ProlificView:
     due: Money
     committed: Money
     limit: Money
-    acts: tuple[RecruiterAct, ...]
+    acts: tuple[Act, ...]
     lacks: tuple[str, ...] = ()
     """What the study needs before its draft can be saved."""
 
@@ -164,10 +173,10 @@ class StudyAtProlific:
 
     def look(self) -> ProlificView:
         """Compare. Nothing is changed, at Prolific or here."""
-        section, acts = self._section(), recruiter_acts(self.database, self.study.name)
+        section, known = self._section(), tuple(acts(self.database, self.study.name).values())
         measured = self._measured_minutes()
         draft = draft_of(self.study, section, self.settings.address, self._places(), measured or section.minutes)
-        there = self._there(acts)
+        there = self._there(known)
         currency = (there and there.currency) or self.client.account().currency_code
         limit = min(section.spend_limit, self.settings.prolific_spend_limit or section.spend_limit)
         return ProlificView(
@@ -176,9 +185,9 @@ class StudyAtProlific:
             currency=currency,
             measured=measured is not None,
             due=self._due(draft, there, currency),
-            committed=Money.of_cents(committed_cents(acts), currency),
+            committed=Money.of_cents(committed_cents(known), currency),
             limit=Money(limit, currency),
-            acts=acts,
+            acts=tuple(act for act in known if not act.sessions),
             lacks=tuple(_lacks(self.study, self.settings.address, draft.total_available_places)),
         )
 
@@ -259,20 +268,30 @@ class StudyAtProlific:
         money: Money | None = None,
     ) -> ProlificView:
         """Ask between two events. What may have been carried out although its answer was lost is left open."""
-        money, known = money or Money.of_cents(0, view.currency), view.acts[-1].number if view.acts else 0
-        wanted = RecruiterRequest(act, self.who, {"hash": self.study.hash, **request}, known, money, view.limit)
-        name, audit = self.study.name, AuditLog(self.database, self.clock.now_us)
+        money, id_ = money or Money.of_cents(0, view.currency), f"{act}-{secrets.token_hex(8)}"
+        wanted = {"what": act, "who": self.who, "hash": self.study.hash, "cents": money.cents, "request": dict(request)}
+        name, audit, now_us = self.study.name, AuditLog(self.database, self.clock.now_us), self.clock.now_us()
         done = (self.who, f"asked Prolific for {act}", f"{name}, {money}")
-        number = begin_act(
-            self.database, name, wanted, self.clock.now_us(), lambda connection: audit.forward(connection, *done)
-        )
+
+        def fits(known: Collection[Act]) -> bool:
+            found = tuple(one for one in known if not one.sessions)
+            for one in found:
+                if one.in_progress(now_us):
+                    raise NotPossible(f"{one.who} is asking the recruiter for `{one.what}`. Look again in 3 minutes.")
+            if found != view.acts:
+                raise NotPossible(f"{found[-1].who} was first, by `{found[-1].what}`. Look again, and decide again.")
+            return True
+
+        asked = ActEvent("asked", {"act": id_, **wanted}, now_us, "researcher")
+        events = [asked, ActEvent("sent", {"act": id_, "attempt": 1}, now_us)]
+        add_acts(self.database, name, events, fits, view.limit, lambda connection: audit.forward(connection, *done))
         try:
             study = send()
         except RecruiterError as error:
             lost = isinstance(error, RecruiterUnavailable) and error.uncertain
-            self._end(number, {"lost" if lost else "error": str(error)})
+            self._end(id_, "lost" if lost else "refused", str(error))
             raise
-        self._end(number, {"study": study.id, "status": study.status, "places": study.total_available_places})
+        self._end(id_, "done", study=study.id, status=study.status)
         return self.look()
 
     def _settled(self) -> ProlificView:
@@ -282,15 +301,15 @@ class StudyAtProlific:
         for act in left:
             there = view.there
             if there is not None and _carried_out(act, there):
-                self._end(act.number, {"study": there.id, "status": there.status})
+                self._end(act.id, "done", study=there.id, status=there.status)
             else:
-                self._end(act.number, {"error": "not carried out"})
+                self._end(act.id, "refused", "not carried out")
         return self.look() if left else view
 
-    def _end(self, number: int, answer: Mapping[str, Any]) -> None:
-        end_act(self.database, self.study.name, number, answer, self.clock.now_us())
+    def _end(self, act: str, result: Result, detail: str = "", **answer: str) -> None:
+        settle(self.database, self.study.name, (act, 1), result, detail, self.clock.now_us(), answer)
 
-    def _there(self, acts: tuple[RecruiterAct, ...]) -> ProlificStudy | None:
+    def _there(self, acts: tuple[Act, ...]) -> ProlificStudy | None:
         """The study that was made last, unless it is over and of another version; else one of our internal name."""
         for id_ in recruited_studies(acts)[:1]:
             try:
@@ -432,8 +451,8 @@ def _words(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _carried_out(act: RecruiterAct, there: ProlificStudy) -> bool:
-    if act.act in MOVES:
-        return there.status in MOVES[act.act][1]  # type: ignore[index]
-    wanted = act.request.get("total_available_places", 0)
-    return act.act == "create" or (act.act == "places" and there.total_available_places >= wanted)
+def _carried_out(act: Act, there: ProlificStudy) -> bool:
+    if act.what in MOVES:
+        return there.status in MOVES[act.what][1]  # type: ignore[index]
+    wanted = act.data["request"].get("total_available_places", 0)
+    return act.what == "create" or (act.what == "places" and there.total_available_places >= wanted)

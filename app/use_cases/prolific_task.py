@@ -1,5 +1,5 @@
 """What a participants' server does with Prolific by itself: it reads the lists of submissions, approves by the study's
-rule, and carries out what was asked for. Of all servers over one database the one with the claim does it."""
+rule, and carries out what was asked for."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from app.config.settings import Settings
 from app.errors import RecruiterDenied, RecruiterError, RecruiterUnavailable
 from app.recruiters.prolific import Prolific, prolific_client
 from experiments.errors import NotPossible
-from problems.errors import ParleyError
-from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
@@ -23,8 +21,6 @@ from storage.registers.studies import Studies
 if TYPE_CHECKING:
     from app.use_cases.submissions import RecruitedStudy
 
-CLAIM = "prolific"
-EVERY_S = 15.0
 # Between two readings of a study's list: while somebody takes part or awaits review, when all is over, after errors.
 SOON_S, LATER_S, LATEST_S = 60.0, 900.0, 3_600.0
 log = logging.getLogger(__name__)
@@ -42,26 +38,13 @@ class ProlificTask:
         database: Database,
         participants: Participants,
         clock: Clock,
-        locks: AdvisoryLocks | None = None,
     ) -> None:
-        self._settings, self._database, self._participants = settings, database, participants
-        self._clock, self._locks, self._leads = clock, locks, locks is None
+        self._settings, self._database, self._participants, self._clock = settings, database, participants, clock
         self._due_us: dict[str, int] = {}
         self._pause_s: dict[str, float] = {}
 
-    async def run(self) -> None:
-        while True:
-            await asyncio.sleep(EVERY_S)
-            try:
-                await self.once()
-            except (ParleyError, OSError) as error:
-                log.error("failed to look after submissions at Prolific: %s", error)
-
     async def once(self) -> None:
-        if not self._leads and self._locks is not None:
-            self._leads = await asyncio.wrap_future(self._locks.acquire(CLAIM))
-        if self._leads:
-            await asyncio.to_thread(self._all)
+        await asyncio.to_thread(self._all)
 
     def _all(self) -> None:
         try:
@@ -81,12 +64,12 @@ class ProlificTask:
                 yield recruited_at_prolific(*given, study)
 
     def _one(self, recruited: RecruitedStudy) -> None:
-        from app.use_cases.submissions import AWAITING, FITS, RULE, ask, carry_out, free_places, poll, to_approve
+        from app.use_cases.submissions import GOING, RULE, ask, carry_out, free_places, poll, to_approve
 
         name, now_us = recruited.name, self._clock.now_us()
         if self._due_us.get(name, 0) <= now_us:
             try:
-                going = any(one.status in (AWAITING, *FITS["complete"]) for one in poll(recruited))
+                going = any(one.status in GOING for one in poll(recruited))
                 self._pause_s[name] = SOON_S if going else LATER_S
             except RecruiterError as error:
                 log.warning("%s: Prolific's submissions cannot be read: %s", name, error)

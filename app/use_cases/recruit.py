@@ -19,8 +19,7 @@ from storage.accounts.audit_log import AuditLog
 from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.log.seats import cell_key
-from storage.payments.submission_log import observe
-from storage.payments.submissions import OVER, Observation
+from storage.payments.submissions import OVER, Observation, observe
 from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import StatusTransaction, decided, operations_of

@@ -16,12 +16,11 @@ from app.errors import (
 from app.recruiters.prolific import Prolific, prolific_client
 from app.session.reminders.channels import Failure, ReminderChannel, WebhookChannel
 from app.session.reminders.message import ReminderMessage
-from experiments.session.recruiting import recruited_studies
 from experiments.study.sections.reminders import Channel
 from experiments.study.study import Study
 from storage.db.engine import Database
+from storage.payments.recruiter_acts import acts, recruited_studies
 from storage.registers.contacts import PROLIFIC
-from storage.registers.recruiting import recruiter_acts
 
 
 class ProlificChannel:
@@ -40,7 +39,7 @@ class ProlificChannel:
     def send(self, message: ReminderMessage) -> Failure | None:
         """Of several studies under the newest for which Prolific takes it: a person took part in one of them."""
         failure: Failure | None = Failure("not_recruited", certain=True)
-        for study in recruited_studies(recruiter_acts(self._database, message.study.name)):
+        for study in recruited_studies(acts(self._database, message.study.name).values()):
             failure = self._send(message, study)
             if failure is None or failure.cause != RecruiterRejected.__name__:
                 break

@@ -1,7 +1,7 @@
 """Submissions: what is known of them at Prolific, what should be done with each, and asking Prolific to do it.
 
-Whatever is asked is an act (`storage.payments.submissions`): written before it is sent, and settled afterwards. After a
-crash in between, `carry_out` asks Prolific what is true, and sends again only what was not carried out.
+Whatever is asked is an act (`storage.payments.recruiter_acts`): written before it is sent, and settled afterwards.
+After a crash in between, `carry_out` asks Prolific what is true, and sends again only what was not carried out.
 """
 
 from __future__ import annotations
@@ -19,27 +19,31 @@ from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, Recru
 from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific, Submission
 from experiments.errors import NotPossible, suggestion
 from experiments.money import Money
-from experiments.session.recruiting import recruited_studies
 from experiments.study.study import Study
 from experiments.views.bonus import NOTHING
-from storage.db.engine import Database, attempts
+from storage.db.engine import Database, repeated
 from storage.log.seats import held
 from storage.payments.payments import API_PAYMENT, Payee, Payment, payees, record, taken_back
 from storage.payments.prolific import OPEN, lists
-from storage.payments.submission_log import ActEvent, acts, add_act_event, append_bonuses, observe
-from storage.payments.submissions import LIFE, Act, ActKind, Observation, Result
+from storage.payments.recruiter_acts import (
+    Act,
+    ActEvent,
+    Result,
+    acts,
+    add_acts,
+    append_acts,
+    recruited_studies,
+    settle,
+)
+from storage.payments.submissions import LIFE, Observation, observe
 from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
-from storage.registers.recruiting import recruiter_acts
 
+ActKind = Literal["approve", "reject", "return", "message", "bonuses"]
 AWAITING = "AWAITING REVIEW"
-# Of what status a submission must be for an act; empty if nothing was observed of it.
-FITS: Mapping[ActKind, Sequence[str]] = {
-    "approve": (AWAITING,),
-    "reject": (AWAITING,),
-    "complete": (*OPEN, ""),
-    "return": (*OPEN, AWAITING),
-}
+GOING = (*OPEN, AWAITING)
+# Of what status a submission must be for an act.
+FITS: Mapping[ActKind, Sequence[str]] = {"approve": (AWAITING,), "reject": (AWAITING,), "return": GOING}
 SHORTEST: Mapping[ActKind, int] = {"reject": SHORTEST_REJECTION, "return": 1, "message": 1}
 # How long an approval that Prolific accepted may take to show before it is asked for again, which does no harm.
 SHOWS_WITHIN_US = 3_600_000_000
@@ -85,8 +89,9 @@ class RecruitedStudy:
         found = {study: [one for one in submissions if one in known] for study, known in theirs.items()}
         return {study: some for study, some in found.items() if some}
 
-    def acts(self) -> Collection[Act]:
-        return acts(self.database, self.name).values()
+    def acts(self) -> Sequence[Act]:
+        """What was asked about its submissions."""
+        return [act for act in acts(self.database, self.name).values() if act.sessions]
 
     def payees(self) -> tuple[Payee, ...]:
         """The sessions that came from Prolific with an id of a submission."""
@@ -98,7 +103,7 @@ def recruited_at_prolific(
     settings: Settings, database: Database, client: Prolific, clock: Clock, participants: Participants, study: Study
 ) -> RecruitedStudy:
     """A study with its studies at Prolific. Raises NotPossible if it is not recruited by the API."""
-    section, ids = study.file.prolific, recruited_studies(recruiter_acts(database, study.name))
+    section, ids = study.file.prolific, recruited_studies(acts(database, study.name).values())
     if section is None or not ids:
         raise NotPossible(f"{study.name} is not at Prolific: parley recruit prolific {study.name} draft")
     most: Decimal = min(section.spend_limit, settings.prolific_spend_limit or section.spend_limit)
@@ -136,7 +141,7 @@ def free_places(recruited: RecruitedStudy, seen: Sequence[Observation] = ()) -> 
 def review(payee: Payee) -> Review:
     """What the rules say of a session: complete ones without a doubt are approved, and nothing is ever rejected."""
     if payee.status != AWAITING:
-        todo: Todo = "wait" if payee.status in FITS["complete"] else "nothing"
+        todo: Todo = "wait" if payee.status in (*OPEN, "") else "nothing"
         return Review(payee, todo, payee.status.lower() or "nothing is known of it at Prolific yet")
     if payee.outcome == "complete":
         doubt = _doubt(payee)
@@ -164,7 +169,7 @@ def to_approve(recruited: RecruitedStudy) -> tuple[Payee, ...]:
         act for act in recruited.acts()
         if (act.is_open and is_decision(act)) or (act.what == "approve" and act.sent_us > since_us)
     ]  # fmt: skip
-    asked = {stream for act in going for stream in act.data["sessions"]}
+    asked = {stream for act in going for stream in act.sessions}
     found = map(review, recruited.payees())
     return tuple(one.payee for one in found if one.todo == "approve" and one.payee.stream not in asked)
 
@@ -174,11 +179,10 @@ def is_decision(act: Act) -> bool:
 
 
 def ask(
-    recruited: RecruitedStudy, what: ActKind, payees: Sequence[Payee], who: str, text: str = "", **data: Any
+    recruited: RecruitedStudy, what: ActKind, payees: Sequence[Payee], who: str, text: str = "", category: str = ""
 ) -> None:
-    """Ask Prolific to do something with submissions; `text` is for the participants. `data`: the category of a
-    rejection; the code of a completion, and the percentage of the reward if its action is DYNAMIC_PAYMENT. Raises
-    NotPossible."""
+    """Ask Prolific to do something with submissions; `text` is for the participants, `category` that of a rejection.
+    Raises NotPossible."""
     fits, said = FITS.get(what), text.strip()
     if wrong := [payee for payee in payees if fits is not None and payee.status not in fits]:
         status = wrong[0].status.lower() or "unknown"
@@ -188,15 +192,12 @@ def ask(
     if len(said) < SHORTEST.get(what, 0):
         least = SHORTEST[what]
         raise NotPossible(f"The text has {len(said)} characters, and needs {least}: the participant reads it.")
-    if what == "reject" and (category := data.get("category")) not in REJECTION_CATEGORIES:
+    if what == "reject" and category not in REJECTION_CATEGORIES:
         known = ", ".join(REJECTION_CATEGORIES)
-        raise NotPossible(f"{category!r} is no category: {known}{suggestion(str(category), REJECTION_CATEGORIES)}")
-    if what == "complete" and not data.get("code"):
-        raise NotPossible("Give the code that is to be entered, whose actor at Prolific is the researcher.")
-    given = {name: value for name, value in data.items() if value not in ("", None)}
+        raise NotPossible(f"{category!r} is no category: {known}{suggestion(category, REJECTION_CATEGORIES)}")
     for start in range(0, len(payees), MOST_SESSIONS):
         sessions = [payee.stream for payee in payees[start : start + MOST_SESSIONS]]
-        _ask(recruited, what, {"who": who, "sessions": sessions, "text": said, **given})
+        _ask(recruited, what, {"who": who, "sessions": sessions, "text": said, "category": category})
 
 
 def numbered(recruited: RecruitedStudy, numbers: Collection[int]) -> tuple[Payee, ...]:
@@ -210,12 +211,12 @@ def numbered(recruited: RecruitedStudy, numbers: Collection[int]) -> tuple[Payee
 def _ask(recruited: RecruitedStudy, what: ActKind, data: Mapping[str, Any]) -> None:
     """Write that something is asked for, unless a decision about one of its sessions is still on its way."""
 
-    def fits(known: Mapping[str, Act]) -> bool:
-        going = [act for act in known.values() if act.is_open and is_decision(act)]
-        return what == "message" or all(set(data["sessions"]).isdisjoint(act.data["sessions"]) for act in going)
+    def fits(known: Collection[Act]) -> bool:
+        going = [act for act in known if act.is_open and is_decision(act)]
+        return what == "message" or all(set(data["sessions"]).isdisjoint(act.sessions) for act in going)
 
     asked = {"act": f"{what}-{secrets.token_hex(8)}", "what": what, **data}
-    if not add_act_event(recruited.database, recruited.name, _asked(recruited, asked), fits):
+    if not add_acts(recruited.database, recruited.name, [_asked(recruited, asked)], fits):
         raise NotPossible("An earlier decision about this submission is still on its way to Prolific.")
 
 
@@ -242,29 +243,30 @@ class PlannedBonuses:
         return found
 
 
-def plan_bonuses(recruited: RecruitedStudy, *, pay_excluded: bool = False) -> PlannedBonuses:
+def plan_bonuses(recruited: RecruitedStudy) -> PlannedBonuses:
     """The bonuses that are due next by the study's rules, at most MOST_SESSIONS: of those whose submission awaits
     review or was approved. Raises RecruiterError."""
     found = recruited.payees()
-    sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status}, pay_excluded=pay_excluded)
+    sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status})
     due = [Payment(payee, "") for theirs in sorted_.bonus.values() for payee in theirs]
     studies = recruited.by_study([one.payee.submission for one in due]) if due else {}
     study, submissions = next(iter(studies.items()), ("", ()))
     return PlannedBonuses(study, tuple(one for one in due if one.payee.submission in submissions)[:MOST_SESSIONS])
 
 
-def ask_bonuses(recruited: RecruitedStudy, agreed: str, who: str, *, pay_excluded: bool = False) -> Money:
+def ask_bonuses(recruited: RecruitedStudy, agreed: str, who: str) -> Money:
     """Record bonuses as paid, and ask for their payment; returns the sum with Prolific's fees. The bonuses must be
     those of the sum that was `agreed`. Raises NotPossible, and RecruiterError."""
-    for attempt in attempts(recruited.name):
-        with attempt:
-            if any(act.is_open and act.what == "bonuses" for act in recruited.acts()):
-                raise NotPossible("An earlier payment of bonuses is not settled yet. Wait for it, then pay the next.")
-            planned = plan_bonuses(recruited, pay_excluded=pay_excluded)
-            if agreed.strip() != f"{planned.total:.2f}" or not planned.payments:
-                raise NotPossible(f"The bonuses are {planned.total:.2f}, and not {agreed!r}. Look at them again.")
-            return _record(recruited, planned, who)
-    raise AssertionError  # the last attempt returns or raises
+
+    def attempt() -> Money:
+        if any(act.is_open and act.what == "bonuses" for act in recruited.acts()):
+            raise NotPossible("An earlier payment of bonuses is not settled yet. Wait for it, then pay the next.")
+        planned = plan_bonuses(recruited)
+        if agreed.strip() != f"{planned.total:.2f}" or not planned.payments:
+            raise NotPossible(f"The bonuses are {planned.total:.2f}, and not {agreed!r}. Look at them again.")
+        return _record(recruited, planned, who)
+
+    return repeated(recruited.name, attempt)
 
 
 def _record(recruited: RecruitedStudy, planned: PlannedBonuses, who: str) -> Money:
@@ -276,12 +278,12 @@ def _record(recruited: RecruitedStudy, planned: PlannedBonuses, who: str) -> Mon
     event, payments = _asked(recruited, asked), [replace(one, file=file) for one in planned.payments]
     record(
         recruited.database, payments, file, event.at_us,
-        lambda connection: append_bonuses(connection, recruited.name, event, total, most),
+        lambda connection: append_acts(connection, recruited.name, [event], most),
     )  # fmt: skip
     return total
 
 
-def carry_out(recruited: RecruitedStudy) -> Collection[Act]:
+def carry_out(recruited: RecruitedStudy) -> Sequence[Act]:
     """Send what was asked for and is due, and settle what was sent before; the acts as they are then."""
     for act in recruited.acts():
         if act.is_open and act.due_us <= recruited.clock.now_us():
@@ -291,7 +293,7 @@ def carry_out(recruited: RecruitedStudy) -> Collection[Act]:
 
 def _attempt(recruited: RecruitedStudy, act: Act) -> None:
     """One attempt; nothing if another process makes it, or if Prolific does not say what is true."""
-    found = [(stream, recruited.participants.reveal(stream)) for stream in act.data["sessions"]]
+    found = [(stream, recruited.participants.reveal(stream)) for stream in act.sessions]
     people = {stream: person for stream, person in found if person}
     try:
         if act.is_uncertain and _is_done(recruited, act, people):
@@ -304,7 +306,7 @@ def _attempt(recruited: RecruitedStudy, act: Act) -> None:
     if act.is_uncertain and act.what == "bonuses" and now_us < act.sent_us + PAYS_WITHIN_US:
         return
     sent = ActEvent("sent", {"act": act.id, "attempt": number, "before": before}, now_us)
-    if add_act_event(recruited.database, recruited.name, sent, lambda known: known[act.id] == act):
+    if add_acts(recruited.database, recruited.name, [sent], lambda known: act in known):
         _send(recruited, act, number, list(people.values()))
 
 
@@ -312,8 +314,7 @@ def _send(recruited: RecruitedStudy, act: Act, number: int, people: Sequence[Par
     try:
         _request(recruited, act, people)
     except RecruiterUnavailable as error:
-        if not error.uncertain:
-            _settle(recruited, act, number, "failed", str(error))
+        _settle(recruited, act, number, "lost" if error.uncertain else "failed", str(error))
     except RecruiterDenied as error:
         _settle(recruited, act, number, "failed", str(error))
     except RecruiterRejected as error:
@@ -331,8 +332,6 @@ def _request(recruited: RecruitedStudy, act: Act, people: Sequence[ParticipantId
         match act.what:
             case "reject":
                 client.reject(submission, data["text"], data["category"])
-            case "complete":
-                client.complete(submission, data["code"], data.get("percentage"), data["text"])
             case "return":
                 client.request_return(submission, [data["text"]])
             case _:
@@ -369,17 +368,13 @@ def _bonuses_of(
 
 def _take_back(recruited: RecruitedStudy, act: Act) -> None:
     """Record bonuses that Prolific refused as not paid, so that they are due again."""
-    for attempt in attempts(recruited.name):
-        with attempt:
-            undone = taken_back(recruited.payees(), act.id)
-            record(recruited.database, undone, f"{act.id}-back", recruited.clock.now_us())
-            return
+
+    def attempt() -> None:
+        undone = taken_back(recruited.payees(), act.id)
+        record(recruited.database, undone, f"{act.id}-back", recruited.clock.now_us())
+
+    repeated(recruited.name, attempt)
 
 
 def _settle(recruited: RecruitedStudy, act: Act, number: int, result: Result, detail: str) -> None:
-    data = {"act": act.id, "attempt": number, "result": result, "detail": detail}
-    event = ActEvent("settled", data, recruited.clock.now_us())
-    add_act_event(
-        recruited.database, recruited.name, event,
-        lambda known: known[act.id].attempts == number and known[act.id].result is None,
-    )  # fmt: skip
+    settle(recruited.database, recruited.name, (act.id, number), result, detail, recruited.clock.now_us())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -47,6 +47,7 @@ from app.web.sub_path import SubPath
 from experiments.errors import StudyError
 from experiments.study.study import Study
 from problems.errors import ParleyError
+from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.log.seats import last_us
 from storage.registers.contacts import Contacts
@@ -59,7 +60,8 @@ if TYPE_CHECKING:
     from app.alerts import AlertWatch
 
 log = logging.getLogger(__name__)
-SWEEP_S = 15
+# How often a server does what it does by itself; the last also at its start.
+EVERY_S = {"deadlines": 15.0, "alerts": 60.0, "prolific": 15.0, "reminders": 60.0, "retention": 86_400.0}
 APOLOGY = (
     "We cannot save your answers at the moment. Everything that was saved before is safe. Please try again in a minute."
 )
@@ -84,7 +86,7 @@ def build_app(
     Without `studies` it serves all that are published in the database. With `again`, a browser whose session has ended
     can start another.
     """
-    secret = secret_for(settings, database)
+    settings, secret = with_saved_servers(settings, database), secret_for(settings, database)
     clock = clock or SystemClock(last_us(database))
     service = SessionService(database, settings, clock, judge_question)
     for study in studies:
@@ -107,20 +109,22 @@ def build_app(
         "again": again,
     }
     arrival = StartPage(service, database, participants, links, cookies, offered, Tickets(secret), **more)
-    retention = RetentionTask(service, database, participants, service.claims)
-    prolific = ProlificTask(settings, database, participants, clock, service.claims)
+    retention = RetentionTask(service, database, participants)
+    prolific = ProlificTask(settings, database, participants, clock)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         await offered.names()  # whatever is published and lacks something here is logged now, not when people come
-        work = (
-            _sweep(service),
-            _watch(settings, database, clock, service),
-            retention.run(),
-            prolific.run(),
-            reminders.run(),
-        )
-        tasks = [asyncio.create_task(one) for one in work]
+        tasks = [
+            asyncio.create_task(work)
+            for work in (
+                _repeat("deadlines", service.sweep),
+                _repeat("alerts", _watch(settings, database, clock, service)),
+                _repeat("prolific", prolific.once, service.claims),
+                _repeat("reminders", reminders.once, service.claims),
+                _repeat("retention", retention.once, service.claims, at_once=True),
+            )
+        ]
         for task in tasks:
             task.add_done_callback(_log_end)
         yield
@@ -166,31 +170,42 @@ def _reminders(
         return f"{settings.address}{own}", f"{settings.address}{reminders}"
 
     database = contacts.database
-    channels = reminder_channels(with_saved_servers(settings, database), database, service.now_us)
+    channels = reminder_channels(settings, database, service.now_us)
     reminding = Reminding(service, channels, contacts.reach, links)
-    return ReminderTask(reminding, database, clock, settings.reminders_per_minute, service.claims)
+    return ReminderTask(reminding, database, clock, settings.reminders_per_minute)
 
 
-async def _sweep(service: SessionService) -> None:
-    """Apply passed deadlines to sessions without requests, every SWEEP_S seconds."""
+async def _repeat(
+    what: str, once: Callable[[], Awaitable[object]], claims: AdvisoryLocks | None = None, *, at_once: bool = False
+) -> None:
+    """Do something again and again. With claims only that of all servers over one database does it which has the
+    claim."""
     while True:
-        await asyncio.sleep(SWEEP_S)
+        if not at_once:
+            await asyncio.sleep(EVERY_S[what])
+        at_once = False
         try:
-            await service.sweep()
-        except ParleyError as error:
-            log.error("the deadline sweep failed: %s", error)
+            if claims is None or await asyncio.wrap_future(claims.acquire(what)):
+                await once()
+        except (ParleyError, OSError) as error:
+            log.error("%s: failed, and tried again later: %s", what, error)
 
 
-async def _watch(settings: Settings, database: Database, clock: Clock, service: SessionService) -> None:
-    """Watch for what needs a person; the first page waits for none of what that imports."""
+def _watch(
+    settings: Settings, database: Database, clock: Clock, service: SessionService
+) -> Callable[[], Awaitable[object]]:
+    """Looks for what needs a person; the first page waits for none of what that imports."""
 
+    @cache
     def made() -> AlertWatch:
         from app.alerts import AlertWatch
 
         return AlertWatch(settings, database, clock, lambda: service.log.fault)
 
-    await asyncio.sleep(SWEEP_S)
-    await (await asyncio.to_thread(made)).run()
+    async def once() -> None:
+        await (await asyncio.to_thread(made)).check()
+
+    return once
 
 
 def _log_end(task: asyncio.Task[None]) -> None:

@@ -13,7 +13,6 @@
     looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; `number` is
                                that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
-    recruiting {...}, recruited {...}  something was asked of a recruiter's API, and its answer (recruiting.py)
     offered {hash, set, tools, sha256}  the tools of a set as models are offered them, from the server as it was then
     differed {hash, set, sha256, tools}  the server of a set has other tools since, by name; the same again with none
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
@@ -35,14 +34,11 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["published", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
-    "sampled", "offered", "differed", "recruiting", "recruited", "preregistered", "looked", "explained",
+    "sampled", "offered", "differed", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
-ALWAYS: tuple[Decision, ...] = (
-    *("published", "budgeted", "capped", "described", "sampled", "offered", "differed", "recruiting", "recruited"),
-    *PLAN,
-)
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "sampled", "offered", "differed", *PLAN)
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
     "published": ("piloted", "opened", "closed"),
     "pilot": ("opened", "paused", "closed"),

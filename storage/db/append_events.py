@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
 from storage import tables
-from storage.db.engine import Database, attempts, writer
+from storage.db.engine import Database, repeated, writer
 from storage.errors import Conflict
 
 Made = TypeVar("Made")
@@ -47,11 +47,12 @@ def append_in_turn(
     The stream's last number is read first, so `make` sees every earlier event. `what` names the stream in errors.
     """
     last = select(func.max(tables.events.c.seq)).where(tables.events.c.stream == stream)
-    for attempt in attempts(what):
-        with attempt:
-            try:
-                with writer(database) as connection, connection.begin():
-                    return make(connection, count((connection.execute(last).scalar() or 0) + 1))
-            except IntegrityError as error:
-                raise Conflict(f"{what}: another writer came between: {error.orig}") from error
-    raise AssertionError  # the last attempt returns or raises
+
+    def write() -> Made:
+        try:
+            with writer(database) as connection, connection.begin():
+                return make(connection, count((connection.execute(last).scalar() or 0) + 1))
+        except IntegrityError as error:
+            raise Conflict(f"{what}: another writer came between: {error.orig}") from error
+
+    return repeated(what, write)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import Error as SqliteError
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import orjson
 from sqlalchemy import (
@@ -308,6 +308,9 @@ def probe(database: Database) -> str:
     return str(product)
 
 
+Made = TypeVar("Made")
+
+
 def attempts(what: str) -> Iterator[AbstractContextManager[object]]:
     """Blocks to be tried one after another until one ends without Conflict, which leaves the loop by `return`: where
     another writer took the next number of a stream first, read again, decide again, write again. Raises Conflict where
@@ -320,3 +323,11 @@ def attempts(what: str) -> Iterator[AbstractContextManager[object]]:
     for _ in range(MOST_TRIES):
         yield suppress(Conflict)
     raise Conflict(f"{what}: other writers were first {MOST_TRIES} times; try again")
+
+
+def repeated(what: str, make: Callable[[], Made]) -> Made:
+    """What `make` returns, called again as long as it raises Conflict; see `attempts`."""
+    for attempt in attempts(what):
+        with attempt:
+            return make()
+    raise AssertionError  # the last attempt returns or raises

@@ -27,7 +27,7 @@ from filelock import FileLock
 
 from experiments.views.bonus import NOTHING
 from storage.datasets.writers import escaped
-from storage.db.engine import Database, attempts
+from storage.db.engine import Database, repeated
 from storage.db.private_files import create, hold_lock, make_folder, new_folder
 from storage.errors import Conflict, StorageError
 from storage.payments.payments import API_PAYMENT, Payee, Payment, payees, record, recorded_of
@@ -95,23 +95,25 @@ class PaymentRun:
 def run_payments(database: Database, participants: Participants, request: PaymentRequest, at_us: int) -> PaymentRun:
     """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
     earlier = EarlierRuns()
+
+    def attempt() -> PaymentRun:
+        nonlocal earlier
+        earlier = _finish(database, request, earlier)
+        found = payees(database, participants, request.study, at_us, request.origin)
+        recorded = {file for payee in found for file in payee.paid}
+        planned = _planned(found, request, _stamp(request.folder, recorded, at_us))
+        run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
+        if request.writes:
+            _write(database, request, run, at_us)
+        return run
+
     try:
-        for attempt in attempts(request.study):
-            with attempt:
-                earlier = _finish(database, request, earlier)
-                found = payees(database, participants, request.study, at_us, request.origin)
-                recorded = {file for payee in found for file in payee.paid}
-                planned = _planned(found, request, _stamp(request.folder, recorded, at_us))
-                run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
-                if request.writes:
-                    _write(database, request, run, at_us)
-                return run
+        return repeated(request.study, attempt)
     except OSError as error:
         raise StorageError(
             f"{request.folder} cannot be written: {error.strerror or error}. Run the command again with the same "
             "folder, or with another one if this one can never be written"
         ) from error
-    raise AssertionError  # the last attempt returns or raises
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from storage.errors import Conflict
 from storage.log.event_log import facts
 from storage.log.seats import status_at
 from storage.log.writer import is_erased
-from storage.payments.submission_log import observations_in
-from storage.payments.submissions import Observation, known_as
+from storage.payments.submissions import Observation, known_as, observations_in
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies

@@ -1,34 +1,29 @@
-"""Submissions at a recruiter, and what was asked of it: events of the log, folded by pure functions.
-
-Of a submission's status Prolific's webhook, its list and its export speak, in any order, late and twice:
+"""Submissions at a recruiter: of each one's status Prolific's webhook, its list and its export speak, in any order,
+late and twice.
 
     observed {submission, status, source}    at_us: when it had this status
 
 in the recruiter's own stream, as no webhook names a study. `submission` is a keyed mark: no ID of a recruiter is in the
 log. Of several the one counts that is highest by stage, time and rank, so that neither order nor repetition matters.
-
-In a study's stream is what was asked of the recruiter:
-
-    asked {act, what, who, ...}              it was decided, by a person or by the study's rule
-    sent {act, attempt, ...}                 before each request; its key lets one process send it
-    settled {act, attempt, result, detail}   `done`; `refused` for good; `failed`, and may be sent again
-
-An act that was sent and not settled may have been carried out: the recruiter is asked what is true before another try.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection, select
 
 from experiments.events import Event
+from storage import tables
+from storage.db.append_events import append_events, append_in_turn
+from storage.db.engine import Database
+from storage.log.seats import release
+from storage.registers.study_status import recruiter_stream
 
 Source = Literal["webhook", "list", "export"]
-ActKind = Literal["approve", "reject", "complete", "return", "message", "bonuses"]
-Result = Literal["done", "refused", "failed"]
 OBSERVED = "observed"
-ACT_EVENTS = ("asked", "sent", "settled")
 # A submission's life at Prolific. Of two statuses at one time the later one here counts.
 LIFE = (
     *("RESERVED", "ACTIVE", "TIMED OUT", "AWAITING REVIEW"),
@@ -39,8 +34,7 @@ RETURNED = "RETURNED"
 OVER = (RETURNED, "TIMED OUT", "REJECTED")
 # No submission goes back to these, whatever times its webhooks have.
 BEGINNING = ("RESERVED", "ACTIVE")
-# The pauses between two attempts.
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 30, 3_600
+_event = tables.events.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,43 +52,9 @@ class Observation:
         return self.status not in BEGINNING, self.at_us, LIFE.index(self.status)
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Something that is asked of a recruiter; `result` is None before the first attempt, and while one is uncertain."""
-
-    id: str
-    what: ActKind
-    asked_us: int
-    data: Mapping[str, Any]
-    attempts: int = 0
-    sent_us: int = 0
-    sent: Mapping[str, Any] = field(default_factory=dict)
-    result: Result | None = None
-    detail: str = ""
-
-    @property
-    def is_open(self) -> bool:
-        return self.result not in ("done", "refused")
-
-    @property
-    def is_uncertain(self) -> bool:
-        return self.attempts > 0 and self.result is None
-
-    @property
-    def due_us(self) -> int:
-        """The time of the next attempt."""
-        if not self.attempts:
-            return self.asked_us
-        return self.sent_us + min(FIRST_PAUSE_S << (self.attempts - 1), LONGEST_PAUSE_S) * 1_000_000
-
-
 def plain_status(status: str) -> str:
     """One form for what the API, the export and some answers write with dashes, small letters or underscores."""
     return status.strip().upper().replace("-", " ").replace("_", " ")
-
-
-def observation_of(event: Event) -> Observation:
-    return Observation(event.data["submission"], event.data["status"], event.at_us, event.data["source"], event.key)
 
 
 def latest(observations: Iterable[Observation]) -> dict[str, Observation]:
@@ -112,26 +72,65 @@ def known_as(marks: Sequence[str], observed: Mapping[str, Observation]) -> Obser
     return next(filter(None, map(observed.get, marks)), None)
 
 
-def status_of(marks: Sequence[str], observed: Mapping[str, Observation]) -> str:
-    """The status of a session's submission; empty if nothing was observed of it."""
-    one = known_as(marks, observed)
-    return one.status if one else ""
+def observations_in(connection: Connection, recruiter: str) -> dict[str, Observation]:
+    """What counts of each submission at a recruiter, by its mark."""
+    return latest(map(_observation, _observed(connection, recruiter, 0)))
 
 
-def acts_of(events: Iterable[Event]) -> dict[str, Act]:
-    """A study's acts, by their ids, in the order in which they were asked."""
-    found: dict[str, Act] = {}
-    for event in events:
-        data = dict(event.data)
-        id_ = data.pop("act")
-        match event.kind:
-            case "asked":
-                found[id_] = Act(id_, data.pop("what"), event.at_us, data)
-            case "sent":
-                attempt = data.pop("attempt")
-                found[id_] = replace(found[id_], attempts=attempt, sent_us=event.at_us, sent=data, result=None)
-            case "settled" if found[id_].is_open and data["attempt"] in (0, found[id_].attempts):
-                found[id_] = replace(found[id_], result=data["result"], detail=data["detail"])
-            case _:
-                pass
-    return found
+def observe(
+    database: Database,
+    recruiter: str,
+    observations: Sequence[Observation],
+    sessions: Mapping[str, Sequence[str]],
+    now_us: int,
+    then: Callable[[Connection, int], None] = lambda _, __: None,
+) -> int:
+    """Keep what is new of these, and free the places of the sessions, each with its marks, whose submissions are over;
+    returns how many, and calls `then` with it in the same transaction. An observation with a key is new once; one
+    without is new if it changes what counts of its submission."""
+
+    reads = bool(sessions) or not all(one.key for one in observations)
+    with database.connect() as connection:  # nobody who writes waits for this
+        earlier = _observed(connection, recruiter, 0) if reads else []
+
+    def write(connection: Connection, numbers: Iterator[int]) -> int:
+        later = _observed(connection, recruiter, earlier[-1].seq if earlier else 0) if reads else []
+        known = latest(map(_observation, [*earlier, *later]))
+        keys = _known_keys(connection, recruiter, [one.key for one in observations if one.key])
+        new = []
+        for one in observations:
+            before = known.get(one.submission)
+            if one.key in keys if one.key else before is not None and before.status == one.status:
+                continue
+            new.append(one)
+            keys |= {one.key} if one.key else set()
+            known |= latest(filter(None, (before, one)))
+        if new:
+            stream = recruiter_stream(recruiter)
+            append_events(connection, [(stream, _event_of(next(numbers), one)) for one in new])
+        ends = {stream: known_as(marks, known) for stream, marks in sessions.items()}
+        over = [stream for stream, end in ends.items() if end is not None and end.status in OVER]
+        freed = sum(release(connection, stream, now_us) for stream in over)
+        then(connection, freed)
+        return freed
+
+    return append_in_turn(database, recruiter_stream(recruiter), recruiter, write)
+
+
+def _observation(event: Event) -> Observation:
+    return Observation(event.data["submission"], event.data["status"], event.at_us, event.data["source"], event.key)
+
+
+def _event_of(seq: int, one: Observation) -> Event:
+    data = {"submission": one.submission, "status": one.status, "source": one.source}
+    return Event(seq, one.at_us, "system", "", OBSERVED, data, one.key)
+
+
+def _observed(connection: Connection, recruiter: str, after: int) -> Sequence[Event]:
+    of = _event.stream == recruiter_stream(recruiter), _event.seq > after, _event.kind == OBSERVED
+    return [Event(*row) for row in connection.execute(select(*tables.EVENT).where(*of).order_by(_event.seq))]
+
+
+def _known_keys(connection: Connection, recruiter: str, keys: Sequence[str]) -> set[str | None]:
+    wanted = select(_event.key).where(_event.stream == recruiter_stream(recruiter), _event.key.in_(keys))
+    return set(connection.execute(wanted).scalars())

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.nightly
 COOKBOOK = sorted(path for path in (ROOT / "docs" / "cookbook").glob("*.md") if path.name != "index.md")
 COMMAND = re.compile(r"^    parley (.+?)(?: {2,}#.*)?$", re.M)
 # They go on until they are stopped, or ask what goes on, also at a recruiter; tests/wiring starts them.
-SERVERS = ("up", "serve", "console", "rehearse", "doctor", "recruit prolific", "recruit submission", "recruit bonuses")
+SERVERS = ("up", "serve", "console", "rehearse", "doctor", "recruit prolific")
 FEW = 2
 
 

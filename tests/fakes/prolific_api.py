@@ -53,7 +53,6 @@ ACTIONS: Mapping[str, set[str]] = {
     "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
     "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
     "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
-    "DYNAMIC_PAYMENT": set(),
 }
 TRANSITIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "PUBLISH": (("UNPUBLISHED",), "ACTIVE"),
@@ -139,7 +138,7 @@ class FakeProlific(HttpFake):
             assert found["status"] == "ACTIVE", found["status"]
             found["study_code"], found["completed_at"], found["is_complete"] = code, self._now(), True
             codes = self.studies[found["study"]]["completion_codes"]
-            known = [one for one in codes if one["code"] == code and one.get("actor", "participant") == "participant"]
+            known = [one for one in codes if one["code"] == code]
             self._act(found, known[0]["actions"] if known else [])
 
     def give_back(self, submission: str) -> None:
@@ -323,8 +322,6 @@ class FakeProlific(HttpFake):
                 if body.get("rejection_category") not in CATEGORIES:
                     raise Refused(400, {"rejection_category": ["Not a valid choice."]})
                 self._settle(found, "REJECTED")
-            case "COMPLETE":
-                self._complete(found, body)
             case action:
                 raise Refused(400, {"action": [f"{action} is not a valid choice."]})
         return self.get_submission(submission)
@@ -335,22 +332,6 @@ class FakeProlific(HttpFake):
             raise Refused(400, f"A submission that is {submission['status']} cannot be {status}.")
         if submission["status"] != status:
             self._end(submission, status)
-
-    def _complete(self, submission: dict[str, Any], body: Any) -> None:
-        codes = self.studies[submission["study"]]["completion_codes"]
-        known = [
-            one for one in codes if one["code"] == body.get("completion_code") and one.get("actor") == "researcher"
-        ]
-        if not known:
-            raise Refused(400, {"completion_code": ["No code of a researcher."]})
-        dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in known[0]["actions"])
-        if dynamic and not 8 <= (body.get("completion_code_data") or {}).get("percentage_of_reward", 0) <= 99:
-            raise Refused(400, {"completion_code_data": ["percentage_of_reward must be from 8 to 99."]})
-        if submission["status"] == "ACTIVE":
-            submission["study_code"], submission["completed_at"] = body["completion_code"], self._now()
-            self._act(submission, known[0]["actions"])
-        elif submission["study_code"] != body["completion_code"]:
-            raise Refused(400, f"A submission that is {submission['status']} cannot be completed.")
 
     def approve(self, body: Any) -> Any:
         for id_ in body["submission_ids"]:

@@ -17,13 +17,12 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from app.use_cases.submissions import RecruitedStudy
-from experiments.money import Money
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
+from storage.payments.recruiter_acts import ActEvent, add_acts
 from storage.registers.participants import ParticipantId, Participants
-from storage.registers.recruiting import RecruiterRequest, begin_act, end_act, recruiter_acts
 from tests.fakes.let_go import let_go
-from tests.fakes.prolific_api import CURRENCY, TOKEN, WORKSPACE, FakeProlific, prolific_api
+from tests.fakes.prolific_api import TOKEN, WORKSPACE, FakeProlific, prolific_api
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 
@@ -70,9 +69,6 @@ class Live:
             completion_codes=(
                 CompletionCode(code="DONE", code_type="COMPLETED", actions=(REVIEW,)),
                 CompletionCode(code="NO", code_type="NO_CONSENT", actions=(REVIEW,)),
-                CompletionCode(
-                    code="PART", code_type="OTHER", actor="researcher", actions=({"action": "DYNAMIC_PAYMENT"},)
-                ),
             ),
             total_available_places=places,
             estimated_completion_time=5,
@@ -80,11 +76,7 @@ class Live:
         )
         with client_of(self.fake) as client:
             id_ = client.transition_study(client.create_study(draft).id, "PUBLISH").id
-        known = recruiter_acts(self.database, self.study.name)
-        nothing, number = Money.of_cents(0, CURRENCY), known[-1].number if known else 0
-        asked = RecruiterRequest("create", "ada", {}, number, nothing, nothing)
-        number = begin_act(self.database, self.study.name, asked, START_US, lambda _: None)
-        end_act(self.database, self.study.name, number, {"study": id_, "status": "ACTIVE"}, START_US)
+        made(self.database, self.study.name, id_)
         self.ids.insert(0, id_)
 
     async def join(self) -> str:
@@ -112,6 +104,14 @@ class Live:
     async def decline(self, submission: str) -> None:
         await self.answer(submission, "")
         self.fake.submit(submission, "NO")
+
+
+def made(database: Database, study: str, at_prolific: str) -> None:
+    """A study that Parley has made at Prolific."""
+    asked = ActEvent("asked", {"act": at_prolific, "what": "create", "who": "ada"}, START_US, "researcher")
+    sent = ActEvent("sent", {"act": at_prolific, "attempt": 1}, START_US)
+    done = {"act": at_prolific, "attempt": 1, "result": "done", "detail": "", "study": at_prolific}
+    add_acts(database, study, [asked, sent, ActEvent("settled", done, START_US)], lambda _: True)
 
 
 @contextmanager

@@ -18,15 +18,11 @@ from app.session.service import Sessions
 from experiments.events import Action
 from experiments.session.reminders import FAILED, REMINDED, SENT, NextReminder, next_reminder
 from experiments.study.sections.reminders import Channel
-from problems.errors import ParleyError
-from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.registers.persons import Person, person
 from storage.registers.reminders import due_reminders, reminded_studies
 
-ROUND_S = 60.0
-CLAIM = "reminders"
 log = logging.getLogger(__name__)
 # The address or id of a person at a channel, empty where none is needed; None where a person cannot be reached.
 Reach = Callable[[Person, Channel], str | None]
@@ -81,31 +77,17 @@ async def remind_simulated(sessions: Sessions, person: Person, from_us: int, unt
 
 
 class ReminderTask:
-    """The task of a participants' server that sends what is due, every ROUND_S seconds and at most `per_minute`. Of all
-    servers and workers over one database the one with the claim does it."""
+    """The task of a participants' server that sends what is due, at most `per_minute`."""
 
-    def __init__(
-        self, reminding: Reminding, database: Database, clock: Clock, per_minute: int, locks: AdvisoryLocks | None
-    ) -> None:
+    def __init__(self, reminding: Reminding, database: Database, clock: Clock, per_minute: int) -> None:
         self.channels = reminding.channels
         self._reminding, self._database, self._clock = reminding, database, clock
-        self._pause_s, self._locks = 60 / per_minute, locks
-        self._leads = locks is None
-
-    async def run(self) -> None:
-        while True:
-            await asyncio.sleep(ROUND_S)
-            try:
-                await self.once()
-            except (ParleyError, OSError) as error:
-                log.error("failed to send reminders: %s", error)
+        self._pause_s = 60 / per_minute
 
     async def once(self) -> int:
         """Send what is due now; returns how many reminders were tried."""
-        if not self._leads and self._locks is not None:
-            self._leads = await asyncio.wrap_future(self._locks.acquire(CLAIM))
         tried, down = 0, set[Channel]()
-        for one, reminder in await asyncio.to_thread(self._due) if self._leads else ():
+        for one, reminder in await asyncio.to_thread(self._due):
             fresh = await asyncio.to_thread(person, self._database, one.id)  # others took time to be sent
             if fresh is None or reminder.channel in down:
                 continue

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Literal
 
 import gradio as gr
@@ -78,6 +79,16 @@ class ConsoleContext:
 
     def html(self, template: str, **values: Any) -> str:
         return _TEMPLATES.get_template(template).render(values)
+
+    def guarded(self, what: str, place: Component, paint: Callable[[], Mapping[Any, Any]]) -> Mapping[Any, Any]:
+        """What `paint` shows; where it fails, `place` says so, and the rest of the page works."""
+        try:
+            return paint()
+        except Exception as error:  # a named edge: a part may be an extension's, and must not empty the others
+            reference = token_hex(4)
+            log.exception("the part %s of the console could not be read, reference %s", what, reference)
+            why = str(error) if isinstance(error, ParleyError) else ""
+            return {place: self.html("fault.html.j2", label=what, why=why, reference=reference)}
 
     def bind(
         self,

@@ -6,11 +6,9 @@ seconds where the tab refreshes itself. The page's address holds the study, the 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import gradio as gr
@@ -31,10 +29,8 @@ from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown, html
 from app.web.console.tabs import tab_kinds
 from app.web.gradio_page import gradio_page, whole
 from experiments.study.schema import json_schema
-from problems.errors import ParleyError
 from storage.registers.alerts import Alert, mark_seen, open_alerts
 
-log = logging.getLogger(__name__)
 LOOK_S = 15
 # An alert that was not observed for so long is said not to be checked: no server runs.
 STALE_S = 600
@@ -55,6 +51,9 @@ class AlertBanner:
         self._context.bind(self._seen.click, self._mark, [self._shown], self.outputs)
 
     def paint(self) -> Mapping[Any, Any]:
+        return {self._row: gr.update(visible=True), **self._context.guarded("Alerts", self._list, self._painted)}
+
+    def _painted(self) -> Mapping[Any, Any]:
         alerts = [alert for alert in open_alerts(self._context.database) if alert.seen_us is None]
         console = "."  # links within the console
         shown = [(*explained(one), since(one), link(one.key, console), one) for one in alerts]
@@ -93,14 +92,10 @@ class GuardedTab:
         self.outputs = [self._fault, *self._tab.outputs]
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Component, Any]:
-        try:
-            return {self._fault: "", **self._tab.paint(user, location)}
-        except Exception as error:  # a named edge: a tab may be an extension's, and must not empty the others
-            reference = token_hex(4)
-            log.exception("the tab %s of %r could not be read, reference %s", self.name, location.study, reference)
-            why = str(error) if isinstance(error, ParleyError) else ""
-            html = self._context.html("tab_fault.html.j2", label=self.label, why=why, reference=reference)
-            return {self._fault: html}
+        return {
+            self._fault: "",
+            **self._context.guarded(self.label, self._fault, lambda: self._tab.paint(user, location)),
+        }
 
 
 STATIC = Path(__file__).parent / "static"
@@ -223,11 +218,15 @@ def _wire(
         return {location.session: "", **paint(user, study, tab, "")}
 
     def load(user: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
-        names = context.names()
-        study = study if study in names else next(iter(names), "")
-        tab = tab if tab in named else all_tabs[0].name
+        def pick() -> Mapping[Any, Any]:
+            nonlocal study
+            names = context.names()
+            study = study if study in names else next(iter(names), "")
+            return {location.study: gr.update(choices=names, value=study or None)}
+
+        picker, tab = context.guarded("Studies", context.note, pick), tab if tab in named else all_tabs[0].name
         return {
-            location.study: gr.update(choices=names, value=study or None),
+            **picker,
             location.tab: tab,
             location.session: session,
             tabs: gr.update(selected=tab),

@@ -25,8 +25,7 @@ from app.errors import RecruiterError
 from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK, hook_secrets, signature
 from app.single_flight import SingleFlight
 from storage.db.engine import Database
-from storage.payments.submission_log import observe
-from storage.payments.submissions import LIFE, OVER, Observation, plain_status
+from storage.payments.submissions import LIFE, OVER, Observation, observe, plain_status
 from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 

@@ -24,7 +24,7 @@ def reminder_faults(study: Study) -> Iterator[ValidationIssue]:
         at = f"reminders.send[{number}]"
         if one.when in whens[:number]:
             yield ValidationIssue(f"{at}.when", f"{one.when!r} is the time of an earlier one; keep one of them")
-        if one.when.endswith(BEFORE) and not any(wave.open_for for wave in study.waves[1:]):
+        if one.when.endswith(BEFORE) and study.waves[1:] and not any(wave.open_for for wave in study.waves[1:]):
             yield ValidationIssue(f"{at}.when", "never comes: no wave after the first has `open_for`", absent=True)
         yield from (*_text(study, one.subject, f"{at}.subject"), *_text(study, one.text, f"{at}.text"))
 

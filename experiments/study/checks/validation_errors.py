@@ -154,12 +154,12 @@ def parse_leniently(raw: Mapping[str, Any]) -> tuple[StudyFile | None, list[Vali
         except ValidationError as error:
             known = {str(fault) for fault in faults}
             found = [(path_of(item, rest), item["type"]) for item in error.errors(include_url=False)]
-            for (path, kind), fault in zip(found, issues_of(error, rest), strict=True):
-                if str(fault) not in known and not (kind == "missing" and path in aside):
+            for (path, _), fault in zip(found, issues_of(error, rest), strict=True):
+                if str(fault) not in known and not any(path[: len(part)] == part for part in aside if part):
                     faults.append(fault)
             aside += [path for path, _ in found]
             for path, kind in found:
-                if len(path) > 1 and path[0] in ("dataset", "embed", "memory"):
+                if len(path) > 1 and path[0] in ("dataset", "embed", "memory", "prolific", "reminders"):
                     rest.pop(str(path[0]), None)  # nothing refers to it
                 elif len(path) > 1 and path[0] in SOUND:
                     sound = SOUND[str(path[0])]

@@ -19,6 +19,7 @@ from app.clock import VirtualClock
 from app.errors import BackendUnavailable, NotDelivered
 from app.session.service import SessionService
 from app.studies.loader import load_study
+from app.web import server
 from storage.db.engine import Database, open_database
 from storage.registers.alerts import AlertKey, change_alerts, mark_seen, open_alerts
 from storage.registers.link_problems import count_link_problem
@@ -258,7 +259,7 @@ async def test_nobody_at_the_other_end() -> None:
 
 
 async def test_a_server_checks_by_itself(tmp_path: Path, posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alerts, "CHECK_S", 0.05)
+    monkeypatch.setitem(server.EVERY_S, "alerts", 0.05)
     study = studies.chat(tmp_path)
     settings = settings_for(tmp_path, alert_webhook_url=posted.url)
     async with serving(settings, study) as served, HttpBot(served.url, "somebody") as bot:

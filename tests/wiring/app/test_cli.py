@@ -153,7 +153,6 @@ AS_JSON = {
     "models": ("demo",),
     "payments": ("demo", "-o", "out"),
     "person retention": ("demo", "--dry-run"),
-    "recruit submissions": None,  # in test_recruit_submissions.py, which has a recruiter
     "rehearse": ("demo", "--remove"),
     "show blinding": ("demo",),
     "show calls": ("demo",),

@@ -100,7 +100,7 @@ class StudiesTab:
         load_study(FIRST)  # loads the modules now, so that the first keystroke in the editor is not delayed
         with gr.Row(elem_id="studies"):
             with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
-                self._list = html_part(LOADING)
+                self._list = html_part(LOADING, elem_id="studies-listed")
                 with gr.Column(visible=False, elem_id="new-study", elem_classes="asks") as self._new:
                     self._called = gr.Textbox(
                         label="New study", placeholder="my-study", max_length=60, elem_id="new-name"
@@ -205,11 +205,10 @@ class StudiesTab:
         return shown
 
     def _head(self, user: CurrentUser, name: str, view: StudyView | None) -> dict[Any, Any]:
-        listed = self._listed(self._context.names())
         deletable = user.owner and is_deletable(self._context.database, self._context.drafts, name)
         sessions = len(own_streams(self._context.database, name)) if deletable else 0
         return {
-            self._list: self._context.html("studies.html.j2", listed=listed, chosen=name, owner=user.owner),
+            **self._context.guarded("List of studies", self._list, partial(self._list_of, user, name)),
             self._like: gr.update(choices=self._templates()),
             self._title: self._title_of(view),
             self._deleting: gr.update(visible=deletable, open=False),
@@ -225,6 +224,10 @@ class StudiesTab:
             **{mark: FOLLOWING[label](seen) for mark in self._marks_of(label)},
             self._tabs: gr.update(selected=label),
         }
+
+    def _list_of(self, user: CurrentUser, name: str) -> Updates:
+        listed = self._listed(self._context.names())
+        return {self._list: self._context.html("studies.html.j2", listed=listed, chosen=name, owner=user.owner)}
 
     def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
         context = self._context

@@ -11,6 +11,7 @@ from gradio.components import Component
 from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, prolific_client
 from app.use_cases.submissions import (
     TODOS,
+    ActKind,
     RecruitedStudy,
     ask,
     ask_bonuses,
@@ -27,13 +28,12 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.tab import TabLocation, dropdown, html_part, text
 from experiments.errors import NotPossible
 from experiments.study.study import Study
-from storage.payments.submissions import OVER, ActKind
+from storage.payments.submissions import OVER
 
 # What an owner may ask for a single session, by the words on the page.
 DECISIONS: Mapping[str, ActKind] = {
     "send a message": "message",
     "ask for the return": "return",
-    "complete it by a code": "complete",
     "reject": "reject",
 }
 COUNT = (
@@ -60,10 +60,6 @@ class SubmissionsSection:
                 label="Prolific's category", choices=list(REJECTION_CATEGORIES), visible=False,
                 elem_id="submissions-category",
             )  # fmt: skip
-            self._code = gr.Textbox(
-                label="Completion code whose actor at Prolific is the researcher", max_lines=1, visible=False,
-                elem_id="submissions-code",
-            )  # fmt: skip
             self._reason = gr.Textbox(
                 label="Text, which the participant reads", lines=3, max_length=2_000, elem_id="submissions-reason"
             )
@@ -73,17 +69,17 @@ class SubmissionsSection:
             self._sum = gr.Textbox(label="Type the sum of the bonuses", max_lines=1, elem_id="submissions-sum")
             self._pay = gr.Button("Pay bonuses by Prolific", variant="primary", elem_id="submissions-pay")
         self.outputs = [self._compare, self._view, self._decide, self._approve, self._number, self._category]
-        self.outputs += [self._what, self._code, self._reason, self._count, self._bonuses, self._sum]
+        self.outputs += [self._what, self._reason, self._count, self._bonuses, self._sum]
         gr.on(
             [self._reason.input, self._what.input], fn=None, inputs=[self._reason, self._what], outputs=[self._count],
             js=COUNT % SHORTEST_REJECTION, api_visibility="private",
         )  # fmt: skip
-        self._context.bind(self._what.input, self._fields, [self._what], [self._category, self._code], owner=True)
+        self._context.bind(self._what.input, self._fields, [self._what], [self._category], owner=True)
         study = self._location.study
         for button, act, given in (
             (self._compare, _nothing, []),
             (self._approve, _approve, []),
-            (self._ask, _ask, [self._number, self._what, self._category, self._code, self._reason]),
+            (self._ask, _ask, [self._number, self._what, self._category, self._reason]),
             (self._pay, _pay, [self._sum]),
         ):
             self._context.bind(button.click, self._acting(act), [study, *given], self.outputs, owner=True)
@@ -100,9 +96,7 @@ class SubmissionsSection:
         }
 
     def _fields(self, user: CurrentUser, what: Any) -> Updates:
-        """The fields of a decision that no other has."""
-        act = DECISIONS.get(text(what))
-        return {self._category: gr.update(visible=act == "reject"), self._code: gr.update(visible=act == "complete")}
+        return {self._category: gr.update(visible=DECISIONS.get(text(what)) == "reject")}
 
     def _acting(self, act: Callable[..., str]) -> Callable[..., Updates]:
         def handle(user: CurrentUser, name: str, *values: Any) -> Updates:
@@ -123,7 +117,7 @@ class SubmissionsSection:
         rows = sorted(map(review, recruited.payees()), key=lambda one: TODOS.index(one.todo))
         planned, ready = plan_bonuses(recruited), to_approve(recruited)
         sessions = [str(one.payee.number) for one in rows if one.payee.status not in OVER]
-        acts = list(recruited.acts())
+        acts = recruited.acts()
         last = [act for act in acts if act.is_open or act is acts[-1]]
         return {
             self._view: self._context.html(
@@ -140,8 +134,7 @@ class SubmissionsSection:
         nothing = gr.update(choices=[], value=None)
         return {
             self._number: nothing, self._what: gr.update(value=None), self._reason: "", self._count: "",
-            self._category: gr.update(value=None, visible=False), self._code: gr.update(value="", visible=False),
-            self._sum: "",
+            self._category: gr.update(value=None, visible=False), self._sum: "",
         }  # fmt: skip
 
 
@@ -155,11 +148,10 @@ def _approve(recruited: RecruitedStudy, who: str) -> str:
     return f"approve {len(ready):,} submissions"
 
 
-def _ask(recruited: RecruitedStudy, who: str, number: Any, what: Any, category: Any, code: Any, said: Any) -> str:
+def _ask(recruited: RecruitedStudy, who: str, number: Any, what: Any, category: Any, said: Any) -> str:
     if not text(number).isdecimal() or (act := DECISIONS.get(text(what))) is None:
         raise NotPossible("Choose a session, and what Prolific is to be asked for.")
-    own = {"reject": {"category": text(category)}, "complete": {"code": text(code)}}.get(act, {})
-    ask(recruited, act, numbered(recruited, [int(number)]), who, text(said), **own)
+    ask(recruited, act, numbered(recruited, [int(number)]), who, text(said), text(category))
     return f"{what}: session {number}"
 
 

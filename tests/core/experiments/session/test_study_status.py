@@ -26,8 +26,6 @@ DATA: dict[str, dict[str, Any]] = {
     "looked": {"number": 1, "who": "ada", "through": "look", "why": "", "complete": 4, "result": {}},
     "explained": {"deviation": "late", "why": "lunch"},
     "sampled": {},
-    "recruiting": {"act": "PUBLISH", "who": "ada", "request": {}, "cents": 100},
-    "recruited": {"of": 1, "study": "s1", "status": "ACTIVE"},
     "differed": {"hash": "abc", "set": "desk", "tools": ["pay"], "sha256": "1"},
     "offered": {"hash": "abc", "set": "desk", "tools": [], "sha256": "0"},
 }

@@ -152,7 +152,11 @@ def reminders(*send: dict[str, str], **more: Any) -> dict[str, Any]:
         (reminders({"when": "opening", "subject": " "}), ["reminders.send[0].subject"]),
         (reminders(quiet_hours={"start": "9pm"}), ["reminders.quiet_hours.start"]),
         (reminders(channels=[]), ["reminders.channels"]),
+        (reminders(channels="mail"), ["reminders.channels"]),
         ({"waves": FILE["waves"][:1]}, ["reminders"]),
+        (reminders({"when": "1 hour before closing"}) | {"waves": FILE["waves"][:1]}, ["reminders"]),
+        ({"waves": [FILE["waves"][0], FILE["waves"][1] | {"wave": " "}]}, ["waves[1]"]),
+        ({"prolific": {"description": "A", "minutes": "x", "spend_limit": 9}}, ["prolific.reward", "prolific.minutes"]),
         (
             reminders({"when": "1 hour before closing"})
             | {"waves": [FILE["waves"][0], {key: part for key, part in FILE["waves"][1].items() if key != "open_for"}]},

@@ -2,7 +2,8 @@ from pathlib import Path
 
 from tests.fakes import studies
 from tests.fakes.commanding import Done, parley
-from tests.fakes.prolific_api import TOKEN, prolific_api
+from tests.fakes.prolific_api import TOKEN, WORKSPACE, prolific_api
+from tests.fakes.recruited import live
 
 ADDRESS = "https://lab.example.org"
 
@@ -40,3 +41,18 @@ def test_without_a_token_it_is_said_where_one_is_entered(tmp_path: Path) -> None
     parley("publish", str(studies.recruited(tmp_path)), folder=tmp_path)
     done = parley("recruit", "prolific", "recruited", folder=tmp_path)
     assert (done.returncode, "PARLEY_PROLIFIC_TOKEN" in done.stderr) == (2, True)
+
+
+def test_the_webhook_is_subscribed_once(tmp_path: Path) -> None:
+    with live(tmp_path) as here:
+        here.fake.secret = ""
+        for _ in "twice":
+            at = {"PARLEY_PROLIFIC_URL": here.fake.url, "PARLEY_PROLIFIC_TOKEN": TOKEN}
+            assert parley("recruit", "webhook", folder=here.folder, **at).returncode == 0
+        (hook,) = here.fake.hooks.values()
+        assert (hook["target_url"], hook["is_enabled"], hook["workspace_id"]) == (
+            "http://127.0.0.1:7860/hook/prolific",
+            True,
+            WORKSPACE,
+        )
+        assert here.fake.secret

@@ -21,10 +21,10 @@ from app.studies.loader import load_study, read_yaml
 from app.use_cases.prolific_study import ProlificAct, StudyAtProlific
 from app.use_cases.recruit import set_quota
 from experiments.errors import NotPossible
-from experiments.session.recruiting import IN_PROGRESS_S
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
-from storage.registers.recruiting import recruiter_acts
+from storage.payments.recruiter_acts import IN_PROGRESS_S
+from storage.payments.recruiter_acts import acts as acts_of
 from tests.fakes import studies
 from tests.fakes.http_server import Fault
 from tests.fakes.prolific_api import FEE, TOKEN, FakeProlific, prolific_api
@@ -49,14 +49,6 @@ def at(fake: FakeProlific, database: Database, tmp_path: Path) -> Iterator[Study
     settings = load(database_url="sqlite://", public_url="https://lab.example.org", prolific_url=fake.url)
     with Prolific(fake.url, TOKEN, sleep=lambda _: None) as client:
         yield StudyAtProlific(client, database, settings, study, VirtualClock(10**15), "ada")
-
-
-def acts(at: StudyAtProlific) -> list[tuple[str, str]]:
-    """What was asked, each with its answer in a word."""
-    found = recruiter_acts(at.database, at.study.name)
-    return [
-        (one.act, "open" if one.answer is None else next(iter(one.answer.keys() - {"of", "places"}))) for one in found
-    ]
 
 
 def test_what_is_sent_is_what_the_study_says(at: StudyAtProlific, fake: FakeProlific) -> None:
@@ -193,7 +185,7 @@ def test_an_act_whose_answer_was_lost_is_looked_up_and_not_repeated(
     assert (now.status, now.changes) == (done, ())
     times = sum(method in ("POST", "PATCH") for method, _ in fake.changes)
     assert times == {"draft": 1, "publish": 2, "places": 3}[word], "sent once"
-    assert "open" not in dict(acts(at)).values()
+    assert not any(one.is_open for one in acts_of(at.database, at.study.name).values())
 
 
 def test_two_who_decide_at_once_make_one_study(at: StudyAtProlific, fake: FakeProlific) -> None:

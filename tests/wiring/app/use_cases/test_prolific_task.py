@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK
 from app.session.service import Sessions
 from app.use_cases.prolific_task import LATEST_S, SOON_S, ProlificTask
 from app.use_cases.submissions import free_places
+from app.web import server
 from experiments.events import Action
+from storage.accounts.model_servers import SavedServer, save_server
 from storage.log.seats import held
-from storage.payments.submission_log import observe
-from storage.payments.submissions import Observation
+from storage.payments.submissions import Observation, observe
 from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import Participants
 from tests.fakes.http_server import Fault
-from tests.fakes.prolific_api import TOKEN
+from tests.fakes.prolific_api import TOKEN, WORKSPACE
 from tests.fakes.recruited import START_US, Live, client_of, live
-from tests.fakes.served import SECRET, settings_for
+from tests.fakes.served import SECRET, serving, settings_for
+from tests.fakes.tool_desk import until
 
 pytestmark = pytest.mark.anyio
 
@@ -79,3 +83,26 @@ async def test_the_rule_goes_by_what_a_webhook_said_while_the_list_cannot_be_rea
         await task.once()
         assert not here.fake.faults
         assert (recruited.payees()[0].status == "APPROVED") == (approval == "automatic")
+
+
+async def test_a_token_entered_in_the_console_serves_polling_and_webhooks_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(server.EVERY_S, "prolific", 0.05)
+    with live(tmp_path, approval="automatic") as here, client_of(here.fake) as client:
+        settings = settings_for(here.folder, prolific_url=here.fake.url)
+        async with serving(settings, clock=here.clock) as served, httpx2.AsyncClient(timeout=60) as prolific:
+            client.subscribe(STATUS_CHANGE, f"{served.url}{WEBHOOK}", WORKSPACE)
+            submission = await here.join()
+            await here.complete(submission)
+            began = here.fake.outbox[0]
+
+            async def post() -> int:
+                return (await prolific.post(began.url, content=began.body, headers=dict(began.headers))).status_code
+
+            assert await post() == 503
+            token = SavedServer(PROLIFIC, PROLIFIC, here.fake.url, "ada", 0, b"")
+            save_server(here.database, SECRET, token, TOKEN, here.clock.now_us)
+            await until(lambda: here.fake.submissions[submission]["status"] == "APPROVED")
+            here.clock.advance(60)
+            assert await post() == 200

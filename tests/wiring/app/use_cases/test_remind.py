@@ -17,10 +17,10 @@ from app.session.reminders.message import RemindedPerson, ReminderMessage
 from app.use_cases.remind import reminder_channels
 from experiments.session.reminders import next_reminder
 from storage.db.engine import Database
-from storage.registers.study_status import decided
 from tests.fakes.alert_receivers import webhook
 from tests.fakes.http_server import Fault
 from tests.fakes.prolific_api import TOKEN, FakeProlific, prolific_api
+from tests.fakes.recruited import made
 from tests.fakes.reminders import FIRST_US, history, study
 from tests.fakes.served import settings_for
 
@@ -43,13 +43,6 @@ def message() -> ReminderMessage:
     )
 
 
-def recruit(database: Database, at_prolific: str) -> None:
-    asked = {"act": "draft", "who": "ada", "request": {}, "cents": 0}
-    number = decided(database, "weeks", lambda now: now.add("recruiting", asked, by="researcher", at_us=1))
-    answer = {"of": number, "study": at_prolific}
-    decided(database, "weeks", lambda now: now.add("recruited", answer, by="system", at_us=2))
-
-
 def test_a_message_of_prolific_has_the_link_and_a_lost_answer_is_not_asked_again(
     fake: FakeProlific, database: Database, tmp_path: Path
 ) -> None:
@@ -59,7 +52,7 @@ def test_a_message_of_prolific_has_the_link_and_a_lost_answer_is_not_asked_again
     fake.submissions["s"] = {"participant_id": "5f3a0c", "study": "at-prolific"}
     for study_there in ("at-prolific", "another"):
         fake.studies[study_there] = {}
-        recruit(database, study_there)
+        made(database, "weeks", study_there)
     channel.open()
     assert channel.send(message()) is None
     (sent,) = fake.messages

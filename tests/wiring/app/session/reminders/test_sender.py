@@ -77,7 +77,7 @@ class Reminded:
         reminding = Reminding(
             runtime or self.runtime, {"mail": self.channel}, self.contacts.reach, lambda one: (f"go/{one.id}", "end")
         )
-        return ReminderTask(reminding, self.database, self.clock, 600, None)
+        return ReminderTask(reminding, self.database, self.clock, 600)
 
     async def take_part(self, **keys: Any) -> None:
         self.runtime.prepare(study(**keys))

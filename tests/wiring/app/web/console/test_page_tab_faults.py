@@ -10,7 +10,10 @@ import pytest
 
 from app.clock import VirtualClock
 from app.session.service import SessionService
+from app.web.console import page
+from app.web.console.context import ConsoleContext
 from app.web.console.tabs import tab_kinds
+from app.web.console.tabs.studies import StudiesTab
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.console import Room, room
@@ -55,3 +58,25 @@ async def test_of_each_tab_that_cannot_be_read_the_others_work(
                 assert ("log has a gap" in text(shown), "secret" in text(shown)) == (number % 2 == 1, False)
                 assert (await ada.enter(other.name))[f"fault-{other.name}"] == ""
             assert (await ada.enter(kind.name))[f"fault-{kind.name}"] == ""
+
+
+async def test_of_each_other_part_that_cannot_be_read_the_rest_of_the_page_works(
+    console: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a secret")
+
+    parts = {
+        "alerts-list": (page, "open_alerts"),
+        "studies-listed": (StudiesTab, "_listed"),
+        "note": (ConsoleContext, "names"),
+    }
+    async with Researcher(app=console) as ada:
+        for place, (whose, name) in parts.items():
+            with monkeypatch.context() as patch:
+                patch.setattr(whose, name, fail)
+                opened = await ada.open(study="demo", tab="sessions")
+                shown = opened | await ada.enter("studies") if place == "studies-listed" else opened
+                said = [where for where, value in shown.items() if re.search(r"reference <code>\w{8}<", str(value))]
+                assert said == [place]
+                assert opened["fault-sessions"] == ""
