@@ -23,8 +23,8 @@ from app.session.transitions import LoadedSession
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.events import PendingTask
 from experiments.session.seeded_random import uniform
-from experiments.session.state import current_location
-from experiments.session.waves import WaveWindow, is_later_wave, next_window, wave_schedule
+from experiments.session.state import current_location, is_later_wave
+from experiments.session.waves import WaveWindow, next_window, wave_schedule
 from experiments.study.location import State
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota

@@ -18,9 +18,8 @@ from experiments.session.assignment import open_cells_or_refuse
 from experiments.session.conversation import ATTACHED, dropped
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.memory import history_of
-from experiments.session.state import holds_place
+from experiments.session.state import holds_place, is_later_wave
 from experiments.session.study_status import StudyStatus
-from experiments.session.waves import is_later_wave
 from experiments.study.location import State, language_of
 from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota

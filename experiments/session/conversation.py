@@ -21,7 +21,7 @@ from pydantic import Field as About
 from experiments.errors import NOT_OFFERED, Refused
 from experiments.events import Action, Data, Event, Fact
 from experiments.session.timing import LEAVING_EVENTS
-from experiments.session.tool_calls import tool_rounds, with_rounds
+from experiments.session.tool_calls import CALLED, rounds_by_message, tool_rounds
 from experiments.study.fields import Invalid, read_text
 from experiments.study.location import Location, State
 from experiments.study.screen import Attachments, ChatMessage, Ended, ShownPicture
@@ -30,7 +30,6 @@ from experiments.study.sections.model_spec import PickByFactor, Texts
 from experiments.study.sections.tools import ToolSet
 from experiments.study.step import RatingSubject
 from problems.attachments import NewPicture
-from problems.pictures import described
 
 T = TypeVar("T")
 # The `source` of a reply that the study has, word for word.
@@ -199,16 +198,23 @@ def prompt(
     if problem_in_prompt:
         options = "\n".join(f"{option.key}. {option.text}" for option in location.problem.options)
         about = f"The problem being worked on:\n\n{location.problem.text}\n\n{options}"
-        system = f"{system}\n\n{described(about, location.study.pictures)}".strip()
+        system = f"{system}\n\n{location.study.described(about)}".strip()
     system = "\n\n".join(filter(None, (system, *additions)))
     start = [{"role": "system", "text": system}] if system else []
     begin = [] if events and events[0].kind == "said" else [{"role": "user", "text": BEGIN}]
-    return start + begin + with_rounds(events, location.facts, SPEAKERS, slot)
+    with_tools = any(event.kind == CALLED for event in location.facts)
+    rounds = rounds_by_message(events, location.facts, slot) if with_tools else {}
+    found = [*start, *begin, *rounds.get(0, ())]
+    for event in events:
+        pictures = {"pictures": event.data["pictures"]} if "pictures" in event.data else {}
+        message = {"role": SPEAKERS[event.kind], "text": event.data["text"], **pictures}
+        found += [message, *rounds.get(event.seq, ())]
+    return found
 
 
 def _system(location: Location, model: str) -> str:
     """The model's system prompt at this location."""
-    return described(chosen_text(location, location.study.model(model).system), location.study.pictures)
+    return location.study.described(chosen_text(location, location.study.model(model).system))
 
 
 def chosen_text(location: Location, texts: Texts) -> str:

@@ -43,7 +43,7 @@ from experiments.study.screen import Approval, ChatMessage
 from experiments.study.sections.model_spec import ONE_OR_EACH, Levels, PickByFactor, Texts, pick_faults
 from experiments.study.sections.tools import ToolSet
 from experiments.study.step import Step
-from problems.pictures import described, is_picture
+from problems.pictures import is_picture
 
 # Instead of words of the assistant: the model writes them.
 BY_MODEL = "model"
@@ -202,7 +202,7 @@ class ConversationDesign(Step):
         """What the system prompts have in addition now: the memory to the letter, and `system_additions`, in which the
         study's pictures are their alternative texts."""
         added = self.added_texts(location).values()
-        return [self._memory(location)[1], *(described(text, location.study.pictures) for text in added)]
+        return [self._memory(location)[1], *map(location.study.described, added)]
 
     def _memory(self, location: Location) -> tuple[int, str]:
         return memory_of(location) if location.study.file.memory else (0, "")

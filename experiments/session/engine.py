@@ -29,7 +29,7 @@ from experiments.session.memory import SLOT, makes, recalls, tasks_of
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.sampling import draw_fact, order_fact
-from experiments.session.state import cached_path, current_location, holds_place, memoized
+from experiments.session.state import cached_path, current_location, factors_of, holds_place, is_later_wave, memoized
 from experiments.session.timing import (
     can_extend,
     check_minimum_time,
@@ -40,7 +40,7 @@ from experiments.session.timing import (
     timing,
 )
 from experiments.session.tool_calls import ALLOWED, DENIED, INTERRUPTED, TOOL_ACTIONS, called_facts, result_facts
-from experiments.session.waves import assigned_fact, factors_of, goes_on, is_later_wave
+from experiments.session.waves import assigned_fact, goes_on
 from experiments.study.location import DrawRecord, Location, Scope, State
 from experiments.study.option_order import ORDERED
 from experiments.study.screen import (

@@ -21,7 +21,7 @@ from typing import Any
 from experiments.events import Data, Event, Fact, PendingTask
 from experiments.session.conversation import messages_of, returned_messages
 from experiments.session.identity_leaks import guarded
-from experiments.session.waves import is_later_wave
+from experiments.session.state import is_later_wave
 from experiments.study.location import Location, State
 from experiments.study.sections.memory import MemoryByFactor, MemoryKind, MemorySpec
 from experiments.study.step import Step

@@ -1,16 +1,16 @@
-"""The path of a participant through a study: the locations that were reached, cached in the states of the session."""
+"""The path of a participant through a study, or through their wave of it: the locations that were reached, cached in
+the states of the session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
 from experiments.events import Event
-from experiments.session.waves import is_later_wave
 from experiments.study.location import Location, LoopTurn, Scope, State, without_indices
-from experiments.study.schema import Loop, Node, Phase
+from experiments.study.schema import Factor, Loop, Node, Phase, Wave
 from experiments.study.step import Step
 from experiments.study.study import Study
 
@@ -45,6 +45,22 @@ def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Calla
         return memoized(find)
 
     return once_until
+
+
+def wave_of(study: Study, state: State) -> Wave | None:
+    """The wave of a session; None in a study without waves."""
+    return next((wave for wave in study.waves if wave.id == state.enrolled.get("wave")), None)
+
+
+def is_later_wave(study: Study, state: State) -> bool:
+    wave = wave_of(study, state)
+    return wave is not None and wave.id != study.waves[0].id
+
+
+def factors_of(study: Study, state: State) -> Mapping[str, Factor]:
+    """The factors of a session: those of the study, and its wave's own."""
+    wave = wave_of(study, state)
+    return {**study.factors, **wave.factors} if wave else study.factors
 
 
 def holds_place(study: Study, state: State) -> bool:

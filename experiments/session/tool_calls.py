@@ -271,11 +271,9 @@ def made_calls(events: Sequence[Event], slot: str = "") -> Iterator[tuple[str, d
             yield one.tool, json.loads(one.arguments or "{}")
 
 
-def with_rounds(
-    messages: Sequence[Event], events: Sequence[Event], speakers: Mapping[str, str], slot: str = ""
-) -> list[dict[str, Any]]:
-    """The messages of a prompt, each round of tools after the message of the participant that it belongs to. They are
-    those of the column whose reply follows, and of `slot` where none does yet."""
+def rounds_by_message(messages: Sequence[Event], events: Sequence[Event], slot: str) -> dict[int, list[dict[str, Any]]]:
+    """The messages of a prompt that are rounds of tools, by the number of the participant's message that each belongs
+    to; 0 before any. They are those of the column whose reply follows, and of `slot` where none does yet."""
     whose, following = dict[int, str](), slot
     for event in reversed(messages):
         if event.kind == "said":
@@ -288,8 +286,4 @@ def with_rounds(
         for one in tool_rounds(events, column):
             asked = message_of(events, one)
             own.setdefault(asked, []).extend(one.messages() if whose.get(asked) == column else ())
-    said = own.pop(0, [])
-    for event in messages:
-        pictures = {"pictures": event.data["pictures"]} if "pictures" in event.data else {}
-        said += [{"role": speakers[event.kind], "text": event.data["text"], **pictures}, *own.get(event.seq, ())]
-    return said
+    return own

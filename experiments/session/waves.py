@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 
 from experiments.events import Data
 from experiments.session.assignment import assignment_fact, drawn_factors
+from experiments.session.state import is_later_wave, wave_of
 from experiments.study.location import State
-from experiments.study.schema import Factor, Wave
+from experiments.study.schema import Wave
 from experiments.study.sections.waves import Opening, later_us, next_hour_us, opening_us, zone_of
 from experiments.study.study import Study
 
@@ -139,28 +140,12 @@ def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: S
     return {name: value for name, value in known.items() if value is not None}
 
 
-def wave_of(study: Study, state: State) -> Wave | None:
-    """The wave of a session; None in a study without waves."""
-    return next((wave for wave in study.waves if wave.id == state.enrolled.get("wave")), None)
-
-
-def is_later_wave(study: Study, state: State) -> bool:
-    wave = wave_of(study, state)
-    return wave is not None and wave.id != study.waves[0].id
-
-
 def goes_on(study: Study, state: State) -> bool:
     """Whether a wave follows for the person of an ended session."""
     wave = wave_of(study, state)
     if wave is None or wave.id == study.waves[-1].id or state.outcome in FINAL:
         return False
     return state.outcome == "complete" or (is_later_wave(study, state) and wave.missed != "drop")
-
-
-def factors_of(study: Study, state: State) -> Mapping[str, Factor]:
-    """The factors of a session: those of the study, and its wave's own."""
-    wave = wave_of(study, state)
-    return {**study.factors, **wave.factors} if wave else study.factors
 
 
 def assigned_fact(study: Study, state: State, known: Data) -> dict[str, Any]:

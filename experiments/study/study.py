@@ -12,7 +12,7 @@ from experiments.study.schema import Factor, Loop, Node, Phase, StudyFile, Wave
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.step import Step
 from experiments.study.texts import names
-from problems.pictures import PictureMap
+from problems.pictures import PictureMap, described
 from problems.problem import Problem
 from problems.text import texts_in
 
@@ -99,6 +99,10 @@ class Study:
     def translate(self, text: str, language: str) -> str:
         """The translation of a text of the study; the text itself if there is none."""
         return self.file.translations.get(language, {}).get(text, text)
+
+    def described(self, text: str) -> str:
+        """A text as models and simulated users read it: with the alternative texts of the study's pictures."""
+        return described(text, self.pictures) if self.pictures.by_key else text
 
     def problem(self, pool: str, problem_id: str) -> Problem:
         return self._index[pool, problem_id]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import orjson
@@ -23,7 +22,6 @@ from experiments.session.state import visited
 from experiments.study.location import Location, State
 from experiments.study.study import Study
 from experiments.views.tool_use import seen_before
-from problems.pictures import described
 from problems.problem import DialogueMessage
 from storage import tables
 from storage.column_types import literal
@@ -170,7 +168,7 @@ def _problem_of(location: Location) -> ConversationProblem:
     if problem is None:
         return ConversationProblem()
     chosen = next((event.data.get("answer") for event in location.facts if event.kind == "submitted"), None)
-    read = partial(described, pictures=location.study.pictures)
+    read = location.study.described
     options = {option.key: read(option.text) for option in problem.options}
     letter = None if chosen is None else location.letter(str(chosen))
     keys = dict(zip(options, location.option_keys, strict=False))
