@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from app.rendering import markdown
 from app.rendering.markdown import render_message
 from app.web.console.text_rendering import BudgetedRenderer
-from app.web.participant.sse import rendered_reply
+from app.web.participant.api import rendered_reply
 from app.web.participant.view import StudyContext, render_page
 from experiments.study.screen import (
     ChatMessage,
