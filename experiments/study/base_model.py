@@ -42,15 +42,6 @@ def _valued(value: Any) -> Any:
 Values = Annotated[dict[str, Any], BeforeValidator(_valued)]
 
 
-def typed(value: Any) -> str:
-    """A text, a number or a truth value as the author typed it; raises ValueError for anything else."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise ValueError(f"{value!r} is neither a text nor a number; put it in quotes if it is a text")
-
-
 NAMES = r"^[A-Za-z][A-Za-z0-9_-]*$"
 # A name that becomes part of paths: a letter, then letters, digits, `_` and `-`.
 Slug = Annotated[str, StringConstraints(pattern=NAMES, max_length=60)]
@@ -79,16 +70,3 @@ Condition = Annotated[
     dict[str, str | bool | int | tuple[str | bool | int, ...]],
     Field(description="All must hold: a factor, an `each` variable or `step.field`, and its value or list of values."),
 ]
-
-
-def as_words(wanted: object) -> frozenset[str]:
-    """The values that a condition allows, as texts. A truth value stands for a checkbox, and for an option of that
-    name."""
-    each = wanted if isinstance(wanted, tuple | list) else (wanted,)
-    return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
-
-
-def exclusive(one: Condition | None, other: Condition | None) -> bool:
-    """True if two conditions can never both hold: they need different values of the same name."""
-    a, b = one or {}, other or {}
-    return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)

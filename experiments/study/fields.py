@@ -16,12 +16,21 @@ from pydantic import Field as About
 
 from experiments.errors import suggestion, unknown
 from experiments.instruments.scales import QUESTIONS, SCALES
-from experiments.study.base_model import Name, StrictModel, typed
+from experiments.study.base_model import Name, StrictModel
 from experiments.study.number_input import GroupedThousands, read_number
 from experiments.study.sections.recruitment import Paste
 from experiments.study.texts import lazy
 from problems.problem import Option
 from problems.text import clean
+
+
+def typed(value: Any) -> str:
+    """A text, a number or a truth value as the author typed it; raises ValueError for anything else."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ValueError(f"{value!r} is neither a text nor a number; put it in quotes if it is a text")
 
 
 class Invalid(ValueError):

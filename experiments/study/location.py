@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.events import Data, Event
-from experiments.study.base_model import Condition, as_words
+from experiments.study.base_model import Condition
 from experiments.study.fields import ANSWER
 from experiments.study.option_order import LETTERS, ORDERED, as_shown, recorded
 from experiments.study.schema import Loop, Phase
@@ -202,6 +202,19 @@ def without_indices(path: str) -> str:
 def language_of(study: Study, state: State) -> str:
     """The session's language: the one that the participant chose, or else the study's default."""
     return str(state.enrolled.get("language") or study.file.language)
+
+
+def as_words(wanted: object) -> frozenset[str]:
+    """The values that a condition allows, as texts. A truth value stands for a checkbox, and for an option of that
+    name."""
+    each = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
+
+
+def exclusive(one: Condition | None, other: Condition | None) -> bool:
+    """True if two conditions can never both hold: they need different values of the same name."""
+    a, b = one or {}, other or {}
+    return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
 
 
 def matches_value(value: Any, wanted: Any) -> bool:

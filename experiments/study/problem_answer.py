@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Discriminator, PlainValidator, Tag, WithJso
 
 from experiments.errors import suggestion
 from experiments.events import Data
-from experiments.study.base_model import StrictModel, typed
+from experiments.study.base_model import StrictModel
 from experiments.study.fields import (
     ANSWER,
     LARGEST,
@@ -27,6 +27,7 @@ from experiments.study.fields import (
     Number,
     Slider,
     choice,
+    typed,
 )
 from experiments.study.location import Location
 from experiments.study.option_order import Draw, Order, drawn

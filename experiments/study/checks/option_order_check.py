@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from experiments.errors import ValidationIssue
-from experiments.study.base_model import exclusive
 from experiments.study.fields import MultipleChoiceField, SingleChoice
+from experiments.study.location import exclusive
 from experiments.study.option_order import LETTERS
 from experiments.study.problem_answer import OptionsStep
 from experiments.study.schema import Loop, Node

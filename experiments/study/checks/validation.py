@@ -19,7 +19,7 @@ from experiments.errors import ValidationIssue, suggestion, unknown
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES
 from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
-from experiments.study.base_model import Condition, StrictModel, as_words, exclusive
+from experiments.study.base_model import Condition, StrictModel
 from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
 from experiments.study.checks.attachments_check import attachment_faults
 from experiments.study.checks.embed_check import embed_faults
@@ -32,6 +32,7 @@ from experiments.study.checks.waves_check import waves_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
+from experiments.study.location import as_words, exclusive
 from experiments.study.problem_answer import OptionsStep
 from experiments.study.schema import ByFactor, Factor, FromTag, Loop, Node, Phase, weights
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
