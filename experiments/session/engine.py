@@ -150,7 +150,7 @@ def screen(study: Study, state: State) -> Screen:
     times = timing(place, place.node)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
-    desk = help_view(study, state)
+    desk = help_view(study, state) if study.file.help is not None else None
     return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times, help=desk)
 
 
@@ -171,7 +171,7 @@ def _last_page(study: Study, state: State) -> Screen:
     given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)
     can_withdraw = given and state.outcome != "withdrawn"
     done = ProgressView("", 1.0)
-    desk = help_view(study, state)
+    desk = help_view(study, state) if study.file.help is not None else None
     return Screen(path, state.changed, panel, done, (), True, state.outcome, can_withdraw=can_withdraw, help=desk)
 
 

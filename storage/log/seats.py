@@ -233,7 +233,7 @@ def seat_of(study: Study, state: State) -> SessionSummary:
         place=without_indices(place.path) if place else "",
         furthest=furthest(place) if place else "",
         flags=_flags(study, state, relevant),
-        excluded=excluded(relevant),
+        excluded=excluded(relevant) if relevant else None,
         placed=holds_place(study, state),
     )
 
@@ -253,7 +253,7 @@ def _flags(study: Study, state: State, events: list[Event]) -> str:
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
     early = {LEAK: any(is_leak(event) for event in events), UNATTENDED: any(map(is_unattended, state.events))}
-    early |= {WAITS_FOR_HELP: bool(unanswered(state.facts.get("", ())))}
+    early |= {WAITS_FOR_HELP: bool(study.file.help is not None and unanswered(state.facts.get("", ())))}
     early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
     return ",".join(what for what, so in early.items() if so)
 
