@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from experiments.events import Data, Event
 from experiments.session.conversation import gives_back
-from experiments.study.option_order import recorded
+from experiments.study.location import orders_of
 
 SLOTS = "abcd"
 TIE, BAD = "tie", "bad"
@@ -86,7 +86,7 @@ def rounds(events: Sequence[Event]) -> list[ComparisonRound]:
 
 def models_by_slot(events: Sequence[Event]) -> Mapping[str, str]:
     """The drawn models by slot."""
-    return dict(zip(SLOTS, recorded(events).get("models", ()), strict=False))
+    return dict(zip(SLOTS, orders_of(events).get("models", ()), strict=False))
 
 
 def histories(rounds: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:

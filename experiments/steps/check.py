@@ -16,8 +16,8 @@ from pydantic import model_validator
 from experiments.errors import suggestion
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.study.fields import ANSWER, AnyField, Field, choice
-from experiments.study.location import Location
-from experiments.study.option_order import Draw, choice_faults, drawn_choices, in_order
+from experiments.study.location import Location, in_order
+from experiments.study.option_order import Draw, choice_faults, drawn_choices
 from experiments.study.problem_answer import OptionsStep, Wanted, example, impossible, is_correct
 from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock
 from experiments.study.step import read_or_refuse, step

@@ -26,9 +26,6 @@ class FinishStep(Step):
     url: Address = ""
     """The https address to which the code is submitted."""
 
-    def done(self, location: Location) -> bool:
-        return False
-
     def offers(self, location: Location) -> tuple[str, ...]:
         return ()
 

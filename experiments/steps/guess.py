@@ -19,8 +19,8 @@ from experiments.errors import suggestion
 from experiments.events import Data
 from experiments.session.guesses import UNSURE, repliers, replies, true_options
 from experiments.study.fields import Field, LetteredChoice, Options, Scale, SingleChoice
-from experiments.study.location import Location
-from experiments.study.option_order import Draw, recorded
+from experiments.study.location import Location, orders_of
+from experiments.study.option_order import Draw
 from experiments.study.screen import Panel
 from experiments.study.step import Step, step
 from experiments.study.texts import names
@@ -85,7 +85,7 @@ class GuessStep(Step):
         return {"choices": {GUESS: [*draw(list(self.options), f"{location.path}:guess"), UNSURE]}}
 
     def fields(self, location: Location) -> tuple[Field, ...]:
-        order = recorded(location.facts).get("choices", {}).get(GUESS, self._words)
+        order = orders_of(location.facts).get("choices", {}).get(GUESS, self._words)
         keys = dict(zip(ascii_lowercase, order, strict=False))
         lettered = {letter: self._words[key] for letter, key in keys.items()}
         guess = LetteredChoice(name=GUESS, text=self.text, options=lettered, keys=keys)

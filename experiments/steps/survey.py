@@ -12,8 +12,8 @@ from pydantic import Discriminator, Tag, model_validator
 from experiments.events import Action, Data, Fact
 from experiments.study.fields import AnyField, Field, MatrixField
 from experiments.study.instrument import Instrument, InstrumentUse, ItemOnLine
-from experiments.study.location import Location
-from experiments.study.option_order import Draw, Order, choice_faults, drawn_choices, in_order
+from experiments.study.location import Location, in_order
+from experiments.study.option_order import Draw, Order, choice_faults, drawn_choices
 from experiments.study.screen import Block, Panel, ProblemBlock, dialogue
 from experiments.study.step import Step, read_or_refuse, step
 

@@ -8,15 +8,15 @@ reveals nothing to the browser.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from experiments.events import Data, Event
 from experiments.study.base_model import Condition
-from experiments.study.fields import ANSWER
-from experiments.study.option_order import LETTERS, ORDERED, as_shown, recorded
+from experiments.study.fields import ANSWER, ChoiceField, Field
+from experiments.study.option_order import LETTERS, ORDERED
 from experiments.study.schema import Loop, Phase
 from experiments.study.screen import TextBlock
 from experiments.study.step import Step
@@ -113,7 +113,7 @@ class Location:
     @property
     def option_keys(self) -> tuple[str, ...]:
         """The keys of the problem's options in the order drawn for this step; empty if it shows them as listed."""
-        return tuple(recorded(self.facts).get("options", ()))
+        return tuple(orders_of(self.facts).get("options", ()))
 
     def letter(self, key: str) -> str:
         """How participants know an option of the problem here: by the letter of its place, or by its key."""
@@ -199,6 +199,32 @@ def without_indices(path: str) -> str:
     return re.sub(r"\[\d+\]", "[*]", path)
 
 
+def orders_of(events: Iterable[Event]) -> Data:
+    """The drawn orders of a step with these events."""
+    return next((event.data for event in events if event.kind == ORDERED), {})
+
+
+def in_order(fields: Sequence[Field], events: Iterable[Event]) -> tuple[Field, ...]:
+    """The questions of a step as they are shown."""
+    found = orders_of(events)
+    choices, places = found.get("choices", {}), {name: place for place, name in enumerate(found.get("questions", ()))}
+    shown = (
+        field.model_copy(update={"options": {key: field.options[key] for key in choices[field.name]}})
+        if isinstance(field, ChoiceField) and field.name in choices
+        else field
+        for field in fields
+    )
+    return tuple(sorted(shown, key=lambda field: places.get(field.name, 0)))
+
+
+@lru_cache(maxsize=1_000)
+def as_shown(problem: Problem, keys: tuple[str, ...]) -> Problem:
+    """A problem with its options in the order of these keys, under the letters of their places."""
+    letters, options = dict(zip(keys, LETTERS, strict=False)), {option.key: option for option in problem.options}
+    shown = tuple(replace(options[key], key=letter) for key, letter in letters.items())
+    return replace(problem, options=shown, answer=letters.get(problem.answer or "", problem.answer))
+
+
 def language_of(study: Study, state: State) -> str:
     """The session's language: the one that the participant chose, or else the study's default."""
     return str(state.enrolled.get("language") or study.file.language)
@@ -224,7 +250,7 @@ def matches_value(value: Any, wanted: Any) -> bool:
 
 
 def _letter(facts: tuple[Event, ...], key: Any) -> Any:
-    keys = recorded(facts).get("options", ())
+    keys = orders_of(facts).get("options", ())
     return LETTERS[keys.index(key)] if key in keys else key
 
 

@@ -1,23 +1,19 @@
-"""The order in which options, questions and columns are shown.
+"""How the orders are drawn in which options, questions and columns are shown (`location.orders_of`).
 
-It is drawn from the session's seed before the screen is shown, and recorded as the event `ordered` at the step, which
-has of these what was drawn: `options`, the keys of the problem's options from first to last; `choices`, the options of
-the step's own questions by name; `questions`, their names; `models`, those of a comparison's columns from left to
-right. A problem's options get the letters of their places. Participants, browsers and models know these letters alone;
-the log has the keys.
+An order is drawn from the session's seed before the screen is shown, and recorded as the event `ordered` at the step,
+which has of these what was drawn: `options`, the keys of the problem's options from first to last; `choices`, the
+options of the step's own questions by name; `questions`, their names; `models`, those of a comparison's columns from
+left to right. A problem's options get the letters of their places. Participants, browsers and models know these letters
+alone; the log has the keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from string import ascii_uppercase
 from typing import Literal
 
-from experiments.events import Data, Event
-from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, SingleChoice
-from problems.problem import Problem
+from experiments.study.fields import Field, MultipleChoiceField, SingleChoice
 
 ORDERED = "ordered"
 Order = Literal["listed", "shuffled", "shuffled_once"]
@@ -53,29 +49,3 @@ def choice_faults(order: Order | None, fields: Sequence[Field]) -> list[str]:
     return (
         [] if chosen or order in (None, "listed") else [f"`options: {order}`: no question has options to choose from"]
     )
-
-
-def recorded(events: Iterable[Event]) -> Data:
-    """The drawn orders of a step with these events."""
-    return next((event.data for event in events if event.kind == ORDERED), {})
-
-
-def in_order(fields: Sequence[Field], events: Iterable[Event]) -> tuple[Field, ...]:
-    """The questions of a step as they are shown."""
-    found = recorded(events)
-    choices, places = found.get("choices", {}), {name: place for place, name in enumerate(found.get("questions", ()))}
-    shown = (
-        field.model_copy(update={"options": {key: field.options[key] for key in choices[field.name]}})
-        if isinstance(field, ChoiceField) and field.name in choices
-        else field
-        for field in fields
-    )
-    return tuple(sorted(shown, key=lambda field: places.get(field.name, 0)))
-
-
-@lru_cache(maxsize=1_000)
-def as_shown(problem: Problem, keys: tuple[str, ...]) -> Problem:
-    """A problem with its options in the order of these keys, under the letters of their places."""
-    letters, options = dict(zip(keys, LETTERS, strict=False)), {option.key: option for option in problem.options}
-    shown = tuple(replace(options[key], key=letter) for key, letter in letters.items())
-    return replace(problem, options=shown, answer=letters.get(problem.answer or "", problem.answer))

@@ -29,8 +29,7 @@ from experiments.session.timing import added_up, seconds_shown, shown_us
 from experiments.session.tool_calls import CALLED
 from experiments.steps.work import WorkStep
 from experiments.study.fields import ANSWER
-from experiments.study.location import Location, State
-from experiments.study.option_order import recorded
+from experiments.study.location import Location, State, orders_of
 from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -162,7 +161,7 @@ def _answers(session: TidySession, places: _Places) -> Iterator[Values]:
 
 def _option_order(location: Location, view: AnswerView) -> Values:
     """The order of a question's options, if it was drawn, and the places of the chosen and the right one."""
-    drawn, problem = recorded(location.facts), location.scope.problem
+    drawn, problem = orders_of(location.facts), location.scope.problem
     of_problem = view.name == ANSWER.name and "options" in drawn
     keys = list(drawn["options"] if of_problem else drawn.get("choices", {}).get(view.name, ()))
     places = {key: place for place, key in enumerate(keys, 1)}
