@@ -16,16 +16,38 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from experiments.study.schema import FromTag
+from experiments.study.sections.recruitment import Bonus
+from experiments.study.study import Study
 from problems.pictures import Picture
+from storage.ai_alone.model_use import ModelTask
 from storage.column_types import FRACTION, JsonColumn, Kind
+from storage.datasets.describe.markdown import code, count
 from storage.datasets.describe.pictures import TABLE, exported_table
 from storage.datasets.describe.pictures import files as pictures
-from storage.datasets.describe.publication import croissant_fields, origin_mark, summary, title
+from storage.datasets.describe.publication import (
+    ORIGINS,
+    croissant_fields,
+    has_only_models,
+    is_imported,
+    is_simulated,
+    left_out,
+    origin_mark,
+    original_origins,
+    participants_text,
+    publication,
+    summary,
+    title,
+)
 from storage.datasets.manifest import ExportedFile, ExportManifest, LinesCopy
+from storage.registers.origins import SIMULATED, Origin
 from storage.schemas.base import Column
 
 Json = dict[str, Any]
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
+RAI_CONFORMS_TO = "http://mlcommons.org/croissant/RAI/1.0"
+PER: Mapping[str, str] = {"correct_answer": "correct answer", "answer": "answer", "completion": "completed study"}
+BLANK = "A blank cell of a csv and a `null` in JSON mean that the value is unknown."
 FORMATS: Mapping[str, str] = MappingProxyType(
     {
         ".csv": "text/csv",
@@ -52,6 +74,7 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(  # as the specification prescribe
         **_of_croissant("citeAs", "column"),
         "conformsTo": "dct:conformsTo",
         "cr": "http://mlcommons.org/croissant/",
+        "rai": "http://mlcommons.org/croissant/RAI/",
         "data": {"@id": "cr:data", "@type": "@json"},
         "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
         "dct": "http://purl.org/dc/terms/",
@@ -72,11 +95,12 @@ def metadata(manifest: ExportManifest) -> Json:
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": [CONFORMS_TO, RAI_CONFORMS_TO],
         "name": title(manifest),
         "description": summary(manifest),
         **croissant_fields(manifest),
         "additionalProperty": [{"@type": "sc:PropertyValue", "name": "origin", "value": origin_mark(manifest)}],
+        **responsible_ai(manifest),
         "distribution": [
             *(found for file in files for found in _file_objects(file)),
             *(_picture(path, picture, size) for path, picture, size in pictures(manifest)),
@@ -247,3 +271,122 @@ def _description(file: ExportedFile, column: Column) -> str:
     nameless = "" if column.name else f" The column has no name in the file; pandas and mlcroissant call it {called!r}."
     said = f"{column.meaning} From: {column.source}. Allowed: {column.form.allowed}."
     return said + (f" {labels}." if labels else "") + nameless
+
+
+def responsible_ai(manifest: ExportManifest) -> dict[str, Any]:
+    """The properties that are known, by their names (`rai:dataCollection`, ...)."""
+    info = publication(manifest)
+    people = not is_simulated(manifest)
+    facts = " ".join(f"{name}: {_sentence(text)}" for name, text in collection_facts(manifest).items())
+    found = {
+        "dataCollection": f"{participants_text(manifest)} {facts}".strip(),
+        "dataCollectionType": _types(manifest),
+        "dataCollectionTimeframe": list(manifest.period or ()),
+        "dataCollectionRawData": _raw_data(manifest),
+        "dataCollectionMissingData": f"{BLANK}{_withdrawn(manifest)}",
+        "dataPreprocessingProtocol": list(_selection(manifest)),
+        "dataAnnotationPlatform": _platforms(manifest) if people else [],
+        "machineAnnotationTools": [_described(use) for use in manifest.uses],
+        "annotatorDemographics": [info.participants] if info.participants and people else [],
+        "personalSensitiveInformation": list(info.personal_information),
+        "dataLimitations": [*_warnings(manifest), *info.limitations],
+        "dataBiases": list(info.biases),
+        "dataUseCases": list(info.use_cases),
+        "dataSocialImpact": info.social_impact,
+        "dataReleaseMaintenancePlan": info.maintenance,
+    }
+    return {f"rai:{name}": value for name, value in found.items() if value}
+
+
+def collection_facts(manifest: ExportManifest) -> dict[str, str]:
+    """The known facts about the collection of the data, by a word or two that name each."""
+    info, studies = publication(manifest), manifest.studies
+    if has_only_models(manifest):
+        return {}
+    found = {
+        "Steps": ", ".join(dict.fromkeys(step.step for study in studies for _, step in study.steps)),
+        "Conditions": "; ".join(dict.fromkeys(text for study in studies for text in _factors(study))),
+    }
+    if is_simulated(manifest):
+        return {name: text for name, text in found.items() if text}
+    bonuses = "; ".join(dict.fromkeys(_bonus(rule) for study in studies for rule in study.file.bonus))
+    period = " to ".join(dict.fromkeys(manifest.period or ()))
+    found = {
+        "Participants": info.participants or "",
+        "Recruitment channels": ", ".join(dict.fromkeys(one for s in studies for one in s.file.recruitment.channels)),
+        "First and last session started": period,
+        **found,
+        "Consent": " ".join(filter(None, (info.consent, *dict.fromkeys(text for s in studies for text in _forms(s))))),
+        "Pay": info.pay or "",
+        "Bonus": bonuses,
+        "Ethics approval": info.ethics_approval or "",
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _factors(study: Study) -> Iterator[str]:
+    for name, factor in study.file.factors.items():
+        yield f"{name} ({f'values of {factor.one_of}' if isinstance(factor, FromTag) else ', '.join(factor)})"
+
+
+def _forms(study: Study) -> Iterator[str]:
+    places = ", ".join(code(path) for path, step in study.steps if step.step == "consent")
+    if places:
+        yield f"Participants agreed to a consent form; its text is in the study file (step {places})."
+
+
+def _bonus(bonus: Bonus) -> str:
+    most = f", at most {bonus.max}" if bonus.max is not None else ""
+    return f"{bonus.amount} per {PER[bonus.per]}{most}, in the recruiter's currency"
+
+
+def _types(manifest: ExportManifest) -> list[str]:
+    """Values that RAI 1.0 recommends, as far as they follow from the study."""
+    if is_simulated(manifest):
+        return ["Others: simulated sessions"]
+    steps = {step.step for study in manifest.studies for _, step in study.steps}
+    experiment = any(study.file.factors for study in manifest.studies)
+    return [name for name, fits in (("Experiments", experiment), ("Surveys", "survey" in steps)) if fits]
+
+
+def _raw_data(manifest: ExportManifest) -> str:
+    if is_imported(manifest):
+        files = ", ".join(f"{source['file']} (SHA-256 {source['sha256']})" for source in manifest.sources)
+        return f"The imported files: {files}." if files else ""
+    return "The event log of Parley, from which the files are computed. It is not part of the export."
+
+
+def _withdrawn(manifest: ExportManifest) -> str:
+    withdrawn = manifest.withdrawn
+    return f" {count(withdrawn, 'session was', 'sessions were')} withdrawn, or erased by age." if withdrawn else ""
+
+
+def _selection(manifest: ExportManifest) -> Iterator[str]:
+    if text := left_out(manifest).strip():
+        yield text
+    filtered = ", ".join(file.path for file in manifest.files if file.table.filters)
+    steps = "; ".join(f"{kept.step}: {count(kept.people, 'participant')}" for kept in manifest.filtered)
+    if filtered and steps:
+        yield f"{filtered} is filtered. {steps}."
+
+
+def _described(task: ModelTask) -> str:
+    """One use in a line: the task, the model as it was asked, its version, when, and what came of it."""
+    served = ", ".join(task.served) or "never asked"
+    days = f", {' to '.join(dict.fromkeys(task.days))}" if task.days else ""
+    counts = ", ".join(f"{number:,} {word}" for word, number in task.counts.items())
+    return f"{task.task} by {task.model} (asked as {served}{days}): {counts}"
+
+
+def _platforms(manifest: ExportManifest) -> list[str]:
+    if is_imported(manifest):
+        return []
+    return ["Parley", *dict.fromkeys(name for study in manifest.studies for name in study.file.recruitment.channels)]
+
+
+def _warnings(manifest: ExportManifest) -> Iterator[str]:
+    yield from (ORIGINS[mark] for mark in original_origins(manifest) if mark in (Origin.PILOT, *SIMULATED))

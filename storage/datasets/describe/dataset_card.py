@@ -13,21 +13,18 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from experiments.study.schema import FromTag
 from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
-from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from storage.ai_alone.model_use import ModelTask
 from storage.column_types import JsonColumn, Shape
-from storage.datasets.describe.croissant import column_name, record_set
+from storage.datasets.describe.croissant import collection_facts, column_name, record_set
 from storage.datasets.describe.markdown import code, rendered, table
 from storage.datasets.describe.publication import (
     STATED,
     UNKNOWN,
     citation,
     file_name,
-    has_only_models,
     hub_front_matter,
     is_imported,
     is_release,
@@ -70,7 +67,6 @@ PEOPLE_GAPS: Mapping[str, str] = {
     "pay": "What participants were paid.",
     "ethics_approval": "Whether an ethics board approved the study.",
 }
-PER: Mapping[str, str] = {"correct_answer": "correct answer", "answer": "answer", "completion": "completed study"}
 # The characters from which on a setting of a model is shown as a block.
 LONG = 60
 
@@ -88,7 +84,7 @@ def dataset_card(manifest: ExportManifest) -> str:
         warnings=WARNINGS,
         summary=summary(manifest).strip("\n"),
         publication=_publication(info),
-        collection=_collection(manifest),
+        collection=collection_facts(manifest),
         work=_work,
         several=[code(task) for task in sorted(annotators) if annotators[task] > 1],
         settings_of=_settings_of,
@@ -119,48 +115,6 @@ def dataset_card(manifest: ExportManifest) -> str:
 
 def _known(facts: Mapping[str, str | None]) -> dict[str, str]:
     return {name: text for name, text in facts.items() if text}
-
-
-def _collection(manifest: ExportManifest) -> dict[str, str]:
-    """The known facts about the collection of the data, by a word or two that name each."""
-    info, studies = publication(manifest), manifest.studies
-    if has_only_models(manifest):
-        return {}
-    found = {
-        "Steps": ", ".join(dict.fromkeys(step.step for study in studies for _, step in study.steps)),
-        "Conditions": "; ".join(dict.fromkeys(text for study in studies for text in _factors(study))),
-    }
-    if is_simulated(manifest):
-        return _known(found)
-    bonuses = "; ".join(dict.fromkeys(_bonus(rule) for study in studies for rule in study.file.bonus))
-    period = " to ".join(dict.fromkeys(manifest.period or ()))
-    found = {
-        "Participants": info.participants or "",
-        "Recruitment channels": ", ".join(dict.fromkeys(one for s in studies for one in s.file.recruitment.channels)),
-        "First and last session started": period,
-        **found,
-        "Consent": " ".join(filter(None, (info.consent, *dict.fromkeys(text for s in studies for text in _forms(s))))),
-        "Pay": info.pay or "",
-        "Bonus": bonuses,
-        "Ethics approval": info.ethics_approval or "",
-    }
-    return _known(found)
-
-
-def _factors(study: Study) -> Iterator[str]:
-    for name, factor in study.file.factors.items():
-        yield f"{name} ({f'values of {factor.one_of}' if isinstance(factor, FromTag) else ', '.join(factor)})"
-
-
-def _forms(study: Study) -> Iterator[str]:
-    places = ", ".join(code(path) for path, step in study.steps if step.step == "consent")
-    if places:
-        yield f"Participants agreed to a consent form; its text is in the study file (step {places})."
-
-
-def _bonus(bonus: Bonus) -> str:
-    most = f", at most {bonus.max}" if bonus.max is not None else ""
-    return f"{bonus.amount} per {PER[bonus.per]}{most}, in the recruiter's currency"
 
 
 def _publication(info: DatasetInfo) -> dict[str, str]:

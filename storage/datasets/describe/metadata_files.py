@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from experiments.study.sections.dataset_info import Author, DatasetInfo
+from storage.datasets.describe.croissant import collection_facts
 from storage.datasets.describe.publication import (
     common_license,
     license_url,
@@ -73,7 +74,7 @@ def _cff_author(author: Author) -> dict[str, str]:
 def _zenodo(manifest: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
     """Zenodo's description is HTML, and its licences are SPDX identifiers in lower case."""
     grants = (f"{grant.funder}{f', {grant.award}' if grant.award else ''}" for grant in info.funding)
-    notes = {"Funding": "; ".join(grants), "Ethics approval": info.ethics_approval}
+    notes = {"Funding": "; ".join(grants), "Ethics approval": collection_facts(manifest).get("Ethics approval")}
     fields = {
         "upload_type": "dataset",
         "title": title(manifest),
