@@ -1,4 +1,4 @@
-"""Tables as people have them: CSV with any separator, Excel, JSON, Parquet, and folders of such files.
+"""Tables as people have them: CSV with any separator, Excel, JSON, Parquet, and folders of such files or of Markdown.
 
 Each row keeps where it stands in its file, so that every later error can name the place. Cells are texts; a cell of
 JSON or Parquet can also be a list or an object. What spreadsheets leave behind (blank rows and columns, a title above
@@ -17,6 +17,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
+
 from problems.errors import ProblemError
 from problems.isolation import in_child
 from problems.readers import SEPARATORS, csv_rows, separator_of
@@ -25,6 +29,7 @@ from problems.text import NotText, checked, read_text
 # How much is read of a file, whatever its format; the bytes are those of the file, and those that it unpacks to.
 MOST_ROWS, MOST_COLUMNS, MOST_BYTES = 50_000, 500, 40_000_000
 MOST_FAULTS = 50
+MARKDOWN = (".md", ".markdown")
 WORKBOOK = ".xlsx"
 # The names by which the column of the question is recognised, as `plain_name` gives them; the first wins.
 QUESTION = ("question", "text", "prompt", "problem", "stem", "item", "question_text", "question_stem", "ctx", "q")
@@ -296,6 +301,23 @@ def _parsed(text: str, path: Path, line: int) -> object:
         raise ProblemError(f"{path}: line {line}: is nested too deeply, or has a number too long") from error
 
 
+def _markdown(path: Path) -> Table:
+    """A Markdown file is one row: its text, its name as the id, and the keys of its front matter."""
+    text = read_text(path)
+    cells: dict[str, Any] = {}
+    if text.startswith("---\n") and "\n---\n" in text[3:]:
+        head, text = text[4:].split("\n---\n", 1)
+        try:
+            yaml = YAML(typ="base", pure=True)  # texts, lists and mappings only
+            if any(isinstance(event, AliasEvent) for event in yaml.parse(head)):
+                raise ProblemError(f"{path}: its front matter has an alias (*), which can stand for endless texts")
+            read = yaml.load(head)
+        except (YAMLError, ValueError, RecursionError) as error:
+            raise ProblemError(f"{path}: its front matter is not YAML ({error})") from error
+        cells = read if isinstance(read, dict) else {}
+    return of_objects([(path.name, {"id": path.stem, **cells, "question": text.strip()})], str(path))
+
+
 # What is read in a process of its own.
 NATIVE = (WORKBOOK, ".parquet")
 READERS: Mapping[str, Callable[..., Table]] = {
@@ -304,6 +326,7 @@ READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
     ".json": _json,
     ".parquet": _native,
+    **dict.fromkeys(MARKDOWN, _markdown),
 }
 
 
@@ -318,7 +341,7 @@ def _folder(path: Path, sheet: str, question: str) -> Table:
         tables[str(file.relative_to(path).with_suffix(""))] = table
         rows_read += len(table.rows)
         check_size(str(path), rows=rows_read)
-    several = len(files) > 1
+    several = len(files) > 1 and not all(file.suffix in MARKDOWN for file in files)
     rows = [
         replace(row, where=f"{name}, {row.where}", cells={**row.cells, "file": name}) if several else row
         for name, table in tables.items()
@@ -331,7 +354,7 @@ def _folder(path: Path, sheet: str, question: str) -> Table:
 
 def _counts(file: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.is_file() and file.suffix.lower() in READERS and not hidden
+    return file.is_file() and file.suffix.lower() in READERS and file.name != "README.md" and not hidden
 
 
 def _endings() -> str:

@@ -348,7 +348,7 @@ def items(
         Path,
         argument(
             "FILE",
-            "A table (.csv, .xlsx, .jsonl, .json or .parquet), or a folder of tables.",
+            "A table (.csv, .xlsx, .jsonl, .json or .parquet), or a folder of tables or of Markdown.",
             exists=True,
         ),
     ],

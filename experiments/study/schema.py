@@ -66,7 +66,7 @@ class ProblemSource(StrictModel):
     adds."""
     path: str = "sample"
     """A file or folder, relative to the study file; `sample` comes with Parley. For `items`: CSV with any
-    separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files."""
+    separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files or of Markdown."""
     columns: Columns | None = None
     """Which columns of the table hold what, if their names do not say it. Check it with `parley show items FILE`."""
     items: list[dict[str, Any]] = []

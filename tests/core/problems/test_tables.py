@@ -72,6 +72,7 @@ def test_what_spreadsheets_leave_behind_is_passed_over_and_told(tmp_path: Path) 
         ("t.json", '{"question": "Why?"}', "list of objects"),
         ("t.xlsx", b"PK nonsense", "xlsx"),
         ("t.parquet", b"PAR1 nonsense", "cannot be read"),
+        ("t.md", "---\n: [\n---\nText", "front matter"),
         ("t.docx", b"", "allowed: .csv"),
     ],
 )
@@ -107,6 +108,7 @@ def test_what_would_take_all_memory_is_one_clear_error(tmp_path: Path) -> None:
         ("t.csv", "a,b,c,d,e\n1,2,3,4,5\n", "columns"),
         ("t.csv", "a,b\n1,2,3,4,5\n", "columns"),
         ("t.jsonl", '{"a": 1}\n{"b": 1, "c": 1}\n{"d": 1, "e": 1}', "columns"),
+        ("t.md", "x" * 101, "bytes"),
         ("t.csv", "a,b\n" + "x" * 101, "bytes"),
         ("t.parquet", "x" * 101, "bytes"),
     ],
@@ -120,12 +122,11 @@ def test_no_more_is_read_than_the_bounds_allow(
         read(tmp_path, name, content)
 
 
-def test_a_folder_has_the_rows_of_each_file(tmp_path: Path) -> None:
-    (tmp_path / "part").mkdir()
-    (tmp_path / "part" / "two.jsonl").write_text('{"question": "How?"}')
-    (tmp_path / "one.csv").write_text("question,answer\nWhy?,So\n")
-    (tmp_path / ".hidden.csv").write_text("question\nWho?\n")
+def test_a_folder_of_markdown_is_an_item_a_file(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("---\ntopic: Algebra\nyear: 1999\n---\n# Why?\n\nShow it.\n")
+    (tmp_path / "two.md").write_text("How?")
+    (tmp_path / "README.md").write_text("About these files")
     assert cells(read_table(tmp_path)) == [
-        {"question": "Why?", "answer": "So", "file": "one"},
-        {"question": "How?", "file": "part/two"},
+        {"id": "one", "topic": "Algebra", "year": "1999", "question": "# Why?\n\nShow it."},
+        {"id": "two", "question": "How?"},
     ]
