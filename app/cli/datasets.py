@@ -33,6 +33,7 @@ from app.config.settings import Settings
 from app.use_cases.export import peek_by_export, read_filter, requests_of, with_statuses, write_export, write_ids
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.export_folder import edited
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.exports.exporter import stream
 from storage.datasets.exports.plan import ExportRequest
@@ -239,6 +240,8 @@ def _say_exported(manifest: ExportManifest) -> None:
     for file in manifest.files:
         echo(f"{manifest.folder / file.path}: {how_many(file.rows, 'row')}")
     echo(f"{how_many(manifest.sessions, 'session')} of origin {manifest.origin}; README.md describes them", "dim")
+    for name in edited(manifest.folder):
+        warn(f"{name} was changed by hand and is kept. For a new one, move it away and export again.")
     for why, number in manifest.selected.left_out if manifest.selected else ():
         echo(f"  left out: {number:,} {why}")
     for kept in manifest.filtered:

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from storage.datasets.describe.export_folder import edited
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
@@ -87,8 +88,11 @@ def test_an_edited_card_is_kept_and_packed(filled: Database, tmp_path: Path) -> 
     export(filled, CHATBENCH, tmp_path)
     mine = edit(tmp_path / CARD)
     checked(tmp_path)
-    with pytest.raises(StorageError, match=CARD):
+    for _ in range(2):
         export(filled, CHATBENCH, tmp_path)
-    assert (tmp_path / CARD).read_bytes() == mine
+        assert ((tmp_path / CARD).read_bytes(), edited(tmp_path)) == (mine, [CARD])
+    edit(tmp_path / "codebook.md")
+    with pytest.raises(StorageError, match=r"codebook\.md"):
+        export(filled, CHATBENCH, tmp_path)
     with ZipFile(zip_export(tmp_path)) as packed:
         assert packed.read(CARD) == mine

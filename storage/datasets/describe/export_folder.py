@@ -2,7 +2,7 @@
 
 People edit some of the describing files by hand before they publish: the card and the files for citation. They are not
 in `SHA256SUMS`; their checksums as written are kept in a file of their own, so that the next export can tell whether
-somebody edited them. It replaces no file that was changed since.
+somebody edited them, and keeps those. It replaces no other file that was changed since: then it writes nothing.
 """
 
 from __future__ import annotations
@@ -41,14 +41,22 @@ def _written_before(folder: Path) -> Mapping[str, str]:
     return {**recorded(folder), **recorded(folder, WRITTEN)}
 
 
+def edited(folder: Path) -> list[str]:
+    """The editable files that are not as an export wrote them, which the next one keeps."""
+    known = _written_before(folder)
+    there = [name for name in EDITABLE if name in known and (folder / name).exists()]
+    return [name for name in there if not is_ours(folder, name, known)]
+
+
 @contextmanager
 def writing_folder(folder: Path, names: Sequence[str], also: Sequence[str] = ()) -> Iterator[Mapping[str, Path]]:
     """Yield temporary paths for the named files; the files are moved into place once all of them are complete.
 
     `also` are describing files that not every export has. Raises StorageError if a file of any of these names exists
-    that is not an unchanged file of an earlier export.
+    that is not an unchanged file of an earlier export, nor an edited one that is kept.
     """
-    _nobody_elses(folder, (*names, *NAMES, *also))
+    kept = edited(folder)
+    _nobody_elses(folder, [name for name in (*names, *NAMES, *also) if name not in kept])
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
     try:
         for path in paths.values():
@@ -80,8 +88,10 @@ def describe(manifest: ExportManifest) -> tuple[Path, ...]:
     hashes |= {file.lines.path: file.lines.sha256 for file in manifest.files if file.lines}
     hashes |= {path: picture.sha256 for path, picture, _ in picture_files(manifest)}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
-    texts = {name: text.encode() for name, text in _editable(manifest).items()}
+    known, kept = _written_before(manifest.folder), edited(manifest.folder)
+    texts = {name: text.encode() for name, text in _editable(manifest).items() if name not in kept}
     editable = {name: sha256(content).hexdigest() for name, content in texts.items()}
+    editable |= {name: known[name] for name in kept}
     _remove_older(manifest.folder, {**hashes, **editable})
     written = {**texts, WRITTEN: sums(editable).encode(), **contents, NAME: sums(hashes).encode()}
     return tuple(_write(manifest.folder, written))
