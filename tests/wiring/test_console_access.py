@@ -6,9 +6,8 @@ import httpx2
 import pytest
 from starlette.types import ASGIApp
 
-from storage.accounts.login_throttle import MOST_TRIES
 from tests.fakes.accounts import BETTER, GOOD, Place, a_place
-from tests.fakes.console_door import ADDRESS, Browser, behind, browser, mark
+from tests.fakes.console_door import Browser, behind, browser, mark
 
 pytestmark = pytest.mark.anyio
 
@@ -51,21 +50,6 @@ async def test_a_form_that_is_not_our_pages_is_refused(door: ASGIApp, place: Pla
         assert response.status_code == 403
         assert "parley-console" not in cookies(response)
     assert (await stranger.log_in("ada", GOOD)).status_code == 303, "the form that is shown instead is good"
-
-
-async def test_the_sixth_try_in_a_minute_waits(door: ASGIApp, place: Place, stranger: Browser) -> None:
-    for _ in range(MOST_TRIES):
-        assert (await stranger.log_in("ada", BETTER)).status_code == 401
-    refused = await stranger.log_in("ada", GOOD)
-    assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
-    elsewhere = browser(door, address="203.0.113.1")
-    assert (await elsewhere.log_in("ada", GOOD)).status_code == 303, "nobody else waits"
-    assert (await stranger.log_in("bob", BETTER)).status_code == 429, "the address does"
-    place.clock.advance(60)
-    assert (await stranger.log_in("ada", GOOD)).status_code == 303
-    told = [(deed.what, deed.about) for deed in place.accounts.audit_log.read()]
-    assert told.count(("failed to log in", f"as ada, from {ADDRESS}")) == MOST_TRIES
-    await elsewhere.client.aclose()
 
 
 async def join(visitor: Browser, link: str, name: str, password: str, again: str | None = None) -> httpx2.Response:

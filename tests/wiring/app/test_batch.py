@@ -1,9 +1,5 @@
 """What asks models alone: everything once, whatever happened before; failures are told apart; the budget holds."""
 
-import os
-import signal
-from collections import Counter
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,20 +145,3 @@ def test_the_budget_is_never_exceeded_and_nearly_used(database):
         more = ask(database, cells, RunLimits(8, budget=0.05))
     assert more.progress.reused == ended.asked
     assert sum(one.cost for one in runs(database)) == pytest.approx(ended.cost + more.cost)
-
-
-def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
-    cells = [Talk("x", 300, steps=2)]
-
-    def told(seed):
-        if seed.endswith(":60:1"):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with asking(told) as model:
-        ended = ask(database, cells)
-        assert ended.why == "interrupted"
-        assert 120 <= len(model.asked) == len({*model.asked}) < 160
-        rest = ask(database, cells)
-    assert rest.why == "done"
-    assert Counter(model.asked) == Counter(seeds(cells))
-    assert [one.ended["why"] for one in runs(database)] == ["interrupted", "done"]

@@ -127,7 +127,11 @@ def filled(database: Database) -> list[AloneCell]:
     return found
 
 
-def test_wrong_unreadable_refused_and_failed_are_four_things(database: Database) -> None:
+def test_wrong_unreadable_refused_and_failed_are_four_things_and_counted_as_the_release_counts(
+    each_database: Database,
+) -> None:
+    """And the rows are the same after a rebuild, and a change of them is found."""
+    database = each_database
     filled(database)
     assert score(database, STUDY.name) == 16
     told = {
@@ -139,6 +143,24 @@ def test_wrong_unreadable_refused_and_failed_are_four_things(database: Database)
         "letter_only_few_shot": ({"answered": 5}, 5, 5, 6),
         "free_text": ({"answered": 2, "unparsed": 1, "refused": 1, "failed": 1}, 2, 1, 6),
     }
+    (found,) = alone_table(database)
+    assert (found["model"], found["dataset"], found["question_id"]) == ("tutor-a", DATASET, f"{DATASET}-redux-0")
+    zero = {"count": 3, "acc": 1 / 3, "invalid": 1, "acc_valid": 1 / 2, "none": None}
+    few = {"count": 5, "acc": 1.0, "invalid": 0, "acc_valid": 1.0, "none": None}
+    free = {"count": 2, "acc": 1 / 2, "invalid": 0, "acc_valid": 1 / 2, "none": None}
+    for method, counts in zip(registry.RELEASED, (zero, few, free), strict=True):
+        assert {name: found[f"{method}_{name}"] for name in counts} == counts
+    before = read_tables(database)
+    assert len(before["ai_alone_answers"]) == 1
+    assert len(before["questions"]) == 60, "the examples are none of the study's questions"
+    rebuild(database)
+    assert read_tables(database) == before
+    assert list(differences(database)) == []
+    table = released("ai_alone_answers").table()
+    with writer(database) as connection, connection.begin():
+        connection.execute(update(table).values(free_text_acc=0.75))
+    (differs,) = differences(database)
+    assert "free_text_acc is 0.75" in differs
 
 
 def test_the_usual_answer_is_the_most_frequent_and_of_equals_the_first(database: Database) -> None:
@@ -153,35 +175,6 @@ def test_the_usual_answer_is_the_most_frequent_and_of_equals_the_first(database:
     problem = f"{DATASET}-redux-0"
     assert list(usual.values()) == [{(DATASET, problem): "C"}, {(DATASET, problem): "C"}, {}]
     assert usual_answers(database, STUDY.name, "tutor-b", registry.RELEASED[0]) == {}
-
-
-def test_the_released_row_counts_what_the_release_counts(database: Database) -> None:
-    filled(database)
-    score(database, STUDY.name)
-    (found,) = alone_table(database)
-    assert (found["model"], found["dataset"], found["question_id"]) == ("tutor-a", DATASET, f"{DATASET}-redux-0")
-    zero = {"count": 3, "acc": 1 / 3, "invalid": 1, "acc_valid": 1 / 2, "none": None}
-    few = {"count": 5, "acc": 1.0, "invalid": 0, "acc_valid": 1.0, "none": None}
-    free = {"count": 2, "acc": 1 / 2, "invalid": 0, "acc_valid": 1 / 2, "none": None}
-    for method, told in zip(registry.RELEASED, (zero, few, free), strict=True):
-        assert {name: found[f"{method}_{name}"] for name in told} == told
-
-
-def test_the_rows_are_the_same_after_a_rebuild_and_a_change_of_them_is_found(each_database: Database) -> None:
-    database = each_database
-    filled(database)
-    score(database, STUDY.name)
-    before = read_tables(database)
-    assert len(before["ai_alone_answers"]) == 1
-    assert len(before["questions"]) == 60, "the examples are none of the study's questions"
-    rebuild(database)
-    assert read_tables(database) == before
-    assert list(differences(database)) == []
-    table = released("ai_alone_answers").table()
-    with writer(database) as connection, connection.begin():
-        connection.execute(update(table).values(free_text_acc=0.75))
-    (told,) = differences(database)
-    assert "free_text_acc is 0.75" in told
 
 
 PROBLEM = plan()[0].problem

@@ -164,18 +164,6 @@ async def test_a_reply_is_cut_at_a_limit_and_kept(talks: Talks, play: Play, text
     assert talk.said[-1] == ("Bot", "Good.")
 
 
-async def test_a_session_may_end_with_a_code_of_its_own(talks: Talks) -> None:
-    PLAYS["first"] = [WRONG]
-    policy = {"action": "stop", "after_retries": 0, "stop_code": "NO-REPLY"}
-    talk = await talks({"on_failure": policy}, models()).begin()
-    assert talk.kinds()[-2:] == ["failed", "finished"]
-    assert talk.live.state.events[-1].data == {"outcome": "technical_failure"}
-    screen = talk.live.screen
-    assert (screen.ended, screen.actions) == (True, ())
-    assert "NO-REPLY" in str(screen.panel.blocks)
-    assert screen.panel.chat is None
-
-
 @pytest.mark.parametrize(
     ("policy", "told", "tries"),
     [("flag", "I am ChatGPT.", 1), ("mask", "I am […].", 1), ("regenerate", "I help.", 2)],

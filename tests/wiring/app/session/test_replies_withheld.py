@@ -129,15 +129,6 @@ async def test_a_judge_for_whom_nobody_waits_is_heard_after_the_reply(talks: Any
     assert verdict.get("missing") == {NO: None, YES: None, "Hm": "unparsable", None: "status_400"}[said]
 
 
-async def test_a_reply_that_waits_for_its_judge_is_asked_for_again_or_shown_after_its_time(talks: Any) -> None:
-    talk = await talks(JUDGE | {"wait": True, "ask_again": 1, "time_limit_s": 0.5}).say()
-    (await talk.asked(1)).finish("Now!")
-    (await talk.asked(2)).finish(NO)
-    (await talk.asked(3)).finish("Well.")
-    await talk.asked(4)  # a judge that never answers
-    assert await talk.over() == [("Now!", False, False), ("Well.", True, None)]
-
-
 async def test_a_judge_over_its_budget_is_not_asked(talks: Any) -> None:
     # a call may cost 1,000 tokens at 1 per million, and takes 1
     talk = await talks(JUDGE | {"budget": 0.0010005}).say()

@@ -23,6 +23,7 @@ from tests.fakes.let_go import let_go
 from tests.fakes.pictures import drawn
 from tests.fakes.researcher import value
 from tests.fakes.served import serving, settings_for
+from tests.wiring.app.web.participant.test_picture_reader import study, upload
 
 pytestmark = pytest.mark.anyio
 ADDRESS = re.compile(r'<img src="(picture/[0-9a-f]{64})" alt="([^"]*)"')
@@ -114,21 +115,9 @@ async def test_the_console_shows_the_pictures_that_the_participant_saw(tmp_path:
 
 
 async def test_the_console_shows_what_participants_sent(tmp_path: Path, database: Database) -> None:
-    raw = {
-        "study": "seen",
-        "title": "Seen",
-        "problems": {"items": {"items": [{"question": "What is it?"}]}},
-        "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}}},
-        "flow": [
-            {"each": "item", "of": "items", "flow": [{"step": "chat", "model": "one", "attach": ["image"]}]},
-            {"step": "finish"},
-        ],
-    }
-    async with serving(settings_for(tmp_path), studies.write(tmp_path, raw)) as served, HttpBot(served.url, "1") as bot:
+    async with serving(settings_for(tmp_path), study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("seen")
-        query = {"path": bot.screen.path, "seen": str(bot.screen.seen), "key": "a" * 32}
-        assert (await bot.send("POST", "/api/picture", params=query, content=drawn(90, 60))).status_code == 200
-        await bot.look()
+        assert (await upload(bot, drawn(90, 60))).status_code == 200
         await bot.do("say", {"text": ""})
         await bot.listen()
     async with console(tmp_path, database) as (_, researcher):

@@ -10,20 +10,16 @@ import pytest
 from sqlalchemy import select
 
 from app.bots.dry_run import estimate_by_simulation
-from app.clock import SystemClock
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.events import Event
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from storage import tables
-from storage.db.engine import open_database
 from storage.registers.persons import person_of
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.clicks import click, present
-from tests.fakes.let_go import let_go
 from tests.fakes.model_server import Server
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -46,13 +42,12 @@ def study(kind: str, notes: str = "notes", **more: Any) -> Study:
     return resolve(raw, {}, {})
 
 
-class People:
-    """The people of a study, at a service whose models are at a fake server."""
+class People(Sitting):
+    """The people of studies, at a service whose models are at a fake server."""
 
     def __init__(self, folder: Path, server: Server) -> None:
-        self.server, self.settings = server, settings_for(folder, openai_base_url=server.base_url, retry_wait_s=0.01)
-        self.database = open_database(self.settings.database_url)
-        self.service = SessionService(self.database, self.settings, SystemClock())
+        super().__init__(folder, study("facts"), openai_base_url=server.base_url, retry_wait_s=0.01)
+        self.server = server
 
     async def first(self, study: Study, text: str = SECRET) -> LoadedSession:
         self.service.prepare(study)
@@ -84,10 +79,8 @@ class People:
 
 @pytest.fixture
 async def people(tmp_path: Path, models: Server) -> AsyncIterator[People]:
-    found = People(tmp_path, models)
-    yield found
-    await found.service.close()
-    let_go(found.database)
+    async with People(tmp_path, models) as found:
+        yield found
 
 
 @pytest.mark.parametrize("kind", ["transcript", "summary", "facts"])

@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 
 from app.clock import VirtualClock
-from app.session.service import SessionService
-from app.studies.loader import load_study
-from storage.db.engine import open_database
 from storage.log import seats, telemetry
 from storage.log.telemetry import MOST_RECORDS
 from storage.reports.session_views import screens
@@ -22,6 +19,7 @@ from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.sitting import Sitting
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -79,14 +77,6 @@ async def test_what_is_told_is_kept_by_the_servers_clock_and_is_no_fact(served: 
     assert facts(served.database, agreed.stream) == before
 
 
-async def test_nothing_is_kept_before_the_consent(served: Served, bot: HttpBot) -> None:
-    assert await tell(bot, record(path="consent")) == 204
-    assert await stored(served, bot) == []
-    await bot.until(path="remarks")
-    assert await tell(bot, record(path="consent"), key="1" * 32) == 204
-    assert [row[1] for row in await stored(served, bot)] == ["consent"]
-
-
 async def test_a_batch_that_comes_twice_is_kept_once(served: Served, agreed: HttpBot) -> None:
     records = [record(), record(kind="came_back", away_ms=5)]
     assert set(await asyncio.gather(*(tell(agreed, *records, key="a" * 32) for _ in range(10)))) == {204}
@@ -138,22 +128,17 @@ async def test_who_leaves_before_screens_that_go_on_by_themselves_is_timed_out_a
 ) -> None:
     limit = {"time_limit": {"after_s": 60, "on_expiry": "continue"}}
     flow = [{"step": "info", "id": f"r{n}", "text": "Read.", **limit} for n in range(4)]
-    study = load_study(str(studies.write(tmp_path, {"study": "rows", "title": "Rows", "flow": [*flow, FINISH]})))
-    database, clock = open_database(settings_for(tmp_path).database_url), VirtualClock(10**15)
-    service = SessionService(database, settings_for(tmp_path), clock)
-    service.prepare(study)
-    gone = await service.enrol(study, origin="person", seed="1")
-    there = await service.enrol(study, origin="person", seed="2")
-    for number in range(4):
-        await service.save_draft(there.stream, f"r{number}", {})
-        clock.advance(63)
-        await service.sweep()
-        live = await service.get(gone.stream)
-        assert live is not None
-        assert live.state.outcome == ("timed_out" if number else "")
-    found = query(database, "SELECT outcome, flags FROM seat ORDER BY begun_us, stream = :s", s=there.stream)
-    assert found == [("timed_out", "unattended"), ("complete", "")]
-    with database.connect() as connection:
-        assert seats.counts(connection, "rows", "person", clock.now_us(), 7200) == [({}, 1)]
-    await service.close()
-    database.dispose()
+    study, clock = {"study": "rows", "title": "Rows", "flow": [*flow, FINISH]}, VirtualClock(10**15)
+    async with Sitting(tmp_path, study, clock) as rows:
+        gone, there = [(await rows.begin(seed)).live for seed in "12"]
+        for number in range(4):
+            await rows.service.save_draft(there.stream, f"r{number}", {})
+            clock.advance(63)
+            await rows.service.sweep()
+            live = await rows.service.get(gone.stream)
+            assert live is not None
+            assert live.state.outcome == ("timed_out" if number else "")
+        sql = "SELECT outcome, flags FROM seat ORDER BY begun_us, stream = :s"
+        assert query(rows.database, sql, s=there.stream) == [("timed_out", "unattended"), ("complete", "")]
+        with rows.database.connect() as connection:
+            assert seats.counts(connection, "rows", "person", clock.now_us(), 7200) == [({}, 1)]

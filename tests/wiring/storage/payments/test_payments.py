@@ -10,43 +10,37 @@ from uuid import uuid4
 
 import pytest
 
-from app.bots.random_bot import RandomBot
 from app.bots.simulate import DAY_US, START_US
 from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.use_cases.sessions import add_remark
 from experiments.views.quality_flags import SAME_ID
-from storage.db.engine import Database, open_database
 from storage.payments.payment_files import PaymentRequest, run_payments
 from storage.payments.payments import payees
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.persons import person_of
-from tests.fakes.clicks import finish
 from tests.fakes.four_weeks import study
 from tests.fakes.served import SECRET
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 WHO = ParticipantId("prolific", "5f3a" * 6)
 
 
-class Weeks:
+class Weeks(Sitting):
     """People under one id that nothing proves."""
 
+    clock: VirtualClock
+
     def __init__(self, folder: Path) -> None:
-        self.study = study(bonus=[{"per": "completion", "amount": 1.5}])
-        self.clock = VirtualClock(START_US)
-        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        super().__init__(folder, study(bonus=[{"per": "completion", "amount": 1.5}]), VirtualClock(START_US))
         self.participants = Participants(self.database, SECRET)
-        self.service = SessionService(self.database, Settings(_env_file=None), self.clock)
-        self.service.prepare(self.study)
 
     async def first(self, number: int = 1) -> LoadedSession:
         identity = self.participants.entry("weeks", WHO, number, proven=False)
         data = {"proof": "none", **({SAME_ID: True} if number > 1 else {})}
-        begun = await self.service.enrol(self.study, origin="person", identity=identity, data=data)
-        return await finish(self.service, begun, RandomBot("1"))
+        await self.begin("", identity=identity, data=data)
+        return (await self.finish()).live
 
     async def next(self, session: LoadedSession) -> LoadedSession:
         person = person_of(self.database, session.stream)
@@ -54,8 +48,8 @@ class Weeks:
         self.clock.set(START_US + len(person.streams) * 8 * DAY_US)
         stream = str(uuid4())
         identity = self.participants.entry_of_wave(WHO, stream)
-        begun = await self.service.begin_wave(person, stream=stream, identity=identity)
-        return await finish(self.service, begun, RandomBot("1"))
+        self.live = await self.service.begin_wave(person, stream=stream, identity=identity)
+        return (await self.finish()).live
 
     def due(self) -> list[tuple[int, str, Decimal, bool]]:
         found = payees(self.database, self.participants, "weeks", self.clock.now_us())
@@ -64,9 +58,8 @@ class Weeks:
 
 @pytest.fixture
 async def weeks(tmp_path: Path) -> AsyncIterator[Weeks]:
-    found = Weeks(tmp_path)
-    yield found
-    await found.service.close()
+    async with Weeks(tmp_path) as found:
+        yield found
 
 
 async def test_each_wave_is_paid_once_and_not_to_another_who_gives_the_same_id(weeks: Weeks, tmp_path: Path) -> None:

@@ -13,14 +13,11 @@ from sqlalchemy import Table, select
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.use_cases.sessions import add_remark
 from experiments.errors import Refused
 from experiments.events import HELPED, Action
 from storage import tables
-from storage.db.engine import Database, open_database
 from storage.errors import Conflict
 from storage.log.event_log import load
 from storage.log.seats import counts
@@ -30,21 +27,20 @@ from storage.registers.persons import Person, people, person_of
 from storage.registers.study_status import set_status
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.clicks import finish
-from tests.fakes.let_go import let_go
 from tests.fakes.one_database import one_database
 from tests.fakes.served import SECRET
+from tests.fakes.sitting import Sitting
 from tests.fakes.waves import study, us
 
 pytestmark = pytest.mark.anyio
 FIRST, OPEN = us("2027-03-21 20:00"), us("2027-03-28 09:00")
 
 
-class Weeks:
+class Weeks(Sitting):
+    clock: VirtualClock
+
     def __init__(self, url: str, **keys: Any) -> None:
-        self.study, self.clock = study(help="We answer soon.", **keys), VirtualClock(FIRST)
-        self.database: Database = open_database(url)
-        self.service = SessionService(self.database, Settings(_env_file=None), self.clock)
-        self.service.prepare(self.study)
+        super().__init__(Path(), study(help="We answer soon.", **keys), VirtualClock(FIRST), database_url=url)
 
     async def first(self) -> Person:
         return self.person(await self.end(await self.service.enrol(self.study, origin="person", zone="Europe/Berlin")))
@@ -66,8 +62,7 @@ class Weeks:
 async def weeks(database_url: str) -> AsyncIterator[Weeks]:
     found = Weeks(database_url, quotas=[{"max": 1}])
     yield found
-    await found.service.close()
-    let_go(found.database)
+    await found.close()
 
 
 @one_database
@@ -156,9 +151,9 @@ async def test_the_period_of_a_session_counts_from_the_last_activity_of_its_pers
         plan = retention_plan(weeks.database, Participants(weeks.database, SECRET), weeks.study, at_us)
         return [one.number for one in plan.data]
 
-    await weeks.service.close()
     assert due(FIRST + 19 * 24 * 3_600_000_000) == []
     assert due(OPEN + 19 * 24 * 3_600_000_000) == [1, 2]
+    await weeks.close()
 
 
 @one_database

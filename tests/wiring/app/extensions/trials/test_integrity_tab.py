@@ -14,15 +14,12 @@ from typing import Any
 import anyio
 import pytest
 
-from app.clock import SystemClock
-from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.web.participant.view import render_page, study_context_of
 from storage.ai_alone.replies import StoredCell, save_cells
 from storage.datasets.tidy.columns import NAME
 from storage.db.engine import open_database, writer
 from storage.log.telemetry import TelemetryBatch, write_telemetry
-from storage.registers.origins import Origin
 from tests.core.experiments.views.test_integrity import OTHER, STORY
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -31,6 +28,7 @@ from tests.fakes.databases import export
 from tests.fakes.researcher import Researcher, value, visible
 from tests.fakes.sampled import sampled, write_sampled
 from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 
 STUDY: dict[str, Any] = {
     "study": "essays",
@@ -73,30 +71,22 @@ def played(
     of the `filled` sessions that the hidden box was filled in."""
 
     async def play() -> list[str]:
-        database = open_database(settings_for(folder).database_url)
-        service = SessionService(database, settings_for(folder), SystemClock())
-        study = load_study(str(folder / "essays.yaml"))
-        service.prepare(study)
-        streams = []
-        for number, text in enumerate(texts, 1):
-            live = await service.enrol(study, origin=Origin(origin))
-            streams.append(live.stream)
-            while not (screen := (await service.get(live.stream) or live).screen).ended:
-                values = {"why": text, "price": "4711"} if "explain" in screen.path else {"agreed": True}
-                key = f"{live.stream}{screen.seen}"
-                await service.participant(live.stream, "submit", screen.path, values, seen=screen.seen, key=key)
-                if "explain" in screen.path:
-                    records = [{"kind": "screen", "data": PAGE}]
-                    records += [{"kind": "pasted", "data": {"box": "why", "chars": pasted, "blocked": False}}] * bool(
-                        pasted and number == len(texts)
-                    )
-                    records += [{"kind": "honeypot", "data": {}}] * (number in filled)
-                    rows = tuple({"path": screen.path, "at_us": 0, **record} for record in records)
-                    with writer(database) as connection, connection.begin():
-                        write_telemetry(connection, TelemetryBatch(live.stream, key[:32], rows))
-        await service.close()
-        database.dispose()
-        return streams
+        async with Sitting(folder, load_study(str(folder / "essays.yaml"))) as essays:
+            streams = []
+            for number, text in enumerate(texts, 1):
+                stream = (await essays.begin("", origin)).live.stream
+                streams.append(stream)
+                await essays.click(agreed=True)
+                path = essays.live.screen.path
+                records = [{"kind": "screen", "data": PAGE}]
+                if pasted and number == len(texts):
+                    records.append({"kind": "pasted", "data": {"box": "why", "chars": pasted, "blocked": False}})
+                records += [{"kind": "honeypot", "data": {}}] * (number in filled)
+                rows = tuple({"path": path, "at_us": 0, **record} for record in records)
+                with writer(essays.database) as connection, connection.begin():
+                    write_telemetry(connection, TelemetryBatch(stream, f"{number:032}", rows))
+                await essays.click(why=text, price="4711")
+            return streams
 
     return asyncio.run(play())
 
@@ -173,18 +163,9 @@ def test_a_trap_is_disclosed_there_after_consent_and_looked_for(
 
 
 async def consent_and_form(folder: Path) -> tuple[str, str]:
-    database = open_database(settings_for(folder).database_url)
-    service = SessionService(database, settings_for(folder), SystemClock())
-    study = load_study(str(folder / "essays.yaml"))
-    service.prepare(study)
-    live = await service.enrol(study, origin=Origin.PERSON)
-    consent = html_of(live)
-    screen = live.screen
-    await service.participant(live.stream, "submit", screen.path, {"agreed": True}, seen=screen.seen, key="k" * 32)
-    form = html_of(await service.get(live.stream) or live)
-    await service.close()
-    database.dispose()
-    return consent, form
+    async with Sitting(folder, load_study(str(folder / "essays.yaml"))) as essays:
+        consent = html_of((await essays.begin()).live)
+        return consent, html_of((await essays.click(agreed=True)).live)
 
 
 def html_of(live: Any) -> str:

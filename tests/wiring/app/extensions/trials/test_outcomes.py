@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
-from app.config.settings import Settings
 from app.extensions.trials.outcomes import read_trial
 from app.extensions.trials.reads.plan_events import complete_people, started_before
-from app.session.service import SessionService
-from storage.db.engine import open_database
 from storage.registers.persons import person_of
 from tests.fakes import waves
-from tests.fakes.clicks import finish
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 ASK = {"step": "survey", "questions": [{"type": "number", "name": "trust", "text": "Trust?"}]}
@@ -36,23 +32,20 @@ async def test_a_person_of_two_waves_is_one_participant_who_is_complete_after_th
     ]
     two[1] |= {"opens": {"after": "1 hour"}}
     study, clock = waves.study(waves=two, plan=PLAN), VirtualClock(waves.us("2027-03-21 20:00"))
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    service = SessionService(database, Settings(_env_file=None), clock)
-    service.prepare(study)
-    plan, streams = study.file.plan, []
+    trial = Sitting(tmp_path, study, clock)
+    database, plan, streams = trial.database, study.file.plan, []
     assert plan
-    for number in range(2):
-        begun = await service.enrol(study, origin="person")
+    for seed in "01":
+        await trial.begin(seed)
         clock.advance(60)
-        streams.append((await finish(service, begun, RandomBot(str(number)))).stream)
+        streams.append((await trial.finish(seed)).live.stream)
     assert (complete_people(database, "weeks"), started_before(database, "weeks", clock.now_us() + 1)) == (0, 2)
     clock.advance(2 * 3_600)
     first = person_of(database, streams[0])
     assert first
-    again = await service.begin_wave(first)
+    trial.live = await trial.service.begin_wave(first)
     clock.advance(60)
-    await finish(service, again, RandomBot("9"))
-    await service.close()
+    await trial.finish("9")
     assert (complete_people(database, "weeks"), started_before(database, "weeks", clock.now_us() + 1)) == (1, 2)
     data = read_trial(database, "weeks", "person", plan)
     assert [(one.complete, one.outcome) for one in data.sessions] == [(True, "complete"), (False, "")]
@@ -62,4 +55,4 @@ async def test_a_person_of_two_waves_is_one_participant_who_is_complete_after_th
     trust = [one for one in data.values["survey.trust"] if one.session == whose]
     assert len({one.order for one in trust}) == len(trust) == 2
     assert trust[0].order < trust[1].order
-    database.dispose()
+    await trial.close()

@@ -65,21 +65,6 @@ async def test_a_kill_in_the_middle_loses_no_word_and_the_model_is_not_asked_aga
     assert len(ASKED) == 1
 
 
-async def test_what_is_stopped_is_kept_as_far_as_it_was_shown(talk: Talk) -> None:
-    await talk.say()
-    (await talk.asked(1)).finish(TEXT)
-    heard = await first_words(talk)
-    await talk.act("stop")
-    replied = (await over(talk))[-1]
-    shown = replied.data["text"]
-    assert (TEXT.startswith(shown), shown.startswith(heard.strip()), len(shown) < len(TEXT)) == (True, True, True)
-    assert replied.data["finish_reason"] == "stopped"
-    await talk.say()
-    (await talk.asked(2)).finish("Well.")
-    await over(talk)
-    assert [one.text for one in talk.live.screen.panel.chat.messages] == ["Hm", shown, "Hm", "Well."]  # type: ignore[union-attr]
-
-
 async def test_words_that_a_rule_forbids_are_not_shown_and_the_others_at_the_pace(tmp_path: Path) -> None:
     talk = Talk(tmp_path, ASKS, pace=PACE, opens="Hello there.", scripted={2: "As the script has it."})
     try:
