@@ -83,17 +83,3 @@ def test_an_arabic_participant_on_a_phone(fast: Process, new_context: Callable[.
     assert visitor.heading == SAY("Thank you")
     assert "PARLEY-DEMO" in visitor.text
     assert (visitor.complaints, visitor.elsewhere) == ([], set())
-
-
-def test_the_language_can_be_changed_before_one_begins(
-    fast: Process, new_context: Callable[..., BrowserContext]
-) -> None:
-    page = new_context(locale="fr").new_page()
-    page.goto(f"{fast.url}/s/demo?pid=somebody-else")
-    page.get_by_role("link", name="Deutsch").click()
-    page.wait_for_url("**lang=de*")
-    assert "pid=somebody-else" in page.url
-    page.get_by_role("button", name=catalogue("de")("Start")).click()
-    visitor = Visitor(page, fast.url)
-    visitor.ready()
-    assert (visitor.heading, page.evaluate("document.documentElement.lang")) == (catalogue("de")("Consent"), "de")

@@ -50,10 +50,10 @@ def _played() -> Iterator[None]:
 class Running:
     """A study whose model costs money, over a runtime with a virtual clock."""
 
-    def __init__(self, folder: Path, *, limit: float | None = LIMIT, **settings: Any) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         raw = studies.read_yaml(studies.chat(folder, backend="played", options={}, price=PRICE))
         raw["factors"] = {"tone": ["warm", "cold"]}
-        raw |= {"cost_limit": limit} if limit else {}
+        raw["cost_limit"] = LIMIT
         self.study: Study = load_study(str(studies.write(folder, raw)))
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
         self.clock = VirtualClock(START_US)

@@ -132,12 +132,6 @@ async def test_places_of_those_who_left_are_all_filled_again(
         await arms.close()
 
 
-async def test_the_last_place_is_given_once(tmp_path: Path, each_database: Database) -> None:
-    arms = await place(tmp_path, each_database, 0, quotas=[{"max": 1}])
-    assert len(await arms.burst(12)) == 1
-    await arms.close()
-
-
 async def test_problems_with_a_target_are_given_out_evenly_to_all_who_come_at_once(
     tmp_path: Path, each_database: Database
 ) -> None:

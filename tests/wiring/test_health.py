@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from sqlalchemy import text
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -16,14 +15,13 @@ from app.web.console import page
 from app.web.console.server import build_console
 from app.web.health import KEPT_S, NOBODY, liveness, readiness
 from storage import tables
-from storage.db.engine import Database, writer
+from storage.db.engine import Database
 from storage.log.event_log import Log
 from tests.fakes.one_database import one_database
 from tests.fakes.served import answering, serving, settings_for
 from tests.wiring.sound import rows
 
 pytestmark = pytest.mark.anyio
-SOON_S = 60.0
 
 
 @pytest.fixture
@@ -97,18 +95,4 @@ async def test_what_is_written_and_cannot_be_read_is_not_ready(log: Log, client:
     log.draft = reading  # type: ignore[method-assign]
     await asyncio.sleep(KEPT_S)
     assert (await client.get("/ready")).status_code == 200
-    log.close()
-
-
-@pytest.mark.nightly
-async def test_where_nothing_can_be_written_it_is_not_ready_and_then_is_again(each_database: Database) -> None:
-    log = Log(each_database)
-    async with asking(log) as client:
-        with writer(each_database) as connection, connection.begin():
-            if each_database.dialect.name == "postgresql":
-                connection.execute(text("LOCK TABLE draft IN EXCLUSIVE MODE"))
-            assert (await client.get("/ready")).status_code == 503
-        async with asyncio.timeout(SOON_S):
-            while (await client.get("/ready")).status_code != 200:
-                await asyncio.sleep(0.1)
     log.close()

@@ -5,7 +5,6 @@ With --soak: 500 cycles under 20 participants, on PostgreSQL as well, and a stop
 """
 
 import asyncio
-import json
 import random
 import shutil
 import time
@@ -86,38 +85,6 @@ async def test_killed_in_the_middle_of_a_reply(tmp_path: Path) -> None:
             await bot.finish()
         await asyncio.to_thread(process.stop)
         check_all(process, Crowd(process.url, "talk", 0, arrived=[bot]))
-    finally:
-        process.kill()
-
-
-async def test_killed_between_two_attempts_of_which_none_is_shown(tmp_path: Path) -> None:
-    rule = {"name": "wonders", "must": "pattern", "pattern": "zyzzyva", "ask_again": 5}
-    study = studies.chat(tmp_path, options={"first_ms": 150, "pace_ms": 0})
-    study.write_text(study.read_text() + json.dumps({"fidelity": [rule]})[1:-1], encoding="utf-8")
-    process = Process(tmp_path, (study,))
-    await asyncio.to_thread(process.start)
-    try:
-        async with HttpBot(process.url, "kill", patience_s=PATIENCE_S) as bot:
-            await bot.arrive("talk")
-            await bot.until(path="with_ai")
-            await bot.do("say", {"text": "Well?"})
-            before = bot.screen
-            while "withheld" not in [event.kind for event in facts_of(process, bot)]:
-                await asyncio.sleep(0.02)
-            await asyncio.to_thread(process.kill)
-            stored = facts_of(process, bot)
-            await asyncio.to_thread(process.start)
-            assert await bot.look() == before
-            reply = await bot.listen()
-            await bot.look()
-            assert bot.screen.panel.chat
-            assert [one.role for one in bot.screen.panel.chat.messages] == ["You", "Bot"]
-            after = facts_of(process, bot)
-            assert after[: len(stored)] == stored
-            kinds = Counter(event.kind for event in after)
-            assert (reply.text, kinds["withheld"], kinds["replied"], kinds["fidelity_checked"]) == ("", 5, 1, 6)
-            said = b"".join(bot.heard)
-            assert [word for word in (b"wonders", b"zyzzyva", b"withheld", b"fidelity") if word in said] == []
     finally:
         process.kill()
 

@@ -18,7 +18,6 @@ from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
-from app.session.transitions import LoadedSession
 from experiments.session.seeded_random import public_id
 from experiments.views.problem_history import problem_turns
 from storage.accounts.audit_log import AuditLog
@@ -27,6 +26,7 @@ from storage.db.engine import open_database
 from storage.registers.participants import ParticipantId, Participants
 from storage.schemas.registry import schema as schema_of
 from tests.fakes import payees
+from tests.fakes.clicks import present
 from tests.fakes.commanding import parley as run
 from tests.fakes.forked import Forked, command
 from tests.fakes.served import SECRET
@@ -136,7 +136,7 @@ async def take_part(url: str) -> dict[str, str]:
         live = await runtime.enrol(known, origin="person", seed=name, identity=identity)
         workers[name] = public_id(live.state.seed, "worker_id")
         bot, acts = RandomBot(name), 25 if name == "eve" else 2_000
-        while acts and not (live := await settled(runtime, live.stream)).screen.ended:
+        while acts and not (live := await present(runtime, live.stream)).screen.ended:
             acts -= 1
             kind, values = bot.act(live.screen)
             problem = problem_turns(known, live.state)[-1].problem if problem_turns(known, live.state) else None
@@ -149,13 +149,6 @@ async def take_part(url: str) -> dict[str, str]:
     await runtime.close()
     database.dispose()
     return workers
-
-
-async def settled(service: SessionService, stream: str) -> LoadedSession:
-    await service.settled(stream)
-    live = await service.get(stream)
-    assert live is not None
-    return live
 
 
 def test_prolifics_statuses_say_who_stays_and_each_step_is_counted(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ def ids(session: LoadedSession, path: str = "item") -> list[str]:
     return [item["item"] for item in session.state.draws[path].items]
 
 
-def spread_of(counts: Mapping[str, int], size: int = POOL) -> int:
-    return max(counts.values()) - (min(counts.values()) if len(counts) == size else 0)
+def spread_of(counts: Mapping[str, int]) -> int:
+    return max(counts.values()) - (min(counts.values()) if len(counts) == POOL else 0)
 
 
 async def test_what_was_drawn_and_not_rated_is_given_back_after_a_while(at_work: Rating) -> None:

@@ -53,29 +53,28 @@ async def ask_whole(backend, limits=PATIENT, way=CHAT, **changes):
 
 
 class Raw:
-    """A server that speaks HTTP as it likes: each request is answered with bytes, after which it may close."""
+    """A server that speaks HTTP as it likes: each connection has one answer, and is closed."""
 
-    def __init__(self, *answers, close_after=True):
-        self.answers, self.close_after = list(answers), close_after
-        self.requests, self.connections = 0, 0
+    def __init__(self, answer):
+        self.answer, self.requests, self.connections = answer, 0, 0
 
     async def __call__(self, reader, writer):
         self.connections += 1
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-                await reader.readexactly(int(lengths[0].split(b":")[1]))
-                self.requests += 1
-                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-                async for piece in pieces_of(answer):
-                    writer.write(piece)
-                    await writer.drain()
-                if self.close_after:
-                    break
+            await self.take(reader)
+            async for piece in pieces_of(self.answer):
+                writer.write(piece)
+                await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
+
+    async def take(self, reader):
+        head = await reader.readuntil(b"\r\n\r\n")
+        lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        await reader.readexactly(int(lengths[0].split(b":")[1]))
+        self.requests += 1
 
 
 async def pieces_of(answer):
@@ -87,11 +86,8 @@ async def pieces_of(answer):
         yield piece
 
 
-def http(body, status="200 OK", more=""):
-    return (
-        f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
-        + body
-    )
+def http(body, status="200 OK"):
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 COMPLETION = json.dumps(
@@ -143,11 +139,8 @@ class Lines(Raw):
 
     async def __call__(self, reader, writer):
         self.connections += 1
-        for answer in [http(COMPLETION)] * (self.connections == 1) + self.answers:
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-            await reader.readexactly(int(length.split(b":")[1]))
-            self.requests += 1
+        for answer in [http(COMPLETION)] * (self.connections == 1) + [self.answer]:
+            await self.take(reader)
             writer.write(answer)
         writer.close()
 
@@ -246,11 +239,9 @@ def test_a_server_that_is_excepted_is_asked_without_the_proxy(names, server, mon
 @pytest.mark.parametrize("status", [407, 502])
 def test_a_proxy_that_refuses_is_no_connection_and_its_password_is_not_told(status, monkeypatch):
     async def once():
-        raw = Raw(http(b"no", f"{status} No"))
-
         async def answer(reader, writer):
             await reader.readuntil(b"\r\n\r\n")
-            writer.write(raw.answers[0])
+            writer.write(http(b"no", f"{status} No"))
             writer.close()
 
         async with listening(answer) as url:

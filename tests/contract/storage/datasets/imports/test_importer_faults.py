@@ -15,11 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from storage.datasets.imports import records
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.db.engine import Database
 from storage.errors import BadFile
-from tests.fakes.databases import read_tables
+from storage.log.projections import differences
+from storage.schemas.registry import schemas
+from tests.fakes.databases import export, read_tables
 
 TURNS = repr(["User: Hm?", 'User: "So"'])
 MATHS = {
@@ -183,10 +186,10 @@ def everything(database: Database) -> Any:
         }
 
 
-def refused(database: Database, schema: str, paths: list[Path], said: tuple[str, ...], study: str = "s") -> str:
+def refused(database: Database, schema: str, paths: list[Path], said: tuple[str, ...]) -> str:
     before = everything(database)
     with pytest.raises(BadFile) as caught:
-        import_files(database, schema, paths, study)
+        import_files(database, schema, paths, "s")
     for words in said:
         assert words in str(caught.value)
     assert everything(database) == before
@@ -208,6 +211,24 @@ def test_a_bad_file_is_told_and_nothing_of_it_is_imported(bad: Bad, database: Da
         assert line in message
         assert line.startswith(bad.file)
         assert "; allowed: " in line
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        bad_answers(f"{table(ANSWER)}a1,{'x' * 1_200_000}".encode(), "row 2 (line 3)", "a line of more than 65,536"),
+        bad_talks(talks(model="x" * 1_200_000), "row 2 (line 1)", "a record is longer than 65,536 characters"),
+    ],
+    ids=["csv", "json"],
+)
+def test_a_line_beyond_all_measure_is_told(
+    bad: Bad, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MOST", 1 << 16)
+    path = tmp_path / bad.file
+    path.write_bytes(bad.content)
+    assert len(refused(database, bad.schema, [path], bad.said)) < 1_000
+    assert len(listed(bad.schema, path)) == 1
 
 
 ROTTEN = (
@@ -269,3 +290,25 @@ def test_what_contradicts_an_earlier_import_is_told(database: Database, tmp_path
     assert listed("mathconverse", path) == []
     refused(database, "mathconverse", [path], ("row 2", "'solo_solve'", "'6'", "'3', as it was imported before"))
     assert import_files(database, "mathconverse", [path], "another")[0].new == 2
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("schema", schemas())
+def test_files_without_rows_are_read_and_come_back(schema: str, database: Database, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    for table in schemas()[schema].tables:
+        path = release / table.path(table.parts[0])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]" if path.suffix == ".json" else ",".join(map(quoted, table.header)) + "\n")
+    assert [item for item in deviations(schema, [release]) if not isinstance(item, ReleaseFile)] == []
+    for _ in range(2):
+        assert {(file.rows, file.new) for file in import_files(database, schema, [release], "s")} == {(0, 0)}
+    for file in export(database, "s", schema, tmp_path / "out").files:
+        read, written = (release / file.path).read_text(), (tmp_path / "out" / file.path).read_text()
+        assert written == read if file.path.endswith(".csv") else json.loads(written) == []
+    assert list(differences(database)) == []
+
+
+def quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"' if {",", '"'} & set(name) else name

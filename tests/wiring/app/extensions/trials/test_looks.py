@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import gradio as gr
@@ -42,9 +42,8 @@ NOW_US = 1_800_000_000_000_000
 PRIMARY = [{**HYPOTHESES[0], "contrast": {"factor": "arm", "treatment": "ai", "control": "none"}, "direction": "less"}]
 
 
-def planned(**keys: object) -> dict[str, object]:
-    looks = {"at": [0.5, 1], "spending": "pocock"}
-    return {**PLAN, "hypotheses": PRIMARY, "participants": 2 * PEOPLE, "covariates": [], "looks": looks} | keys
+LOOKS = {"at": [0.5, 1], "spending": "pocock"}
+PLANNED = {**PLAN, "hypotheses": PRIMARY, "participants": 2 * PEOPLE, "covariates": [], "looks": LOOKS}
 
 
 @pytest.fixture
@@ -52,25 +51,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-HalfWay = Callable[..., Database]
-
-
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[dict[str, object]], Path]:
-    """A folder with a preregistered trial of which half of the people have completed, made once for each plan."""
-    known: dict[str, Path] = {}
-
-    def make(keys: dict[str, object]) -> Path:
-        if str(keys) not in known:
-            fill_half(folder := tmp_path_factory.mktemp("trial"), keys)
-            known[str(keys)] = folder
-        return known[str(keys)]
-
-    return make
-
-
-def fill_half(folder: Path, keys: dict[str, object]) -> None:
-    path = trial(folder, plan=planned(**keys))
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a preregistered trial of which half of the people have completed."""
+    folder = tmp_path_factory.mktemp("trial")
+    path = trial(folder, plan=PLANNED)
     database = open_database(f"sqlite:///{folder / 'parley.db'}")
     found = study(str(path))
     publish(database, found, by="researcher", at_us=1)
@@ -80,24 +65,19 @@ def fill_half(folder: Path, keys: dict[str, object]) -> None:
         for table in (tables.seats, tables.sessions):
             connection.execute(update(table).values(origin="person"))
     database.dispose()
+    return folder
 
 
 @pytest.fixture
-def half_way(made: Callable[[dict[str, object]], Path], folder: Path) -> Iterator[HalfWay]:
-    opened: list[Database] = []
-
-    def copy(**keys: object) -> Database:
-        shutil.copytree(made(keys), folder, dirs_exist_ok=True)
-        opened.append(open_database(f"sqlite:///{folder / 'parley.db'}"))
-        return opened[-1]
-
-    yield copy
-    for database in opened:
-        database.dispose()
+def half_way(made: Path, folder: Path) -> Iterator[Database]:
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    opened = open_database(f"sqlite:///{folder / 'parley.db'}")
+    yield opened
+    opened.dispose()
 
 
-def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfWay, folder: Path) -> None:
-    database = half_way()
+def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: Database, folder: Path) -> None:
+    database = half_way
     _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET)
     plan = study(str(folder / "trial.yaml")).file.plan
     assert plan is not None
@@ -116,8 +96,8 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfW
 
 
 @pytest.mark.nightly
-def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(half_way: HalfWay) -> None:
-    database = half_way()
+def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(half_way: Database) -> None:
+    database = half_way
     assert locked_for(database, "trial", "person", "ada", NOW_US)
     assert not locked_for(database, "trial", "pilot", "ada", NOW_US)
     assert peek(database, "trial", "ada", "console", "curious", NOW_US)
@@ -129,8 +109,8 @@ def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_d
 
 
 @pytest.mark.nightly
-def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, folder: Path) -> None:
-    database = half_way()
+def test_reports_and_exports_before_the_end_are_recorded(half_way: Database, folder: Path) -> None:
+    database = half_way
 
     def run(*words: str) -> Done:
         return parley(*words, folder=folder)
@@ -151,8 +131,8 @@ def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, fold
 
 
 @pytest.mark.nightly
-def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> None:
-    database = half_way()
+def test_the_console_previews_no_rows_of_a_locked_trial(half_way: Database) -> None:
+    database = half_way
     clock = VirtualClock(NOW_US)
     desk = ConsoleContext(Settings(), database, SECRET, clock, cheap_accounts(database, clock.now_us))
     with gr.Blocks():
@@ -171,15 +151,14 @@ def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> No
     desk.sessions.log.close()
 
 
-def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(half_way: HalfWay, folder: Path) -> None:
-    half_way()
+def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(half_way: Database, folder: Path) -> None:
     refused = parley("trial", "power", "trial.yaml", "--from", "person", "--runs", "20", "-n", "40", folder=folder)
     assert (refused.returncode, "preregistered" in refused.stderr) == (2, True)
 
 
 @pytest.mark.nightly
 def test_a_trial_that_ended_early_is_tested_at_the_boundary_of_its_share() -> None:
-    plan = Plan.model_validate(planned())
+    plan = Plan.model_validate(PLANNED)
     one, hypothesis = RecordedLook(1, 1, "ada", "look", "", 18, {}), plan.hypotheses[0]
     bounds = boundaries((0.5, 0.75, 1.0), 0.05, "pocock", 1)
     assert nominal_alpha(plan, hypothesis, (one,), 27) == pytest.approx(bounds.nominal[1])
