@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
 from urllib.parse import urlsplit
+from zipfile import ZipFile
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
 from app.web.console.event_validation import EVENTS
 from tests.browser.waiting import quiet
+from tests.fakes.accounts import ada_and_bob
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Process
 
 LONG_MS = 180_000
 REST_MS = 100
@@ -108,3 +118,46 @@ class AtConsole:
     def look(self, name: str) -> None:
         """Look at what is on the screen."""
         self._at_each(self.page, name)
+
+    def download(self) -> ZipFile:
+        """The newest export that was made, by its link."""
+        link = self.at("data-links").get_by_role("link").first
+        expect(link).to_be_visible(timeout=LONG_MS)
+        with self.page.expect_download() as download:
+            link.click()
+        return ZipFile(BytesIO(Path(download.value.path()).read_bytes()))
+
+
+@contextmanager
+def empty_lab(folder: Path, env: Mapping[str, str] | None = None) -> Iterator[tuple[Process, Process]]:
+    """A participants' server that serves whatever is opened, and a console, over one empty database."""
+    participants = Process(folder, (), {**(env or {})})
+    console = Process(folder, (), {**(env or {}), "PARLEY_PUBLIC_URL": participants.url}, command="console")
+    with ada_and_bob(participants.database_url):
+        participants.start()
+        console.start()
+        yield participants, console
+        console.stop()
+        participants.stop()
+    assert "Traceback" not in console.log + participants.log
+
+
+def come(url: str, study: str, people: int, leaves: int, within_s: float = 0) -> threading.Thread:
+    """Simulated participants by Prolific's links, one after another; one in so many leaves on the way."""
+
+    async def one(number: int) -> None:
+        await asyncio.sleep(random.Random(number).uniform(0, within_s))
+        async with HttpBot(url, f"person-{number}") as bot:
+            await bot.arrive(study, f"?PROLIFIC_PID={number:024d}&STUDY_ID=s&SESSION_ID={number:024x}")
+            if number % leaves == 0:
+                for _ in range(3):
+                    await bot.step()
+            else:
+                await bot.finish()
+
+    async def everybody() -> None:
+        await asyncio.gather(*map(one, range(people)))
+
+    thread = threading.Thread(target=lambda: asyncio.run(everybody()), daemon=True)
+    thread.start()
+    return thread

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
-import random
 import re
-import threading
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,11 +13,10 @@ from playwright.sync_api import BrowserContext, Page, expect
 from app.extension import extensions
 from app.web import gradio_page
 from tests.browser.axe import TOO_WIDE
-from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.researcher import LONG_MS, AtConsole, come, empty_lab
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled
-from tests.fakes.accounts import GOOD, ada_and_bob
-from tests.fakes.http_bot import HttpBot
+from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]  # on a machine that does much else
@@ -33,38 +27,8 @@ TABLET = {"width": 820, "height": 1180}
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[tuple[Process, Process]]:
-    """A participants' server that serves whatever is opened, and a console, over one empty database."""
-    participants, console = Process(tmp_path, ()), Process(tmp_path, (), command="console")
-    console.env["PARLEY_PUBLIC_URL"] = participants.url
-    with ada_and_bob(participants.database_url):
-        participants.start()
-        console.start()
-        yield participants, console
-        console.stop()
-        participants.stop()
-    assert "Traceback" not in console.log + participants.log
-
-
-def come(url: str, study: str, people: int) -> threading.Thread:
-    """Simulated participants by Prolific's links, one after another; one in five leaves on the way."""
-
-    async def one(number: int) -> None:
-        chance = random.Random(number)
-        await asyncio.sleep(chance.uniform(0, ARRIVING_S[people]))
-        async with HttpBot(url, f"person-{number}") as bot:
-            await bot.arrive(study, f"?PROLIFIC_PID={number:024d}&STUDY_ID=s&SESSION_ID={number:024x}")
-            if number % 5 == 0:
-                for _ in range(3):
-                    await bot.step()
-            else:
-                await bot.finish()
-
-    async def everybody() -> None:
-        await asyncio.gather(*map(one, range(people)))
-
-    thread = threading.Thread(target=lambda: asyncio.run(everybody()), daemon=True)
-    thread.start()
-    return thread
+    with empty_lab(tmp_path) as made:
+        yield made
 
 
 def make_a_study(ada: AtConsole, draft: Path) -> None:
@@ -121,7 +85,7 @@ def watch(ada: AtConsole, participants: Process, number: int) -> None:
     """Monitoring, which updates automatically, until all have come and are done or gone."""
     ada.open("Monitoring")
     ada.reads("live-head", "0")
-    people = come(participants.url, "morning", number)
+    people = come(participants.url, "morning", number, leaves=5, within_s=ARRIVING_S[number])
     arrived = ada.at("live-head").locator("[data-count=started] b")
     expect(arrived).not_to_have_text("0", timeout=LONG_MS)
     ada.look("5-live-early")
@@ -156,19 +120,6 @@ def look_into(ada: AtConsole) -> str:
     ada.page.reload()
     ada.reads("session-head", f"Session {number}")
     return number
-
-
-def export(ada: AtConsole) -> zipfile.ZipFile:
-    """A zip by a link."""
-    ada.open("Export")
-    ada.reads("data-outlook", "excluded")
-    ada.press("data-make")
-    link = ada.at("data-links").get_by_role("link").first
-    expect(link).to_be_visible(timeout=LONG_MS)
-    ada.look("9-data")
-    with ada.page.expect_download() as download:
-        link.click()
-    return zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
 
 
 def results(ada: AtConsole, context: BrowserContext, looked: Callable[[Page, str], None], *, soak: bool) -> None:
@@ -211,7 +162,11 @@ def test_a_day(
     walk_through(ada, participants, context)
     watch(ada, participants, MANY if soak else PEOPLE)
     number = look_into(ada)
-    files = export(ada)
+    ada.open("Export")
+    ada.reads("data-outlook", "excluded")
+    ada.press("data-make")
+    files = ada.download()
+    ada.look("9-data")
     readme = files.read(next(name for name in files.namelist() if name.endswith("README.md"))).decode()
     assert "Clicked through it without reading" in readme
     if any(extension.name == "analysis" for extension in extensions()):

@@ -5,24 +5,19 @@ With SCREENSHOTS=1 in the environment (`make screenshots`) it takes the tutorial
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
 import os
-import zipfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from docs.images import keep
-from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.researcher import LONG_MS, AtConsole, come, empty_lab
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled
-from tests.fakes.accounts import GOOD, ada_and_bob
-from tests.fakes.http_bot import HttpBot
+from tests.fakes.accounts import GOOD
 from tests.fakes.model_server import serve
 from tests.fakes.served import Process
 
@@ -70,15 +65,8 @@ def servers(tmp_path: Path) -> Iterator[tuple[Process, Process]]:
             "PARLEY_OPENAI_BASE_URL": models.base_url,
             "PARLEY_MODEL_SERVERS": json.dumps({"ollama": {"url": models.base_url}}),
         }
-        participants = Process(tmp_path, (), env)
-        console = Process(tmp_path, (), {**env, "PARLEY_PUBLIC_URL": participants.url}, command="console")
-        with ada_and_bob(participants.database_url):
-            participants.start()
-            console.start()
-            yield participants, console
-            console.stop()
-            participants.stop()
-    assert "Traceback" not in console.log + participants.log
+        with empty_lab(tmp_path, env) as made:
+            yield made
 
 
 def shown(page: Page, name: str) -> None:
@@ -180,25 +168,6 @@ def try_it(ada: AtConsole, participants: Process, new: Callable[..., BrowserCont
         shown(page, "phone" if size is PHONE else "page")
 
 
-def come(url: str) -> None:
-    """Simulated participants by Prolific's links; one of three leaves on the way."""
-
-    async def one(number: int) -> None:
-        async with HttpBot(url, f"pens-{number}") as bot:
-            await bot.arrive("pens", f"?PROLIFIC_PID={number:024d}&STUDY_ID=s&SESSION_ID={number:024x}")
-            if number % 3 == 2:
-                for _ in range(4):
-                    await bot.step()
-            else:
-                await bot.finish()
-
-    async def everybody() -> None:
-        await asyncio.gather(*map(one, range(PEOPLE)))
-
-    with ThreadPoolExecutor(1) as aside:  # Playwright's event loop runs in this thread
-        aside.submit(lambda: asyncio.run(everybody())).result()
-
-
 def test_the_tutorial_in_the_console(
     servers: tuple[Process, Process], new_context: Callable[..., BrowserContext]
 ) -> None:
@@ -214,7 +183,7 @@ def test_the_tutorial_in_the_console(
 
     ada.open("Monitoring")
     ada.reads("live-head", "0")
-    come(participants.url)
+    come(participants.url, "pens", PEOPLE, leaves=3).join()
     expect(ada.at("live-head").locator("[data-count=started] b")).to_have_text(str(PEOPLE), timeout=LONG_MS)
     ada.quiet()
     if SCREENSHOTS:
@@ -224,11 +193,7 @@ def test_the_tutorial_in_the_console(
     ada.open("Export")
     ada.choose("data-schema", "tidy")
     ada.press("data-make")
-    made = ada.at("data-links").get_by_role("link").first
-    expect(made).to_be_visible(timeout=LONG_MS)
+    names = ada.download().namelist()
     shown(ada.page, "export")
-    with ada.page.expect_download() as download:
-        made.click()
-    names = zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())).namelist()
     assert any(name.endswith("answers.csv") for name in names), names
     assert ada.complaints == []
