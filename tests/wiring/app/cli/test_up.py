@@ -49,14 +49,15 @@ def console_of(pid: int) -> int:
     return console
 
 
-def test_participants_and_the_console_are_served_until_the_command_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)])
+def test_participants_and_the_console_are_served_until_the_command_ends(how: int, tmp_path: Path) -> None:
     study = studies.chat(tmp_path)
     port, console_port = free_ports()
     words = ("up", str(study), "--no-browser", "--port", str(port), "--console-port", str(console_port))
     running = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt")
     try:
-        end_s = time.monotonic() + START_S
         until(port, f"/s/{study.stem}", 200)
+        end_s = time.monotonic() + START_S
         while f"http://127.0.0.1:{console_port}/welcome/" not in (tmp_path / "said.txt").read_text():
             assert time.monotonic() < end_s
             time.sleep(0.05)
@@ -65,17 +66,18 @@ def test_participants_and_the_console_are_served_until_the_command_ends(tmp_path
         parley("publish", "arena", folder=tmp_path)
         parley("recruit", "open", "arena", folder=tmp_path)
         until(port, "/s/arena", 200)
-        os.kill(console_of(running.pid), signal.SIGSEGV)
-        until(console_port, "/login", 0)
-        until(console_port, "/login", 200)
-        running.tell(signal.SIGINT)
+        if how == signal.SIGINT:
+            os.kill(console_of(running.pid), signal.SIGSEGV)
+            until(console_port, "/login", 0)
+            until(console_port, "/login", 200)
+        running.tell(how)
         running.wait(60)
         until(console_port, "/login", 0)
         assert status(port, f"/s/{study.stem}") == 0
     finally:
         running.kill()
     printed = running.said()
-    assert "SIGSEGV" in printed, "it is said that the console ended"
+    assert ("SIGSEGV" in printed) == (how == signal.SIGINT), "it is said that the console ended"
     assert f"http://127.0.0.1:{port}/s/{study.stem}\n" in printed
     for trial in ("preview", "pilot"):
         assert f"http://127.0.0.1:{port}/s/{study.stem}?parley_{trial}=" in printed
