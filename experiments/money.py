@@ -32,12 +32,6 @@ class Money:
     def __add__(self, other: Money) -> Money:
         return Money(self.amount + self._alike(other), self.currency)
 
-    def __sub__(self, other: Money) -> Money:
-        return Money(self.amount - self._alike(other), self.currency)
-
-    def __mul__(self, times: int) -> Money:
-        return Money(self.amount * times, self.currency)
-
     def __lt__(self, other: Money) -> bool:
         return self.amount < self._alike(other)
 

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -37,7 +37,9 @@ from storage.registers.contacts import PROLIFIC
 
 TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 3, 1.0, 60.0
-PAGE, MOST_PAGES, MOST_IDS, MOST_CHARS = 200, 1_000, 200, 500
+# The most submissions of a request.
+MOST_IDS = 200
+PAGE, MOST_PAGES, MOST_CHARS = 200, 1_000, 500
 # The path to which Prolific posts events, and the kind of them that is kept.
 WEBHOOK, STATUS_CHANGE = "/hook/prolific", "submission.status.change"
 # The fewest characters of a rejection's message.
@@ -218,8 +220,7 @@ class Prolific:
         return self._one(Submission, "GET", f"submissions/{_part(submission)}/")
 
     def approve(self, submissions: Collection[str]) -> None:
-        for some in _chunks(submissions):
-            self._send("POST", "submissions/bulk-approve/", {"submission_ids": some})
+        self._send("POST", "submissions/bulk-approve/", {"submission_ids": [*dict.fromkeys(submissions)]})
 
     def reject(self, submission: str, message: str, category: str) -> Submission:
         body = {"action": "REJECT", "message": message, "rejection_category": category}
@@ -237,8 +238,7 @@ class Prolific:
         self._send("POST", f"bulk-bonus-payments/{_part(run)}/pay/")
 
     def send_message(self, participants: Collection[str], body: str, study: str) -> None:
-        for some in _chunks(participants):
-            self._send("POST", "messages/bulk/", {"ids": some, "body": body, "study_id": study})
+        self._send("POST", "messages/bulk/", {"ids": [*dict.fromkeys(participants)], "body": body, "study_id": study})
 
     def hook_secrets(self, workspace: str) -> tuple[HookSecret, ...]:
         return self._all(HookSecret, "hooks/secrets/", workspace_id=workspace)
@@ -335,12 +335,6 @@ def _detail(answer: httpx2.Response) -> str:
 
 def _part(id_: str) -> str:
     return quote(id_, safe="")
-
-
-def _chunks(ids: Collection[str]) -> Iterator[list[str]]:
-    known = list(dict.fromkeys(ids))
-    for start in range(0, len(known), MOST_IDS):
-        yield known[start : start + MOST_IDS]
 
 
 def prolific_client(settings: Settings, sleep: Callable[[float], None] = time.sleep) -> Prolific:

@@ -330,7 +330,7 @@ class StudyAtProlific:
             return Money.of_cents(there.reward * max(new - there.total_available_places, 0), currency)
         out = self._section().screen_out
         screened = Money(out.reward * out.places if out else Decimal(0), currency)
-        return Money.of_cents(draft.reward, currency) * new + screened
+        return Money.of_cents(draft.reward * new, currency) + screened
 
     def _section(self) -> ProlificRecruitment:
         if self.study.file.prolific is None:
@@ -374,7 +374,7 @@ def draft_of(study: Study, section: ProlificRecruitment, address: str, places: i
         reward=int(section.reward * 100),
         device_compatibility=section.devices,
         peripheral_requirements=section.peripherals,
-        filters=tuple(_filters(section)),
+        filters=section.filters,
         filter_set_id=section.filter_set or None,
         project=section.project or None,
     )
@@ -407,13 +407,6 @@ def _code(section: ProlificRecruitment, outcome: Any, code: str) -> CompletionCo
     if outcome == "complete" and section.add_to_group:
         acts.append({"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": section.add_to_group})
     return CompletionCode(code=code, code_type=kind, actions=tuple(acts))
-
-
-def _filters(section: ProlificRecruitment) -> Iterator[Mapping[str, Any]]:
-    yield from section.filters
-    for kind, groups in (("allowlist", section.only_groups), ("blocklist", section.except_groups)):
-        if groups:
-            yield {"filter_id": f"participant_group_{kind}", "selected_values": list(groups)}
 
 
 def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]:

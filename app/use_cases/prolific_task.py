@@ -21,8 +21,8 @@ from storage.registers.studies import Studies
 if TYPE_CHECKING:
     from app.use_cases.submissions import RecruitedStudy
 
-# Between two readings of a study's list: while somebody takes part or awaits review, when all is over, after errors.
-SOON_S, LATER_S, LATEST_S = 60.0, 900.0, 3_600.0
+# Between two readings of a study's list: while somebody takes part or awaits review, and otherwise.
+SOON_S, LATER_S = 60.0, 900.0
 log = logging.getLogger(__name__)
 
 
@@ -41,7 +41,6 @@ class ProlificTask:
     ) -> None:
         self._settings, self._database, self._participants, self._clock = settings, database, participants, clock
         self._due_us: dict[str, int] = {}
-        self._pause_s: dict[str, float] = {}
 
     async def once(self) -> None:
         await asyncio.to_thread(self._all)
@@ -68,14 +67,13 @@ class ProlificTask:
 
         name, now_us = recruited.name, self._clock.now_us()
         if self._due_us.get(name, 0) <= now_us:
+            going = False
             try:
                 going = any(one.status in GOING for one in poll(recruited))
-                self._pause_s[name] = SOON_S if going else LATER_S
             except RecruiterError as error:
                 log.warning("%s: Prolific's submissions cannot be read: %s", name, error)
-                self._pause_s[name] = min(2 * self._pause_s.get(name, SOON_S), LATEST_S)
                 free_places(recruited)
-            self._due_us[name] = now_us + round(self._pause_s[name] * 1e6)
+            self._due_us[name] = now_us + round((SOON_S if going else LATER_S) * 1e6)
             if recruited.is_automatic and (ready := to_approve(recruited)):
                 ask(recruited, "approve", ready, RULE)
         carry_out(recruited)

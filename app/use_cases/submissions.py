@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
-from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific, Submission
+from app.recruiters.prolific import MOST_IDS, REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific, Submission
 from experiments.errors import NotPossible, suggestion
 from experiments.money import Money
 from experiments.study.study import Study
@@ -49,7 +49,6 @@ SHORTEST: Mapping[ActKind, int] = {"reject": SHORTEST_REJECTION, "return": 1, "m
 SHOWS_WITHIN_US = 3_600_000_000
 # Prolific pays bonuses "in the following minutes": before that, one that does not show is not paid again.
 PAYS_WITHIN_US = 1_800_000_000
-MOST_SESSIONS = 200
 # How many submissions of a payment are looked at to see whether it was carried out.
 PROBES = 3
 RULE = "the study's rule"
@@ -195,8 +194,8 @@ def ask(
     if what == "reject" and category not in REJECTION_CATEGORIES:
         known = ", ".join(REJECTION_CATEGORIES)
         raise NotPossible(f"{category!r} is no category: {known}{suggestion(category, REJECTION_CATEGORIES)}")
-    for start in range(0, len(payees), MOST_SESSIONS):
-        sessions = [payee.stream for payee in payees[start : start + MOST_SESSIONS]]
+    for start in range(0, len(payees), MOST_IDS):
+        sessions = [payee.stream for payee in payees[start : start + MOST_IDS]]
         _ask(recruited, what, {"who": who, "sessions": sessions, "text": said, "category": category})
 
 
@@ -244,14 +243,14 @@ class PlannedBonuses:
 
 
 def plan_bonuses(recruited: RecruitedStudy) -> PlannedBonuses:
-    """The bonuses that are due next by the study's rules, at most MOST_SESSIONS: of those whose submission awaits
+    """The bonuses that are due next by the study's rules, at most MOST_IDS: of those whose submission awaits
     review or was approved. Raises RecruiterError."""
     found = recruited.payees()
     sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status})
     due = [Payment(payee, "") for theirs in sorted_.bonus.values() for payee in theirs]
     studies = recruited.by_study([one.payee.submission for one in due]) if due else {}
     study, submissions = next(iter(studies.items()), ("", ()))
-    return PlannedBonuses(study, tuple(one for one in due if one.payee.submission in submissions)[:MOST_SESSIONS])
+    return PlannedBonuses(study, tuple(one for one in due if one.payee.submission in submissions)[:MOST_IDS])
 
 
 def ask_bonuses(recruited: RecruitedStudy, agreed: str, who: str) -> Money:

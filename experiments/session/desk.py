@@ -80,7 +80,7 @@ def refuse_repeated(events: Iterable[Event], kind: str) -> None:
 
 
 MOST_CHARS_ASKED = 1_000
-MOST_ASKED, MOST_UNANSWERED = 20, 3
+MOST_UNANSWERED = 3
 NO_MORE = "You have written as often as you can for now. Please wait for an answer."
 RESEARCHER = "researcher"
 
@@ -111,7 +111,7 @@ def asked(location: Location, data: Data) -> Fact:
     if location.study.file.help is None:
         raise Refused("not_offered", "This study has no help.")
     events = location.state.facts.get("", ())
-    if sum(one.kind == ASKED for one in events) >= MOST_ASKED or len(unanswered(events)) >= MOST_UNANSWERED:
+    if len(unanswered(events)) >= MOST_UNANSWERED:
         raise Refused("too_fast", NO_MORE)
     try:
         text = read_text(data.get("help"), MOST_CHARS_ASKED, required=True)

@@ -55,13 +55,11 @@ class ProlificRecruitment(StrictModel):
     peripherals: tuple[Literal["audio", "camera", "download", "microphone"], ...] = ()
     """What participants need besides."""
     filters: tuple[Values, ...] = ()
-    """Prolific's filters, as its API has them, such as `{filter_id: handedness, selected_values: ["2"]}`."""
+    """Prolific's filters, as its API has them, such as `{filter_id: handedness, selected_values: ["2"]}`. Participant
+    groups are filters too: `{filter_id: participant_group_allowlist, selected_values: [ID]}` lets only their members
+    take part, and `participant_group_blocklist` everybody else."""
     filter_set: str = ""
     """The id of a saved set of filters, in place of `filters`."""
-    only_groups: tuple[str, ...] = ()
-    """The ids of participant groups; only their members can take part."""
-    except_groups: tuple[str, ...] = ()
-    """The ids of participant groups whose members cannot take part."""
     add_to_group: str = ""
     """The id of the participant group to which those who complete the study are added."""
     project: str = ""
@@ -83,8 +81,8 @@ class ProlificRecruitment(StrictModel):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        if self.filter_set and (self.filters or self.only_groups or self.except_groups):
-            raise ValueError("has both `filter_set` and filters or groups; Prolific takes either, so keep one")
+        if self.filter_set and self.filters:
+            raise ValueError("has both `filter_set` and `filters`; Prolific takes either, so keep one")
         if "screen_out" in self.codes.values() and self.screen_out is None:
             raise ValueError("has a code with `screen_out`, which needs `screen_out: {reward: ..., places: ...}`")
         if self.screen_out and self.screen_out.reward >= self.reward:

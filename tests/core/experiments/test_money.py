@@ -12,8 +12,7 @@ from experiments.money import Money
 def test_cents_and_units_are_the_same_money(one: int, two: int) -> None:
     money, other = Money.of_cents(one, "GBP"), Money.of_cents(two, "GBP")
     assert Money(Decimal(one) / 100, "GBP") == money
-    assert (money.cents, (money + other).cents, (money - other).cents) == (one, one + two, one - two)
-    assert (money * 3).cents == 3 * one
+    assert (money.cents, (money + other).cents) == (one, one + two)
     assert (money < other) == (one < two)
 
 

@@ -36,10 +36,6 @@ DECISIONS: Mapping[str, ActKind] = {
     "ask for the return": "return",
     "reject": "reject",
 }
-COUNT = (
-    "(text, what) => what !== 'reject' ? '' : "
-    "`<p class='quiet' role='status'>${[...text.trim()].length} of at least %d characters</p>`"
-)
 MOST_ROWS = 500
 Updates = Mapping[Any, Any]
 
@@ -61,19 +57,17 @@ class SubmissionsSection:
                 elem_id="submissions-category",
             )  # fmt: skip
             self._reason = gr.Textbox(
-                label="Text, which the participant reads", lines=3, max_length=2_000, elem_id="submissions-reason"
+                label=f"Text, which the participant reads (a rejection needs {SHORTEST_REJECTION} characters)",
+                lines=3,
+                max_length=2_000,
+                elem_id="submissions-reason",
             )
-            self._count = html_part()
             self._ask = gr.Button("Ask Prolific for this", size="sm", elem_id="submissions-ask")
         with gr.Column(visible=False, elem_classes="sheet") as self._bonuses:
             self._sum = gr.Textbox(label="Type the sum of the bonuses", max_lines=1, elem_id="submissions-sum")
             self._pay = gr.Button("Pay bonuses by Prolific", variant="primary", elem_id="submissions-pay")
         self.outputs = [self._compare, self._view, self._decide, self._approve, self._number, self._category]
-        self.outputs += [self._what, self._reason, self._count, self._bonuses, self._sum]
-        gr.on(
-            [self._reason.input, self._what.input], fn=None, inputs=[self._reason, self._what], outputs=[self._count],
-            js=COUNT % SHORTEST_REJECTION, api_visibility="private",
-        )  # fmt: skip
+        self.outputs += [self._what, self._reason, self._bonuses, self._sum]
         self._context.bind(self._what.input, self._fields, [self._what], [self._category], owner=True)
         study = self._location.study
         for button, act, given in (
@@ -133,7 +127,7 @@ class SubmissionsSection:
     def _empty(self) -> Updates:
         nothing = gr.update(choices=[], value=None)
         return {
-            self._number: nothing, self._what: gr.update(value=None), self._reason: "", self._count: "",
+            self._number: nothing, self._what: gr.update(value=None), self._reason: "",
             self._category: gr.update(value=None, visible=False), self._sum: "",
         }  # fmt: skip
 

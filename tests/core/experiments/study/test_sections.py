@@ -99,7 +99,7 @@ OUT = {"reward": "0.20", "places": 5}
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"filter_set": "f1", "only_groups": ["g1"]},
+        {"filter_set": "f1", "filters": [{"filter_id": "handedness"}]},
         {"codes": {"timed_out": "screen_out"}},
         {"screen_out": {**OUT, "reward": "1.50"}},
         {"reward": "0"},

@@ -76,12 +76,12 @@ def test_what_is_sent_is_what_the_study_says(at: StudyAtProlific, fake: FakeProl
 def test_what_prolific_adds_to_a_study_is_no_difference(
     at: StudyAtProlific, fake: FakeProlific, tmp_path: Path
 ) -> None:
-    handed = {"filter_id": "handedness", "selected_values": ["2", "1"]}
-    study = load_study(str(studies.recruited(tmp_path, filters=[handed], only_groups=["g1"], add_to_group="g2")))
+    filters = [{"filter_id": "handedness", "selected_values": ["2", "1"]}, {"filter_id": "age", "selected_range": {}}]
+    study = load_study(str(studies.recruited(tmp_path, filters=filters, add_to_group="g2")))
     at = replace(at, study=study)
     assert at.act("draft").changes == ()
     (there,) = fake.studies.values()
-    assert [one["filter_id"] for one in there["filters"]] == ["handedness", "participant_group_allowlist"]
+    assert there["filters"] == filters
     there["filters"] = [{**one, "title": "A title"} for one in reversed(there["filters"])]
     there["filters"][1]["selected_values"] = ["1", "2"]
     there["completion_codes"] = [{**one, "id": "c1"} for one in reversed(there["completion_codes"])]

@@ -9,7 +9,7 @@ import pytest
 
 from app.recruiters.prolific import STATUS_CHANGE, WEBHOOK
 from app.session.service import Sessions
-from app.use_cases.prolific_task import LATEST_S, SOON_S, ProlificTask
+from app.use_cases.prolific_task import LATER_S, SOON_S, ProlificTask
 from app.use_cases.submissions import free_places
 from app.web import server
 from experiments.events import Action
@@ -77,9 +77,9 @@ async def test_the_rule_goes_by_what_a_webhook_said_while_the_list_cannot_be_rea
         here.clock.advance(SOON_S)
         await task.once()
         assert len(here.fake.requests) == read, "after an error it waits longer"
-        here.clock.advance(LATEST_S)
+        here.clock.advance(LATER_S)
         await task.once()
-        here.clock.advance(LATEST_S)
+        here.clock.advance(LATER_S)
         await task.once()
         assert not here.fake.faults
         assert (recruited.payees()[0].status == "APPROVED") == (approval == "automatic")

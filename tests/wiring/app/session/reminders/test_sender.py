@@ -39,10 +39,6 @@ DAY_S = 86_400
 ADDRESS = "zqada@example.org"
 
 
-class Died(Exception):
-    """What stops a process."""
-
-
 class Channel(SilentChannel):
     """One that does what it is told to in place of sending, and then keeps what came."""
 
@@ -127,21 +123,6 @@ async def test_a_reminder_is_in_the_log_before_it_goes_out_and_its_result_after(
     assert (message.recipient.to, message.recipient.link) == (ADDRESS, f"go/{reminded.person.id}")
     assert await reminded.task().once() == 0
     assert reminded.counts == ReminderCounts(1, 0, 0, 0)
-
-
-async def test_a_server_that_dies_while_it_sends_sends_at_most_once(reminded: Reminded) -> None:
-    def die() -> None:
-        raise Died
-
-    reminded.channel.at_send = die
-    with pytest.raises(Died):
-        await reminded.task().once()
-    reminded.channel.at_send = lambda: None
-    for _ in range(3):
-        reminded.clock.advance(6 * 3600)
-        await reminded.task().once()
-    assert (len(reminded.channel.messages), reminded.kinds) == (1, [REMINDED])
-    assert reminded.counts == ReminderCounts(0, 0, 1, 0)
 
 
 async def test_two_servers_at_once_send_one(reminded: Reminded, tmp_path: Path) -> None:
