@@ -39,6 +39,13 @@ def append_events(connection: Connection, events: Iterable[tuple[str, Event]]) -
     connection.execute(_ADD, rows)
 
 
+def next_numbers(connection: Connection, stream: str) -> Iterator[int]:
+    """The stream's next numbers. Whoever takes one has read no less than the events before it, if they are read after
+    this: the database refuses a number that another writer took meanwhile."""
+    last = select(func.max(tables.events.c.seq)).where(tables.events.c.stream == stream)
+    return count((connection.execute(last).scalar() or 0) + 1)
+
+
 def append_in_turn(
     database: Database, stream: str, what: str, make: Callable[[Connection, Iterator[int]], Made]
 ) -> Made:
@@ -46,12 +53,11 @@ def append_in_turn(
 
     The stream's last number is read first, so `make` sees every earlier event. `what` names the stream in errors.
     """
-    last = select(func.max(tables.events.c.seq)).where(tables.events.c.stream == stream)
 
     def write() -> Made:
         try:
             with writer(database) as connection, connection.begin():
-                return make(connection, count((connection.execute(last).scalar() or 0) + 1))
+                return make(connection, next_numbers(connection, stream))
         except IntegrityError as error:
             raise Conflict(f"{what}: another writer came between: {error.orig}") from error
 

@@ -12,17 +12,17 @@ anything is asked again, and its money counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from experiments.errors import NotPossible
 from experiments.events import Actor, Event
 from experiments.money import Money
 from storage import tables
-from storage.db.append_events import append_events, append_in_turn
+from storage.db.append_events import append_events, append_in_turn, next_numbers
 from storage.db.engine import Database
 from storage.registers.study_status import study_stream
 
@@ -140,27 +140,36 @@ def add_acts(
     """Write events of acts if they `fit` the study's acts, and what `then` writes in the same transaction; returns
     whether they did. Raises NotPossible as `append_acts`."""
 
-    def write(connection: Connection, _: object) -> bool:
-        fit = fits(acts_in(connection, study).values())
+    def write(connection: Connection, numbers: Iterator[int]) -> bool:
+        known = acts_in(connection, study).values()
+        fit = fits(known)
         if fit:
-            append_acts(connection, study, events, limit)
+            _append(connection, study, numbers, known, events, limit)
             then(connection)
         return fit
 
     return append_in_turn(database, study_stream(study), study, write)
 
 
-def append_acts(connection: Connection, study: str, events: Sequence[ActEvent], limit: Money | None = None) -> None:
+def append_acts(connection: Connection, study: str, events: Sequence[ActEvent], limit: Money) -> None:
     """The same in a transaction that is open; IntegrityError if another writer was first. Raises NotPossible if all
     acts of the study would commit more than the limit."""
+    numbers = next_numbers(connection, study_stream(study))  # before what the limit is held against is read
+    _append(connection, study, numbers, acts_in(connection, study).values(), events, limit)
+
+
+def _append(
+    connection: Connection,
+    study: str,
+    numbers: Iterator[int],
+    known: Iterable[Act],
+    events: Sequence[ActEvent],
+    limit: Money | None,
+) -> None:
     if limit is not None:
-        _refuse_beyond(acts_in(connection, study).values(), events, limit)
-    stream = study_stream(study)
-    last = connection.execute(select(func.max(_event.seq)).where(_event.stream == stream)).scalar() or 0
-    made = [
-        Event(seq, one.at_us, one.by, "", one.kind, one.data, _key(one)) for seq, one in enumerate(events, last + 1)
-    ]
-    append_events(connection, [(stream, event) for event in made])
+        _refuse_beyond(known, events, limit)
+    made = [Event(next(numbers), one.at_us, one.by, "", one.kind, one.data, _key(one)) for one in events]
+    append_events(connection, [(study_stream(study), event) for event in made])
 
 
 def settle(
