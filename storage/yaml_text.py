@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from io import StringIO
-from json import dumps
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
@@ -31,31 +29,15 @@ class _Representer(RoundTripRepresenter):
 _Representer.add_representer(float, _Representer.float)
 
 
-def yaml_text(value: Any, width: int = WIDTH, *, anchors: bool = False, brackets: int = 0) -> str:
+def yaml_text(value: Any, width: int = WIDTH, *, anchors: bool = False) -> str:
     """Plain JSON as YAML, in its order; the lines of a text stand below each other. With `anchors`, a list or mapping
-    that stands in several places is written once, and referred to. With `brackets`, one of at most so many characters
-    is written on a line, except for the outer two levels."""
+    that stands in several places is written once, and referred to."""
     yaml = YAML()
     yaml.Representer = _Representer
     yaml.width = width
     written = StringIO()
-    styled = _styled(value, {} if anchors else None)
-    yaml.dump(_in_brackets(styled, brackets) if brackets else styled, written)
+    yaml.dump(_styled(value, {} if anchors else None), written)
     return written.getvalue()
-
-
-def _in_brackets(value: Any, most: int, depth: int = 0) -> Any:
-    """The styled value with its short lists and mappings on one line each."""
-    if not isinstance(value, dict | list):
-        return value
-    if isinstance(value, dict):
-        made: Any = CommentedMap((key, _in_brackets(part, most, depth + 1)) for key, part in value.items())
-    else:
-        made = CommentedSeq(_in_brackets(part, most, depth + 1) for part in value)
-    written = dumps(value, ensure_ascii=False)
-    if depth > 1 and len(written) <= most and r"\n" not in written:
-        made.fa.set_flow_style()
-    return made
 
 
 def _styled(value: Any, shared: dict[int, Any] | None) -> Any:

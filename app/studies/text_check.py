@@ -34,7 +34,7 @@ class TextCheck:
     def add(self, text: PageText, folders: Sequence[Path]) -> None:
         """Read the pictures of a text, and find what else it asks for that the page does not show."""
         for loss in () if text.quoted else losses(text.text, text.form, dollars=self.dollars):
-            self._add(text, str(loss), loss.kind)
+            self._add(text, loss.what, loss.kind)
         for fault in self._read(text, folders) if text.form != "plain" else ():
             self._add(text, fault, "picture")
 

@@ -38,13 +38,11 @@ ASKED: dict[str, tuple[str, str]] = {
 }
 ASKED_IN_BLOCKS: dict[str, tuple[str, str]] = {
     "too long": ("a" * 40_001, "40,001"),
-    "too deep": ("- " * 12 + "a", "nested"),
 }
 ASKED_IN_A_LINE: dict[str, tuple[str, str]] = {
-    "entity": ("AT&amp;T", "&amp;"),
     "list": ("Which?\n\n- a\n- b", "list"),
     "table": ("Which?\n\n| a |\n|---|\n| b |", "table"),
-    "code": ("Which?\n\n```\na\n```", "code"),
+    "code": ("Which?\n\n```\na\n```", "fence"),
     "heading": ("# Part\nWhich?", "heading"),
 }
 NOT_ASKED = (
