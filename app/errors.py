@@ -18,6 +18,9 @@ The message is for the researcher. A participant is shown the study's own words,
 
 from problems.errors import ParleyError
 
+# The answer to a request whose Origin is not the Host that it was sent to.
+ANOTHER_SITE = "another site may not ask this"
+
 
 class SettingsError(ParleyError):
     """A setting is wrong or missing: the operator's move."""

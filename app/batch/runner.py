@@ -41,16 +41,22 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def run(
-    database: Database, settings: Settings, plan: RunPlan, limits: RunLimits, tell: Callable[[RunProgress], None]
+    database: Database,
+    settings: Settings,
+    plan: RunPlan,
+    limits: RunLimits,
+    tell: Callable[[RunProgress], None],
+    stopped: Callable[[], bool] = bool,
 ) -> RunResult:
     """Ask for what is missing of a plan; `tell` is called with the progress, several times a second and at the end.
 
-    Ctrl-C and SIGTERM end it: what is on its way is waited for, unless the signal comes again. Raises SettingsError or
+    Ctrl-C, SIGTERM and `stopped`, which is asked as often, end it: what is on its way is waited for, unless the signal
+    comes again. Raises SettingsError or
     BackendRejected if a model cannot be asked here at all, StorageError if another run asks over this database.
     """
     with asking(database):
         found = await asyncio.to_thread(find_pending, database, plan.cells)
-        running = _Runner(database, settings, limits, found, tell)
+        running = _Runner(database, settings, limits, found, tell, stopped)
         try:
             for where, asked in found.asked.items():
                 running.lane(where, asked)
@@ -67,6 +73,7 @@ class _Runner:
         limits: RunLimits,
         pending: PendingSamples,
         tell: Callable[[RunProgress], None],
+        stopped: Callable[[], bool],
     ) -> None:
         self._database, self._settings, self._limits, self._pending = database, settings, limits, pending
         self._lanes: dict[ModelKey, ModelQueue] = {}
@@ -76,6 +83,7 @@ class _Runner:
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
         self._stop, self._over = RunStop(self._lanes), asyncio.Event()
         self._progress, self._tell = RunProgress(pending.samples, pending.stored), tell
+        self._stopped = stopped
         self._feeding = self._open = 0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -203,6 +211,8 @@ class _Runner:
     async def _tick(self) -> None:
         while True:
             self._tell(self._progress)
+            if not self._stop.why and self._stopped():
+                self._interrupt()
             await asyncio.sleep(TELL_S)
 
     @contextmanager

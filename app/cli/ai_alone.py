@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated
 
 import typer
 
 from app.ai_alone.methods import registry
-from app.ai_alone.plan import AiAloneRequest, AloneCell, cells, settings_of
+from app.ai_alone.plan import AiAloneRequest
 from app.ai_alone.scoring import score
-from app.backends.base import ToolSpec
-from app.batch.cost_estimate import estimate
-from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
-from app.cli.batch_run import run_batch, show_run
+from app.batch.plan import CONCURRENCY, DONE, RunLimits
+from app.cli.batch_run import run_batch
 from app.cli.commands import group
 from app.cli.common import (
     STDOUT,
@@ -33,14 +30,10 @@ from app.cli.common import (
     write_csv,
 )
 from app.cli.printing import echo, show
-from app.config.saved_servers import with_saved_servers
-from app.config.settings import Settings
-from app.session.replies.tools import asked
 from app.studies.loader import load_study, shipped
-from experiments.study.ai_alone_questions import ai_alone_of
+from app.use_cases.model_runs import alone_rows, ask_alone, costs_of, plan_alone, shown_run
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
-from storage.ai_alone.replies import save_cells
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.studies import Studies
@@ -106,40 +99,18 @@ def run_(
         datasets=_listed(dataset),
         most=problems,
         extractor=extractor,
-        specs=_offered(database, settings, found),
     )
-    planned = cells(found, request)
-    plan = RunPlan(found.name, "alone", planned, _describe(found, request, planned))
+    plan = asyncio.run(plan_alone(database, settings, found, request))
     if dry_run:
-        would = estimate(database, plan, reply_tokens)
-        show({**asdict(would), "cost": would.cost, "currency": found.file.currency}, as_json)
+        show(costs_of(database, plan.run, reply_tokens, found.file.currency), as_json)
         return
-    Studies(database).register(found)
-    save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
-    ended = run_batch(database, settings, plan, limits)
+    ended = run_batch(found.name, lambda tell: ask_alone(database, settings, plan, limits, tell))
     if not as_json:
-        show_run(ended)
-    score(database, found.name)
+        show(shown_run(ended), as_json)
     _show(database, found.name, as_json)
     if ended.why != DONE or ended.progress.failed:
         raise typer.Exit(1)
-
-
-def _offered(database: Database, settings: Settings, study: Study) -> tuple[ToolSpec, ...]:
-    """What the server of the tools for models alone has; raises SettingsError where it cannot be asked."""
-    tools = (study.file.tools or {}).get(ai_alone_of(study).tools)
-    return asyncio.run(asked(with_saved_servers(settings, database), tools)) if tools else ()
-
-
-def _describe(study: Study, request: AiAloneRequest, cells: Sequence[AloneCell]) -> dict[str, Any]:
-    return {
-        "hash": study.hash,
-        "models": list(dict.fromkeys(cell.terms.asked.label for cell in cells)),
-        "methods": list(request.methods),
-        "repeats": request.repeats,
-        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in cells}.items()},
-    }
 
 
 @commands.command("score")
@@ -220,26 +191,11 @@ def _listed(given: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _show(database: Database, study: str, as_json: bool) -> None:
-    progress = method_progress(database, study)
     if as_json:
-        show(progress, as_json)
+        show(method_progress(database, study), as_json)
         return
-    longer = longer_than_a_letter(database, study)
-    rows = [
-        {
-            "model": one.model,
-            "method": one.name,
-            "dataset": one.dataset,
-            "wanted": one.wanted,
-            "samples": sum(one.outcomes.values()) - one.outcomes.get("failed", 0),
-            "accuracy": one.right / one.counted if one.counted else None,
-            **{kind: one.outcomes.get(kind, 0) for kind in ("unparsed", "refused", "failed")},
-            "cost": one.cost,
-        }
-        for one in progress
-    ]
-    show(rows, as_json)
-    for (model, method), number in longer.items():
+    show(alone_rows(database, study), as_json)
+    for (model, method), number in longer_than_a_letter(database, study).items():
         echo(
             f"{number:,} answers of {model} by {method}: the reply was longer than a letter, and its first character "
             "was taken (ChatBench's rule); look at them: parley show calls"

@@ -13,14 +13,6 @@ from pydantic import ValidationError
 
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import ANNOTATORS, annotators
-from app.annotation.run import (
-    Wanted,
-    collect_results,
-    describe_plan,
-    forget_withdrawn,
-    plan_annotations,
-    save_annotations,
-)
 from app.annotation.validation_study import (
     AnswerPairs,
     compare_answers,
@@ -29,10 +21,8 @@ from app.annotation.validation_study import (
     public_id,
     write_sample,
 )
-from app.backends.model_ref import parse_model_ref
-from app.batch.cost_estimate import estimate
-from app.batch.plan import RunLimits, RunPlan
-from app.cli.batch_run import run_batch, show_run
+from app.batch.plan import RunLimits
+from app.cli.batch_run import run_batch
 from app.cli.commands import group
 from app.cli.common import (
     AsJson,
@@ -48,12 +38,13 @@ from app.cli.common import (
     settings_in_use,
 )
 from app.cli.printing import echo, show
-from app.cli.session import act_on
+from app.cli.session import sessions_of
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.extension import needed
 from app.studies.loader import load_study, read_yaml
+from app.use_cases.model_runs import ANNOTATION_TOKENS, Tell, annotate, costs_of, plan_annotating, wanted_annotators
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
@@ -67,8 +58,6 @@ from storage.registers.session_pictures import picture_contents
 from storage.registers.studies import Studies
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
-REPLY_TOKENS = 60
-MOST_WHYS = 5
 Name = Annotated[str, option("--annotator NAME", "The annotator.")]
 Model = Annotated[str, option("--model NAME", "Only annotations of this model, by its name in the data.")]
 LabelStudy = Annotated[str, option("--label-study STUDY", "The label study, by its name or file.")]
@@ -122,30 +111,20 @@ def run_(
     settings = settings_in_use()
     database = existing_database(settings)
     name, target = name_of(study), study_of(database, study)
-    whose = origin_of(database, name, origin)
-    plan = plan_annotations(database, name, whose, _requested(target, names, model, file))
-    left_out = [{"annotator": who, "conversations": count, "why": why} for (who, why), count in plan.lacking.items()]
-    planned = {"study": name, "origin": whose, "to_request": len(plan.cells), "need_no_call": len(plan.known)}
-    show({**planned, "left_out": left_out}, False)
-    asking = RunPlan(name, "annotate", plan.cells, describe_plan(target.hash if target else "", plan, whose))
+    own = own_of(target, file)
+    listed = [one.strip() for one in names.split(",") if one.strip()] or (list(own) if file else [])
+    plan = plan_annotating(database, name, target, wanted_annotators(target, listed, model, own), origin)
+    show(plan.shown, False)
     if dry_run:
-        would = estimate(database, asking, REPLY_TOKENS)
-        show({**asdict(would), "cost": would.cost, "without_price": would.unpriced}, False)
+        show(costs_of(database, plan.run, ANNOTATION_TOKENS), False)
         return
-    run_name = ""
-    if plan.cells:
-        save_annotations(database, name, plan)
-        ended = run_batch(database, settings, asking, RunLimits(concurrency=concurrency, budget=budget))
-        show_run(ended)
-        run_name = ended.run
-    found = collect_results(database, plan, run_name)
-    done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
-    forget_withdrawn(database, name, plan)
-    unparsed = sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]
-    counts = {"new": done.new, "stored_before": done.known, "of_withdrawn_participants": done.gone}
-    counts |= {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}
-    whys = [{"annotator": who, "unparsed": count, "why": why} for (who, why), count in unparsed]
-    show({**counts, "not_asked_yet": found.missing, "why": whys}, False)
+    limits = RunLimits(concurrency=concurrency, budget=budget)
+
+    async def work(tell: Tell) -> dict[str, Any]:
+        async with sessions_of(database) as sessions:
+            return await annotate(database, settings, sessions, plan, limits, tell)
+
+    show(run_batch(name, work), False)
 
 
 @commands.command("status")
@@ -171,23 +150,6 @@ def own_of(study: Study | None, file: Path | None) -> dict[str, AnnotatorSpec]:
         return own | AnnotatorsFile.model_validate(raw).annotators
     except ValidationError as error:
         raise StudyError(str(file), issues_of(error, raw)) from None
-
-
-def _requested(study: Study | None, names: str, model: str, file: Path | None) -> list[Wanted]:
-    own = own_of(study, file)
-    listed = [name.strip() for name in names.split(",") if name.strip()] or (list(own) if file else [])
-    if not listed:
-        there = ", ".join([*ANNOTATORS.all(), *own])
-        raise AnnotatorUnknown(f"--annotator is missing. Available: {there}.")
-    found = []
-    for annotator in annotators(dict.fromkeys(listed), own):
-        model_name = model or (own[annotator.name].model if annotator.name in own else "")
-        if not model_name:
-            raise AnnotatorUnknown(
-                f"The annotator {annotator.name!r} has no model. Add --model: a model of the study, or BACKEND:NAME."
-            )
-        found.append((annotator, parse_model_ref(study, model_name)))
-    return found
 
 
 @commands.command("sample")

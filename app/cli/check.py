@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from shlex import quote
-from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,7 +14,7 @@ from rich.tree import Tree
 
 from app.annotation.judge import judge_question
 from app.backends.registry import asks_servers, streaming_advice
-from app.bots.dry_run import DryRunResult, estimate_by_simulation
+from app.bots.dry_run import estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import AnyStudy, AsJson, ReplyTokens, any_study, option, settings_in_use, with_saved
 from app.cli.printing import echo, err, out, show
@@ -27,6 +26,7 @@ from app.studies.loader import study_error
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
+from app.use_cases.costs import REPLY_TOKENS, estimate_costs, expected_costs
 from app.use_cases.remind import unsendable_reminders
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
@@ -40,7 +40,6 @@ ModelsThatReply = Annotated[
         "Who replies: scripted, in place of models at servers, which costs nothing, or the study's models.",
     ),
 ]
-ESTIMATED, REPLY_TOKENS = 10, 300
 
 
 @command("check")
@@ -125,26 +124,12 @@ def _advice_here(study: Study) -> Iterator[str]:
         database.dispose()
 
 
-def estimate_costs(study: Study, dry_run: DryRunResult, participants: int) -> dict[str, Any]:
-    each = fmean(dry_run.costs)
-    return {
-        "calls_per_participant": dry_run.calls,
-        "cost_per_participant": each,
-        "most_per_participant": max(dry_run.costs),
-        "participants": participants,
-        "cost": participants * each,
-        "currency": study.file.currency,
-        "without_price": dry_run.unpriced,
-    }
-
-
 def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
     """Print what the study's models will cost for so many simulated participants, and ask whether to go on.
 
     Raises ArgumentInvalid if that is not `confirmed` and there is no terminal to ask at.
     """
-    trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS, questions=judge_question))
-    show(estimate_costs(study, trial, people), False)
+    show(asyncio.run(expected_costs(study, people)), False)
     echo("This calls the study's models. `--models scripted` costs nothing.")
     if confirmed:
         return

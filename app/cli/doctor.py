@@ -15,8 +15,8 @@ from app.cli.logging_setup import set_up
 from app.cli.printing import echo, show
 from app.config import settings as configuration
 from app.config.settings import Settings
-from app.doctor import Deployment, Diagnosis, examine
 from app.errors import SettingsError
+from app.use_cases.doctor import Deployment, Diagnosis, examine
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.db.database_url import sqlite_path

@@ -10,7 +10,7 @@ from app.cli.common import AnyStudy, Language, Where, any_study, cell_of, option
 from app.cli.session import act_on
 from app.config.secret import secret_for
 from app.errors import SettingsError
-from app.web.participant.signed_links import PreviewLinks
+from app.session.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from storage.db.engine import open_database
 from storage.registers.studies import Studies

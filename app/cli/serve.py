@@ -21,10 +21,10 @@ from app.config.saved_servers import with_saved_servers
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
+from app.session.signed_links import TrialLinks
 from app.studies.loader import find, load_study, shipped
 from app.use_cases.remind import unsendable_reminders
 from app.web.participant.recruiter_links import recruitment_links
-from app.web.participant.signed_links import TrialLinks
 from app.web.server import build_app
 from experiments.study.study import Study
 from storage.db.database_url import redact_password

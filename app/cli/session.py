@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -88,14 +89,21 @@ def _streams(database: Database, study: str, session: str) -> tuple[str, ...]:
     return found
 
 
+@asynccontextmanager
+async def sessions_of(database: Database) -> AsyncIterator[Sessions]:
+    """The sessions of a database; ends when all is written."""
+    sessions = Sessions(database, SystemClock())
+    try:
+        yield sessions
+    finally:
+        await sessions.close()
+
+
 def act_on(database: Database, work: Callable[[Sessions], Coroutine[Any, Any, Result]]) -> Result:
     """Let a command act on the sessions of a database; returns when all is written."""
 
     async def acting() -> Result:
-        sessions = Sessions(database, SystemClock())
-        try:
+        async with sessions_of(database) as sessions:
             return await work(sessions)
-        finally:
-            await sessions.close()
 
     return asyncio.run(acting())

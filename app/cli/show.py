@@ -42,10 +42,9 @@ from app.studies.loader import load_study
 from app.studies.page_texts import texts_of_problems
 from app.studies.text_check import TextCheck
 from app.studies.translations import missing_translations
+from app.use_cases.costs import cost_tables
 from app.web.link_problem_texts import problem_rows
 from experiments.errors import StudyError, ValidationIssue, suggestion
-from experiments.session.study_status import EVERYBODY
-from experiments.session.study_status import Where as Cell
 from experiments.session.timing import ClientMeasures
 from experiments.session.waves import WaveState
 from experiments.study.cells import cell_statuses, wanted_overall
@@ -66,9 +65,7 @@ from storage.registers.study_status import dataset_info_of, operations_of
 from storage.registers.study_versions import current, difference, versions
 from storage.reports.attrition import WaveMonitor, wave_monitor
 from storage.reports.blinding import blinding
-from storage.reports.costs import Cost, costs, is_simulated, spending
 from storage.reports.model_calls import attempts
-from storage.reports.monitoring.models import used
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
 from storage.reports.reproducibility import recompute_draws
 from storage.reports.session_views import ScreenVisit, screens, typical
@@ -202,28 +199,7 @@ def costs_(
     """The budget bounds the costs of participants, not those of simulated sessions. `unknown` counts replies whose
     cost is not known; a sum is then a lower bound."""
     database, found = published_study(study)
-    rows = costs(database, found.name, by)
-    with database.connect() as connection:
-        bots = used(connection, found.name, Origin.BOT)
-    budgets = operations_of(database, found.name).budgets
-    data = {
-        "study": found.name,
-        "currency": found.file.currency,
-        "by": by,
-        **budget_of(database, found),
-        "groups": {name: asdict(cost) for name, cost in rows.items()},
-        "total": asdict(sum(rows.values(), Cost())),
-        "simulated_users": asdict(sum((cost for name, cost in rows.items() if is_simulated(name)), Cost())),
-        "simulated_sessions": {"cost": sum(one.cost for one in bots), "unknown": sum(one.unknown for one in bots)},
-        "cells": [{"where": dict(key), **budget_of(database, found, key)} for key in budgets if key],
-    }
-    show(data, as_json)
-
-
-def budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict[str, Any]:
-    now = operations_of(database, study.name)
-    known = spending(database, study, cell, SystemClock().now_us())
-    return {"budget": now.budgets.get(cell), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
+    show(cost_tables(database, found, by), as_json)
 
 
 @shown("calls")

@@ -21,7 +21,7 @@ from app.cli.logging_setup import set_up
 from app.cli.printing import echo
 from app.cli.serve import load_all, serve_studies
 from app.config.settings import Settings
-from app.doctor import unwritable_drafts
+from app.use_cases.doctor import unwritable_drafts
 from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 

@@ -21,10 +21,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.errors import ANOTHER_SITE
 from app.i18n.negotiation import from_accept_language
 from app.web.frames import FRAMED_BY
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
-from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWarning
+from app.web.throttled_log import ELSEWHERE, TOO_MANY, ThrottledWarning
 from storage.client_networks import IPV6_NETWORKS, client_networks
 
 FEWEST = 1_000

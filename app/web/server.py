@@ -26,6 +26,7 @@ from app.i18n.negotiation import from_accept_language
 from app.session.reminders.sender import ReminderTask, Reminding
 from app.session.retention import RetentionTask
 from app.session.service import SessionService
+from app.session.signed_links import PreviewLinks, RehearsalLinks, Tickets, TrialLinks
 from app.use_cases.prolific_task import ProlificTask
 from app.use_cases.remind import reminder_channels
 from app.web import pictures
@@ -38,7 +39,6 @@ from app.web.participant.prolific_webhook import ProlificWebhook
 from app.web.participant.recruiter_links import Links
 from app.web.participant.reminder_page import ReminderPage
 from app.web.participant.session_cookie import SessionCookie, session_of
-from app.web.participant.signed_links import PreviewLinks, RehearsalLinks, Tickets, TrialLinks
 from app.web.participant.start_page import StartPage, not_found_page, storage_error_page
 from app.web.participant.wave_pages import return_path
 from app.web.redaction import redacted_path

@@ -10,8 +10,6 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 EVERY_S = 60.0
-# The answer to a request whose Origin is not the Host that it was sent to.
-ANOTHER_SITE = "another site may not ask this"
 ELSEWHERE = (
     "refused (403): a page at %.100s asked what is served at %.100s; another site did, a proxy does not pass Host on, "
     "or PARLEY_PUBLIC_URL has another scheme"

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock
 from app.session.service import SessionService
+from app.session.signed_links import RehearsalLinks, Tickets, TrialLinks
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from app.web.open_studies import OpenStudies
@@ -20,7 +21,6 @@ from app.web.participant.api import ParticipantApi
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
 from app.web.participant.session_cookie import SessionCookie
-from app.web.participant.signed_links import RehearsalLinks, Tickets, TrialLinks
 from app.web.participant.start_page import StartPage
 from experiments.study.study import Study
 from storage import tables

@@ -25,8 +25,8 @@ from starlette.types import ASGIApp
 from app.cli.http_server import ConnectionLimits, made
 from app.clock import Clock
 from app.config.settings import Settings
+from app.session.signed_links import Tickets
 from app.studies.loader import load_study
-from app.web.participant.signed_links import Tickets
 from app.web.server import build_app
 from storage.db.engine import Database, open_database
 from tests.fakes import forked as forks

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.web.participant.signed_links import DAY_S, Tickets
+from app.session.signed_links import DAY_S, Tickets
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket

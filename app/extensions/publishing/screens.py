@@ -30,9 +30,9 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.session.service import Sessions, SessionService
+from app.session.signed_links import TrialLinks
 from app.session.transitions import LoadedSession
 from app.web.participant.session_cookie import SessionCookie
-from app.web.participant.signed_links import TrialLinks
 from experiments.events import Event
 from experiments.study.cells import cells
 from experiments.study.location import without_indices

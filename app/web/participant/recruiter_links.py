@@ -13,6 +13,14 @@ from typing import Literal
 
 from starlette.datastructures import QueryParams
 
+from app.session.signed_links import (
+    REHEARSAL_PARAMETER,
+    RETURN_PARAMETER,
+    RehearsalLinks,
+    RehearsedVisitor,
+    Trial,
+    TrialLinks,
+)
 from app.studies.link_ids import (
     LAB,
     LAB_CHANNEL,
@@ -26,14 +34,6 @@ from app.studies.link_ids import (
     read_ids,
 )
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
-from app.web.participant.signed_links import (
-    REHEARSAL_PARAMETER,
-    RETURN_PARAMETER,
-    RehearsalLinks,
-    RehearsedVisitor,
-    Trial,
-    TrialLinks,
-)
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants

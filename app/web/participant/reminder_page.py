@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from app.session.service import SessionService
-from app.web.participant.signed_links import RETURN_PARAMETER
+from app.session.signed_links import RETURN_PARAMETER
 from app.web.participant.start_page import not_found_page, render_page
 from experiments.events import Action
 from experiments.session.reminders import SUBSCRIBED, UNSUBSCRIBED, wants_none

@@ -29,13 +29,13 @@ from app.i18n.negotiation import from_accept_language, negotiate_request, offere
 from app.session.budget_gate import BUDGET
 from app.session.replies.request import SCRIPTED
 from app.session.service import SessionService
+from app.session.signed_links import RETURN_PARAMETER, Tickets
 from app.session.transitions import LoadedSession
 from app.web.frames import EMBED, framed_page, is_framed, let_frame
 from app.web.open_studies import OpenStudies, OpenStudy
 from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, recruiter_labels, refusal
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
-from app.web.participant.signed_links import RETURN_PARAMETER, Tickets
 from app.web.participant.wave_pages import NextPart, WavePages
 from app.web.security import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning

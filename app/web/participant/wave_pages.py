@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from app.session.service import SessionService
+from app.session.signed_links import RETURN_PARAMETER
 from app.session.transitions import LoadedSession
 from app.web.participant.calendar_file import calendar_file
 from app.web.participant.recruiter_links import IdentityClaim
 from app.web.participant.returning import ReturnResult
-from app.web.participant.signed_links import RETURN_PARAMETER
 from experiments.session.engine import end_page
 from experiments.session.waves import WaveWindow, next_window, wave_schedule
 from experiments.study.sections.reminders import Channel

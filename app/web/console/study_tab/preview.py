@@ -11,6 +11,7 @@ from gradio.components import Component
 
 from app.bots.preview_session import PreviewTarget, advance_to_step
 from app.errors import SettingsError
+from app.session.signed_links import PreviewLinks
 from app.studies.outline import Branch, outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -18,7 +19,6 @@ from app.web.console.study_tab.base import Refresh, StudyView, Updates, load_vie
 from app.web.console.study_tab.recruitment import cell_of, pairs
 from app.web.console.study_tab.simulation import SimulationPanel
 from app.web.console.tab import TabLocation, dropdown, html_part
-from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from experiments.study.study import Study
 

@@ -9,6 +9,7 @@ import gradio as gr
 from gradio.components import Component
 from markupsafe import Markup
 
+from app.session.signed_links import TrialLinks
 from app.studies.outline import outline
 from app.use_cases.recruit import (
     accepts_personal_links,
@@ -25,7 +26,6 @@ from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Upda
 from app.web.console.tab import TabLocation, dropdown, html_part, text
 from app.web.link_problem_texts import problem_rows
 from app.web.participant.recruiter_links import recruitment_links
-from app.web.participant.signed_links import TrialLinks
 from app.web.qr_code import as_svg
 from experiments.errors import NotPossible
 from experiments.session.study_status import Decision

@@ -10,9 +10,9 @@ import pytest
 from app.bots.preview_session import SAID, PreviewTarget, advance_to_step
 from app.clock import SystemClock
 from app.session.service import Sessions
+from app.session.signed_links import HOUR_S, PreviewLinks
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps
-from app.web.participant.signed_links import HOUR_S, PreviewLinks
 from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen

@@ -14,15 +14,15 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from app.studies.loader import read_yaml
-from app.web.console.session_filters import OF_PEOPLE
-from app.web.participant.signed_links import (
+from app.session.signed_links import (
     HOUR_S,
     REHEARSAL_HEADER,
     REHEARSAL_PARAMETER,
     RehearsalLinks,
     RehearsedVisitor,
 )
+from app.studies.loader import read_yaml
+from app.web.console.session_filters import OF_PEOPLE
 from storage import tables
 from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.participants import Participants

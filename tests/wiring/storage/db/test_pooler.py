@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import inspect, text
 
-from app.doctor import Deployment, check_database
+from app.use_cases.doctor import Deployment, check_database
 from storage.db.engine import connect, open_database
 from storage.errors import StorageError
 from storage.migrations.migrate import migrate, migration_status

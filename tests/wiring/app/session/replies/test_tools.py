@@ -18,9 +18,9 @@ from app.alerts import conditions
 from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta, ToolCall
 from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
-from app.doctor import Deployment, check_tools
 from app.errors import SettingsError
 from app.tools.packages import TOOL_SERVERS
+from app.use_cases.doctor import Deployment, check_tools
 from app.use_cases.studies import publish_study
 from experiments.errors import Refused
 from experiments.session.engine import fold

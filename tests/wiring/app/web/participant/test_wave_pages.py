@@ -14,10 +14,10 @@ import pytest
 from app.alerts import asking_for_help
 from app.clock import VirtualClock
 from app.session.service import Sessions
+from app.session.signed_links import TrialLinks
 from app.studies.loader import load_study
 from app.use_cases.sessions import add_remark
 from app.web.participant.session_cookie import TOKEN_HEADER, SessionCookie
-from app.web.participant.signed_links import TrialLinks
 from experiments.session.study_status import StudyStatus
 from experiments.study.screen import NextPartBlock
 from storage.registers.persons import people

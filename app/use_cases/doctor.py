@@ -29,13 +29,12 @@ from app.backends.wire.http_client import client, proxy_of, trusted
 from app.config.model_servers import Server
 from app.config.secret import secret_in_use
 from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
-from app.errors import BackendError, SettingsError
+from app.errors import ANOTHER_SITE, BackendError, SettingsError
 from app.recruiters.prolific import WEBHOOK, Prolific, ProlificStudy, prolific_client, workspaces_of
 from app.session.reminders.mail import MailChannel
 from app.session.replies.tools import as_specs, asked, differing
 from app.studies.drafts import Drafts
 from app.use_cases.remind import unsendable_reminders
-from app.web.throttled_log import ANOTHER_SITE
 from experiments.study.checks.lint import possible_codes
 from experiments.study.study import Study
 from problems.errors import ParleyError

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.doctor import Deployment, check_prolific
 from app.errors import RecruiterDenied
 from app.recruiters.prolific import WEBHOOK, Prolific
 from app.studies.loader import load_study
+from app.use_cases.doctor import Deployment, check_prolific
 from app.use_cases.prolific_study import draft_of
 from tests.fakes import studies
 from tests.fakes.prolific_api import TOKEN, WORKSPACE, FakeProlific, prolific_api

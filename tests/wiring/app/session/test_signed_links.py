@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from app.session.signed_links import TRIALS_LAST_S, Trial, TrialLinks
 from app.studies.loader import read_yaml
-from app.web.participant.signed_links import TRIALS_LAST_S, Trial, TrialLinks
 from storage.registers.study_status import set_status
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot

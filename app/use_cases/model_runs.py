@@ -1,0 +1,199 @@
+"""Long runs of models over what is there: models are asked a study's questions alone, or annotate conversations.
+
+What is asked for is planned first, and its cost estimated; then the same plan is run. What came is stored, and a run
+that was stopped goes on with the next one of the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from app.ai_alone.plan import AiAloneRequest, AloneCell, cells, settings_of
+from app.ai_alone.scoring import score
+from app.annotation.annotators.registry import ANNOTATORS, annotators
+from app.annotation.run import (
+    AnnotationPlan,
+    Wanted,
+    collect_results,
+    describe_plan,
+    forget_withdrawn,
+    plan_annotations,
+    save_annotations,
+)
+from app.backends.model_ref import parse_model_ref
+from app.batch.cost_estimate import estimate
+from app.batch.plan import BUDGET, DONE, INTERRUPTED, RunLimits, RunPlan, RunProgress, RunResult
+from app.batch.runner import run
+from app.config.saved_servers import with_saved_servers
+from app.config.settings import Settings
+from app.errors import AnnotatorUnknown
+from app.session.replies.tools import asked
+from app.session.service import Sessions
+from experiments.study.ai_alone_questions import ai_alone_of
+from experiments.study.sections.annotators import AnnotatorSpec
+from experiments.study.study import Study
+from storage.ai_alone.answers import method_progress
+from storage.ai_alone.replies import save_cells
+from storage.db.engine import Database
+from storage.registers.studies import Studies
+from storage.reports.conversations import origin_of
+
+MOST_WHYS = 5
+ANNOTATION_TOKENS = 60
+WHY = {
+    DONE: "Everything is asked.",
+    BUDGET: "The budget bears no further call; the same run with a higher one goes on from here.",
+    INTERRUPTED: "Stopped. What came is stored; the same run goes on from here.",
+}
+Tell = Callable[[RunProgress], None]
+Stopped = Callable[[], bool]
+
+
+def costs_of(database: Database, plan: RunPlan, reply_tokens: int, currency: str = "") -> dict[str, Any]:
+    """What the calls of a plan that are left would be, with replies of so many tokens."""
+    would = estimate(database, plan, reply_tokens)
+    return {**asdict(would), "cost": would.cost, "currency": currency, "without_price": would.unpriced}
+
+
+def shown_run(result: RunResult) -> dict[str, Any]:
+    """What became of a run: in words, what each model took, and why a model was given up."""
+    rate = result.asked / result.seconds if result.seconds else 0.0
+    took = f"{result.asked:,} in {timedelta(seconds=round(result.seconds))} ({rate:,.1f}/s)"
+    return {
+        "replies": took,
+        "were_there": result.progress.reused,
+        "failed_and_asked_again_by_the_same_run": result.progress.failed,
+        "end": WHY.get(result.why),
+        "given_up": [one.stopped for one in result.models if one.stopped],
+        "models": [{name: value for name, value in asdict(one).items() if name != "stopped"} for one in result.models],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class AlonePlan:
+    study: Study
+    cells: Sequence[AloneCell]
+    run: RunPlan
+
+
+async def plan_alone(database: Database, settings: Settings, study: Study, request: AiAloneRequest) -> AlonePlan:
+    """The questions of a request; raises ParleyError with what is wrong, and SettingsError where the server of the
+    tools for models alone cannot be asked what it has."""
+    tools = (study.file.tools or {}).get(ai_alone_of(study).tools)
+    specs = await asked(with_saved_servers(settings, database), tools) if tools else ()
+    planned = cells(study, replace(request, specs=specs))
+    details = {
+        "hash": study.hash,
+        "models": list(dict.fromkeys(cell.terms.asked.label for cell in planned)),
+        "methods": list(request.methods),
+        "repeats": request.repeats,
+        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in planned}.items()},
+    }
+    return AlonePlan(study, planned, RunPlan(study.name, "alone", planned, details))
+
+
+async def ask_alone(
+    database: Database, settings: Settings, plan: AlonePlan, limits: RunLimits, tell: Tell, stopped: Stopped = bool
+) -> RunResult:
+    """Ask for the replies of a plan that are not stored, and score what came."""
+    Studies(database).register(plan.study)
+    save_cells(database, plan.study.name, (cell.stored(number) for number, cell in enumerate(plan.cells)))
+    result = await run(database, settings, plan.run, limits, tell, stopped)
+    score(database, plan.study.name)
+    return result
+
+
+def alone_rows(database: Database, study: str) -> list[dict[str, Any]]:
+    """Samples, accuracy and errors by model, method and dataset."""
+    return [
+        {
+            "model": one.model,
+            "method": one.name,
+            "dataset": one.dataset,
+            "wanted": one.wanted,
+            "samples": sum(one.outcomes.values()) - one.outcomes.get("failed", 0),
+            "accuracy": one.right / one.counted if one.counted else None,
+            **{kind: one.outcomes.get(kind, 0) for kind in ("unparsed", "refused", "failed")},
+            "cost": one.cost,
+        }
+        for one in method_progress(database, study)
+    ]
+
+
+def wanted_annotators(
+    study: Study | None, names: Sequence[str], model: str, own: Mapping[str, AnnotatorSpec]
+) -> list[Wanted]:
+    """Annotators by name, each with its model, which one of the study's `own` may name."""
+    if not names:
+        raise AnnotatorUnknown(f"No annotator is named. Available: {', '.join([*ANNOTATORS.all(), *own])}.")
+    found = []
+    for annotator in annotators(dict.fromkeys(names), own):
+        model_name = model or (own[annotator.name].model if annotator.name in own else "")
+        if not model_name:
+            raise AnnotatorUnknown(
+                f"The annotator {annotator.name!r} has no model. Name one: a model of the study, or BACKEND:NAME."
+            )
+        found.append((annotator, parse_model_ref(study, model_name)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatingPlan:
+    study: str
+    origin: str
+    found: AnnotationPlan
+    run: RunPlan
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        left_out = ((*which, number) for which, number in self.found.lacking.items())
+        return {
+            "study": self.study,
+            "origin": self.origin,
+            "to_request": len(self.found.cells),
+            "need_no_call": len(self.found.known),
+            "left_out": [{"annotator": who, "conversations": number, "why": why} for who, why, number in left_out],
+        }
+
+
+def plan_annotating(
+    database: Database, name: str, study: Study | None, wanted: Sequence[Wanted], origin: str | None
+) -> AnnotatingPlan:
+    whose = origin_of(database, name, origin)
+    found = plan_annotations(database, name, whose, wanted)
+    details = describe_plan(study.hash if study else "", found, whose)
+    return AnnotatingPlan(name, whose, found, RunPlan(name, "annotate", found.cells, details))
+
+
+async def annotate(
+    database: Database,
+    settings: Settings,
+    sessions: Sessions,
+    plan: AnnotatingPlan,
+    limits: RunLimits,
+    tell: Tell,
+    stopped: Stopped = bool,
+) -> dict[str, Any]:
+    """Ask for the annotations of a plan that are not stored, and record what was found; returns what became of it."""
+    ended = None
+    if plan.found.cells:
+        save_annotations(database, plan.study, plan.found)
+        ended = await run(database, settings, plan.run, limits, tell, stopped)
+    found = collect_results(database, plan.found, ended.run if ended else "")
+    done = await sessions.annotate(plan.study, found.annotations)
+    forget_withdrawn(database, plan.study, plan.found)
+    unparsed = sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]
+    return {
+        **(shown_run(ended) if ended else {}),
+        "new": done.new,
+        "stored_before": done.known,
+        "of_withdrawn_participants": done.gone,
+        "unparsed": sum(found.unparsed.values()),
+        "refused": found.refused,
+        "failed": found.failed,
+        "not_asked_yet": found.missing,
+        "why": [{"annotator": who, "unparsed": count, "why": why} for (who, why), count in unparsed],
+    }

@@ -1,0 +1,197 @@
+"""Rehearse a study with simulated participants at the running server, and remove a rehearsal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.bots.rehearse import Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
+from app.bots.simulate import found_answers
+from app.bots.tendencies import Tendencies
+from app.clock import Clock
+from app.errors import ArgumentInvalid
+from app.extension import needed
+from app.session.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor
+from experiments.session.engine import fold
+from experiments.session.seeded_random import pick, uniform
+from experiments.study.cells import cells
+from experiments.study.screen import Screen
+from experiments.study.study import Study
+from storage.accounts.audit_log import AuditLog
+from storage.datasets.describe.markdown import count
+from storage.db.engine import Database
+from storage.log.event_log import facts
+from storage.log.rehearsals import RemovedRehearsal, rehearsed_sessions, remove_rehearsal
+from storage.registers.studies import Studies
+
+LOOK_S = 0.5
+FidelityReport = Callable[[Database, Study, Collection[str]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalRequest:
+    """`people` come within `over_s`, which the speed divides; with `fidelity` so many an arm, who all stay. `scripted`:
+    the scripted model replies in place of the study's."""
+
+    people: int = 20
+    speed: float = 20.0
+    over_s: float = 3600.0
+    seed: str = "1"
+    scripted: bool = False
+    fidelity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalPlan:
+    study: Study
+    people: int
+    visits: tuple[Visit, ...]
+    """Those that are left."""
+    speed: float
+    links: RehearsedLinks
+    streams: frozenset[str]
+    report: FidelityReport | None = field(default=None, repr=False)
+
+
+def plan_rehearsal(database: Database, secret: str, study: Study, request: RehearsalRequest) -> RehearsalPlan:
+    """Who is to come, without those who have been there; raises ArgumentInvalid where there are no fidelity rules."""
+    fidelity = request.fidelity
+    report = _fidelity_report(study) if fidelity else None
+    people = request.people * (_arms(study) if fidelity else 1)
+    seed = f"fidelity-{request.seed}" if fidelity else request.seed
+    every = planned_visits(study.name, people, seed, request.over_s)
+    every = tuple(replace(visit, leaves_after=None, away_s=None) for visit in every) if fidelity else every
+    links = RehearsedLinks(RehearsalLinks(secret), study, scripted=request.scripted)
+    known = rehearsed_sessions(database, study.name)
+    standing = {visit.name: known[links.of(visit).stream] for visit in every if links.of(visit).stream in known}
+    visits = remaining_visits(every, standing, {name for name, outcome in standing.items() if outcome is not None})
+    streams = frozenset(links.of(visit).stream for visit in every)
+    return RehearsalPlan(study, people, visits, request.speed, links, streams, report)
+
+
+async def play(
+    database: Database,
+    address: str,
+    plan: RehearsalPlan,
+    progress: RehearsalProgress,
+    tell: Callable[[RehearsalProgress], None] = lambda progress: None,
+    stopped: Callable[[], bool] = bool,
+) -> dict[str, Any]:
+    """Let them come, until all are gone or it is `stopped`; returns what was measured, of fidelity too."""
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs a line, with the signed link, for each request
+    answers, began_s = _KnownAnswers(database, plan.links), time.monotonic()
+    rehearsal = Rehearsal(address, plan.visits, plan.speed, plan.links.path, plan.links.headers, answers.of)
+    playing = asyncio.create_task(rehearse(rehearsal, progress))
+    try:
+        while not playing.done() and not stopped():
+            tell(progress)
+            await asyncio.wait([playing], timeout=LOOK_S)
+        tell(progress)
+        if playing.done():
+            playing.result()
+    finally:
+        playing.cancel()
+        await asyncio.wait([playing])
+    return rehearsed(database, plan, progress, time.monotonic() - began_s, stopped=playing.cancelled())
+
+
+def rehearsed(
+    database: Database, plan: RehearsalPlan, progress: RehearsalProgress, seconds: float, *, stopped: bool
+) -> dict[str, Any]:
+    measured = progress.measured
+    streams = rehearsed_sessions(database, plan.study.name).keys() & plan.streams
+    return {
+        "people": plan.people,
+        "gone_before": plan.people - len(plan.visits),
+        "outcomes": dict(progress.outcomes),
+        "dropped_out": progress.dropped_out,
+        "came_back": progress.came_back,
+        "reloads": progress.reloaded,
+        "gave_up": dict(progress.gave_up),
+        "clicks": measured.clicks,
+        "refused_requests": measured.refused,
+        "requests_without_response": measured.unreachable,
+        "slowest_click_s": round(measured.slowest_click_s, 3),
+        "slowest_page_s": round(measured.slowest_page_s, 3),
+        "replies": measured.replies,
+        "failed_replies": measured.failed_replies,
+        "seconds": round(seconds, 1),
+        "stopped": stopped,
+        **(plan.report(database, plan.study, streams) if plan.report and streams else {}),
+    }
+
+
+def _fidelity_report(study: Study) -> FidelityReport:
+    if not study.file.fidelity:
+        raise ArgumentInvalid(f"{study.name} has no `fidelity` rules. Add some, and publish the study again.")
+    found: FidelityReport = needed("fidelity_report", "analysis")
+    return found
+
+
+def _arms(study: Study) -> int:
+    """How many arms the study's `fidelity` rules tell apart, of those to which participants are assigned."""
+    named = {name for rule in study.file.fidelity or () for name in rule.where}
+    every = cells(study.factors, study.pools)
+    return len({tuple(cell.values[name] for name in sorted(named & cell.values.keys())) for cell in every})
+
+
+class RehearsedLinks:
+    """The links of a rehearsal, with ids that each of the study's recruiters could have."""
+
+    def __init__(self, links: RehearsalLinks, study: Study, *, scripted: bool) -> None:
+        self._links, self._study, self._scripted = links, study, scripted
+        wanted = study.file.recruitment
+        self._channels = wanted.channels or (("open",) if wanted.id_proof == "optional" else ("prolific",))
+
+    def of(self, visit: Visit) -> RehearsedVisitor:
+        recruiter = pick(dict.fromkeys(self._channels, 1.0), visit.name, "recruiter")
+        visitor = RehearsedVisitor(self._study.name, visit.name, scripted=self._scripted)
+        if recruiter == "open":
+            return visitor
+        return replace(visitor, recruiter=recruiter, id=f"rehearsal-{visitor.stream[-12:]}")
+
+    def path(self, visit: Visit) -> str:
+        return self._links.path(self.of(visit))
+
+    def headers(self, visit: Visit) -> Mapping[str, str]:
+        return {REHEARSAL_HEADER: self._links.token(self.of(visit))}
+
+
+class _KnownAnswers:
+    """The answers that people work out: the right ones, as often as their tendencies say, from the database."""
+
+    def __init__(self, database: Database, links: RehearsedLinks) -> None:
+        self._database, self._links, self._studies = database, links, Studies(database)
+
+    async def of(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
+        return await asyncio.to_thread(self._find, visit, screen)
+
+    def _find(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
+        with self._database.connect() as connection:
+            state = fold(facts(connection, self._links.of(visit).stream))
+        chance = uniform(f"{visit.name}:{screen.seen}", "knows")
+        return found_answers(self._studies.get(state.enrolled["hash"]), state, Tendencies.of(visit.name), chance)
+
+
+def remove(database: Database, study: str, who: str, clock: Clock) -> RemovedRehearsal:
+    """Remove all rehearsed sessions of a study, with all their data."""
+    audit = AuditLog(database, clock.now_us)
+    return remove_rehearsal(
+        database,
+        study,
+        clock.now_us(),
+        lambda connection, gone: audit.forward(connection, who, f"removed a rehearsal: {_removed(gone)}", study),
+    )
+
+
+def _removed(removed: RemovedRehearsal) -> str:
+    cost = f" (cost {removed.cost:,.4f})" if removed.cost else ""
+    return (
+        f"{count(removed.sessions, 'session')} with {count(removed.events, 'event')}, "
+        f"{count(removed.identities, 'recruiter ID')}, {count(removed.model_calls, 'model call')}{cost} and "
+        f"{count(removed.annotations, 'annotation')}"
+    )

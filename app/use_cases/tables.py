@@ -1,0 +1,98 @@
+"""Data as JSON, and as the tables that people read: commands print them, and the console shows them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+# From this length on, the parts of a list are sentences, each on a line of its own.
+WORDS = 40
+LARGE = 1000
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells below the `names` of their columns; without names, pairs of a name and a value, or lines."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+    names: Sequence[str] = ()
+    numbers: Sequence[bool] = ()
+    """Which columns have nothing but numbers."""
+
+
+def jsonable(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    match value:
+        case Mapping():
+            return {str(name): jsonable(part) for name, part in value.items()}
+        case list() | tuple():
+            return [jsonable(part) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+        case Decimal():
+            return float(value)
+        case Path():
+            return str(value)
+        case _:
+            return value
+
+
+def tables(data: Any) -> Iterator[Table]:
+    """The tables of some data: plain values first, then a table for each list or mapping in it."""
+    return _tables("", jsonable(data))
+
+
+def _tables(title: str, value: Any) -> Iterator[Table]:
+    held = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    if held and all(isinstance(part, dict) for part in held):
+        yield _table(title, held if value is held else [{"": name, **part} for name, part in value.items()])
+    elif held and isinstance(value, dict):
+        plain = {name: part for name, part in value.items() if not _is_nested(part) and part not in EMPTY}
+        yield Table(title, [(_label(name), _cell(part)) for name, part in plain.items()])
+        for name in filter(lambda name: _is_nested(value[name]), value):
+            yield from _tables(_label(name), value[name])
+    else:
+        yield Table(title, [(_cell(part),) for part in held] or [("Nothing.",)])
+
+
+def _is_nested(value: Any) -> bool:
+    """A list or mapping with mappings in it is a table of its own."""
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(isinstance(part, dict) for part in held)
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    numbers = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    return Table(title, cells, [_label(name) for name in names], numbers)
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.2f}" if abs(value) >= LARGE else f"{value:.4g}"
+        case Mapping():
+            return ", ".join(f"{_label(name)} {_cell(part)}" for name, part in value.items() if part not in EMPTY)
+        case list():
+            cells = [_cell(part) for part in value]
+            return ("\n" if any(len(cell) > WORDS for cell in cells) else ", ").join(cells)
+        case _:
+            return str(value)
