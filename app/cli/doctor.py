@@ -16,12 +16,10 @@ from app.cli.printing import echo, show
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import SettingsError
-from app.use_cases.doctor import Deployment, Diagnosis, examine
-from experiments.study.study import Study
+from app.use_cases.doctor import Deployment, Diagnosis, examine, published
 from problems.errors import ParleyError
 from storage.db.database_url import sqlite_path
 from storage.errors import StorageError
-from storage.registers.studies import Studies
 
 COLOURS = {"ok": "", "warning": "yellow", "problem": "red"}
 FIRST = "Correct this setting; nothing else can be looked at before."
@@ -80,16 +78,7 @@ def _deployment(settings: Settings, references: list[str]) -> tuple[Deployment, 
     try:
         known, database = with_saved(settings)
         if database is not None and not references:
-            studies += _published(Studies(database))
+            studies += published(database)
     except ParleyError:  # the check of the database says why
         return Deployment(settings, tuple(studies)), faults
     return Deployment(known, tuple(studies), database), faults
-
-
-def _published(studies: Studies) -> Iterator[Study]:
-    """The newest version of each study that this Parley can read."""
-    for name in studies.names():
-        try:
-            yield studies.newest(name)
-        except ParleyError:
-            continue

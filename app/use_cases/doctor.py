@@ -11,7 +11,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -45,6 +45,7 @@ from storage.migrations.migrate import migration_status
 from storage.registers.alerts import Alert
 from storage.registers.contacts import PROLIFIC
 from storage.registers.offered_tools import offered_tools
+from storage.registers.studies import Studies
 
 WITHIN_S = 10
 PUBLIC, PROXIES = env_name("public_url"), env_name("trusted_proxies")
@@ -68,6 +69,14 @@ class Deployment:
     studies: tuple[Study, ...] = ()
     database: Database | None = None
     """None before the first start."""
+
+
+def published(database: Database) -> Iterator[Study]:
+    """The newest version of each study in the database that this Parley can read."""
+    studies = Studies(database)
+    for name in studies.names():
+        with suppress(ParleyError):
+            yield studies.newest(name)
 
 
 def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:

@@ -61,9 +61,9 @@ def costs_of(database: Database, plan: RunPlan, reply_tokens: int, currency: str
 def shown_run(result: RunResult) -> dict[str, Any]:
     """What became of a run: in words, what each model took, and why a model was given up."""
     rate = result.asked / result.seconds if result.seconds else 0.0
-    took = f"{result.asked:,} in {timedelta(seconds=round(result.seconds))} ({rate:,.1f}/s)"
+    took = f"{result.asked:,} replies in {timedelta(seconds=round(result.seconds))} ({rate:,.1f}/s)"
     return {
-        "replies": took,
+        "run": took,
         "were_there": result.progress.reused,
         "failed_and_asked_again_by_the_same_run": result.progress.failed,
         "end": WHY.get(result.why),

@@ -66,7 +66,7 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
 
 
 def _close(context: ConsoleContext) -> None:
-    context.downloads.close()
+    context.stop()
     context.sessions.log.close()
 
 

@@ -30,6 +30,7 @@ from app.studies.drafts import Drafts
 from app.web.console import formatting
 from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
+from app.web.console.long_work import LongWork
 from app.web.console.tab import html_part
 from experiments.session.outcomes import status_label
 from experiments.study.study import Study
@@ -59,7 +60,17 @@ class ConsoleContext:
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
         self.downloads = Downloads(clock)
+        self.work = LongWork(clock)
         self.note = html_part(elem_id="note", render=False)
+
+    async def close(self) -> None:
+        self.stop()
+        await self.sessions.close()
+
+    def stop(self) -> None:
+        """End what threads of the console do, and delete their files."""
+        self.work.close()
+        self.downloads.close()
 
     def names(self) -> list[str]:
         return sorted({*self.studies.names(), *self.drafts.names()})

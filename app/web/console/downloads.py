@@ -9,6 +9,7 @@ only, so links do not work after a restart.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import secrets
@@ -180,15 +181,24 @@ class Downloads:
         finally:
             job.done = True
 
-    @contextmanager
-    def _folder(self) -> Iterator[Path]:
+    def uploads(self, user: CurrentUser) -> Path:
+        """The folder of what a user sent to be read, until this process ends."""
+        folder = self._files() / f"from-{hashlib.sha256(user.name.encode()).hexdigest()[:16]}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _files(self) -> Path:
         with self._lock:
             if self._own is None:
                 self._root = Path(mkdtemp(prefix=PREFIX))
                 self._own = hold_lock(self._root / LOCK)
             if self._own is None or self._root is None:
                 raise OSError(f"{self._root} cannot be locked, or another console process is checking it; try again")
-        own = Path(mkdtemp(dir=self._root))
+            return self._root
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        own = Path(mkdtemp(dir=self._files()))
         try:
             yield own
         finally:

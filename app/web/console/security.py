@@ -23,7 +23,9 @@ from app.web.throttled_log import ELSEWHERE, ThrottledWarning
 from problems.pictures import MOST_BYTES
 
 MOST_BODY = 1024 * 1024
-LARGER: Mapping[str, int] = {"/console/picture": MOST_BYTES}
+# Bytes of a file of a release.
+MOST_RELEASED = 100_000_000
+LARGER: Mapping[str, int] = {"/console/picture": MOST_BYTES, "/console/release": MOST_RELEASED}
 OPEN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/healthz"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
@@ -32,7 +34,7 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
         r"/|/(console|parley)/[\w.-]+|/(picture|attached)/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
     ),
-    "POST": re.compile("/logout|/console/picture|" + EVENTS),
+    "POST": re.compile("/logout|/console/(picture|release)|" + EVENTS),
 }
 FOREVER = b"private, max-age=31536000, immutable"
 

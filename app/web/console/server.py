@@ -19,7 +19,7 @@ from app.config.settings import Settings
 from app.extension import extensions, imported
 from app.studies.draft_files import sweep_uploads
 from app.web import pictures
-from app.web.console import page, picture_uploads
+from app.web.console import page, uploads
 from app.web.console.auth import Authentication
 from app.web.console.context import ConsoleContext
 from app.web.console.security import ConsoleSecurity, is_route
@@ -50,8 +50,7 @@ def build_app(context: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starl
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield
-        context.downloads.close()
-        await context.sessions.close()
+        await context.close()
 
     return Starlette(
         lifespan=life,
@@ -61,7 +60,7 @@ def build_app(context: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starl
             *(imported(place)(context) for extension in extensions() for place in extension.routes),
             pictures.researchers_route(context.studies),
             pictures.researchers_attached_route(context.database),
-            picture_uploads.route(context),
+            *uploads.routes(context),
             context.downloads.route(),
             *page.routes(context),  # last, because they match every path
         ],

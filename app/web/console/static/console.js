@@ -136,28 +136,29 @@ document.addEventListener("change", ({ target }) => {
   else document.querySelector("button#items-upload, #items-upload button").click();
 });
 
-// Chosen pictures are sent one after the other, and then shown. What was refused is said beside them.
+// Chosen files are sent one after the other, and then shown. What was refused is said beside them.
 document.addEventListener("change", async ({ target }) => {
-  if (target.id !== "pictures-input" || !target.files.length) return;
-  const files = [...target.files], most = Number(target.dataset.largest), { study } = target.dataset;
-  const [progress, refused] = ["#pictures-progress", "#pictures-refused"].map((place) => document.querySelector(place));
+  if (!target.dataset.sends || !target.files.length) return;
+  const files = [...target.files], most = Number(target.dataset.largest), { study, sends } = target.dataset;
+  const of = target.id.replace(/-input$/, "");
+  const [progress, refused] = ["progress", "refused"].map((part) => document.querySelector(`#${of}-${part}`));
   target.value = "";
   refused.replaceChildren();
   for (const [number, file] of files.entries()) {
     progress.textContent = `Uploading ${number + 1} of ${files.length}: ${file.name}…`;
-    const fault = file.size > most ? `${file.name} has ${file.size.toLocaleString("en")} bytes; at most ${most.toLocaleString("en")} are allowed. Save it smaller, or as JPEG or WebP.` : await sendPicture(study, file);
+    const fault = file.size > most ? `${file.name} has ${file.size.toLocaleString("en")} bytes; at most ${most.toLocaleString("en")} are allowed. Save it smaller${sends.endsWith("picture") ? ", or as JPEG or WebP" : ""}.` : await sendFile(sends, study, file);
     if (fault) refused.append(Object.assign(document.createElement("li"), { textContent: fault }));
   }
   const count = files.length - refused.childElementCount;
-  progress.textContent = count ? `${count} of ${files.length} ${files.length === 1 ? "picture is" : "pictures are"} uploaded.` : "";
-  document.querySelector("button#pictures-sent, #pictures-sent button").click();
+  progress.textContent = count ? `${count} of ${files.length} ${files.length === 1 ? "file is" : "files are"} uploaded.` : "";
+  document.querySelector(`button#${of}-sent, #${of}-sent button`).click();
 });
 
-// Sends a picture; what was wrong with it, or nothing.
-async function sendPicture(study, file) {
+// Sends a file; what was wrong with it, or nothing.
+async function sendFile(to, study, file) {
   const query = new URLSearchParams({ study, name: file.name });
   try {
-    const answer = await fetch(`console/picture?${query}`, { method: "POST", body: file });
+    const answer = await fetch(`${to}?${query}`, { method: "POST", body: file });
     return answer.ok ? "" : (await answer.json()).note;
   } catch {
     return `${file.name} could not be sent. Upload it again.`;

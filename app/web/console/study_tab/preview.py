@@ -52,8 +52,8 @@ class PreviewSection:
         chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
         panel = self._simulation
-        on(panel.go.click, self._simulate, [place, *panel.sent], panel.shown, owner=True)
-        on(panel.timer.tick, lambda _, name: panel.look(name), [place], panel.shown, quiet=True)
+        on(panel.go.click, self._simulate, [place, *panel.sent], panel.view.outputs, owner=True)
+        panel.view.wire(place)
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         study = _study_of(view)

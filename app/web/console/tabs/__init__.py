@@ -11,6 +11,7 @@ from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.monitor import MonitorTab
 from app.web.console.tabs.payments import PaymentsTab
+from app.web.console.tabs.runs import RunsTab
 from app.web.console.tabs.servers import ServersTab
 from app.web.console.tabs.sessions import SessionsTab
 from app.web.console.tabs.studies import StudiesTab
@@ -28,6 +29,7 @@ CORE: tuple[TabKind, ...] = (
     SessionsTab,
     ExportTab,
     PaymentsTab,
+    RunsTab,
     ServersTab,
     AccountsTab,
 )

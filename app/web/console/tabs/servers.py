@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import gradio as gr
@@ -14,6 +15,8 @@ from app.backends.providers import BACKEND, PROVIDERS
 from app.config.model_servers import Server
 from app.config.settings import env_name
 from app.errors import SettingsError
+from app.use_cases.doctor import Deployment, examine, published
+from app.use_cases.tables import tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, sure_of, text
@@ -30,6 +33,7 @@ KINDS = [
 # A word of an example's address that is to be replaced, such as HOST.
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 MOST_KEY = 500
+CHECKING = """() => '<p class="quiet" role="status">Checking…</p>'"""
 _NAME = TypeAdapter(Slug)
 
 
@@ -68,19 +72,32 @@ class ServersTab:
                 self._old = dropdown("Server", elem_id="server-old")
                 self._sure = gr.Checkbox(label="I want to remove this server and its key", elem_id="server-sure")
                 self._remove = gr.Button("Remove server", variant="stop", elem_id="server-remove")
+        with gr.Column(visible=False, elem_id="doctor") as self._doctor:
+            html_part("<h2>This installation</h2><p class=lead>What is wrong around Parley here.</p>")
+            check = gr.Button("Check this installation", size="sm", elem_id="doctor-check")
+            self._found = html_part(elem_id="doctor-found")
         typed = [self._kind, self._name, self._url, self._key]
         changed = [self._list, *typed, self._old, self._sure]
-        self.outputs = [*changed, self._forms]
+        self.outputs = [*changed, self._forms, self._doctor, self._found]
         context = self._context
         known = [self._name, self._url]
         context.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
         saving = [self._save.click, *(one.submit for one in (self._name, self._url, self._key))]
         context.bind(saving, self._keep, typed, changed, owner=True)
+        gr.on([check.click], fn=None, inputs=[], outputs=[self._found], js=CHECKING, api_visibility="private")
+        context.bind(check.click, self._examine, [], [self._found], owner=True)
         sure_of(self._old, self._sure)
         context.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
-        return {**self._shown(user), self._forms: gr.update(visible=user.owner)}
+        owner = gr.update(visible=user.owner)
+        return {**self._shown(user), self._forms: owner, self._doctor: owner, self._found: ""}
+
+    def _examine(self, user: CurrentUser) -> Mapping[Any, Any]:
+        context = self._context
+        deployment = Deployment(context.settings, tuple(published(context.database)), context.database)
+        rows = [{"area": area, **asdict(one)} for area, one in examine(deployment)]
+        return {self._found: context.html("as_tables.html.j2", tables=tuple(tables(rows)))}
 
     def _shown(self, user: CurrentUser) -> dict[Any, Any]:
         saved = saved_servers(self._context.database)

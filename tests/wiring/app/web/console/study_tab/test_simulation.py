@@ -34,9 +34,9 @@ async def test_a_draft_or_study_is_simulated_as_by_the_command(tmp_path: Path, d
             assert "<code>parley simulate</code>" in value(refused["note"]), "no raw backticks"
         before = list(room.did)
         said = await researcher.on("simulation-go", "click", **{"simulation-count": 3, "simulation-seed": "a"})
-        while "data-running" in value(said["simulation-said"]):
+        while "data-running" in value(said["simulation-work"]):
             said = await researcher.enter("studies")
-        assert 'data-complete="3"' in value(said["simulation-said"])
+        assert "data-ended" in value(said["simulation-work"])
         assert [entry[2] for entry in room.did if entry not in before] == ["short"]
     found = {origin: outcomes(database, "short", origin) for origin in ORIGINS}
     assert list(found.pop("bot").values()) == ["complete"] * 3

@@ -1,0 +1,64 @@
+"""Runs in a browser: each is shown with its cost, started once, seen after a reload, and found in the right place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.axe import Audit
+from tests.browser.researcher import LONG_MS, AtConsole
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.nightly]
+
+
+def run(ada: AtConsole) -> None:
+    """See what it takes by the keyboard, start it by a double click, and load the page again while it is under way."""
+    ada.quiet()
+    ada.page.locator("button#runs-show").focus()
+    ada.page.keyboard.press("Enter")
+    expect(ada.at("runs-takes").locator("table").first).to_be_visible(timeout=LONG_MS)
+    ada.page.locator("button#runs-start").dblclick()
+    expect(ada.at("runs-work").locator("section").first).to_be_visible(timeout=LONG_MS)
+    ada.page.reload()
+    ada.quiet()
+    expect(ada.at("runs-work").locator("[data-running]")).to_have_count(0, timeout=LONG_MS)
+
+
+def chosen(ada: AtConsole, label: str) -> None:
+    ada.page.get_by_role("radio", name=label).check()
+    ada.quiet()
+
+
+def test_models_alone_a_rehearsal_an_import_and_the_installation(ada: AtConsole, audit: Audit, shared: Path) -> None:
+    ada.open("Runs")
+    ada.quiet()
+    ada.write("alone-most", "1")
+    ada.write("alone-repeats", "1")
+    run(ada)
+    done = ada.at("runs-work").get_by_role("region", name="Ask models alone")
+    expect(done.locator("[data-ended]")).to_be_visible(timeout=LONG_MS)
+
+    chosen(ada, "Rehearse the day")
+    ada.write("rehearse-people", "1")
+    ada.write("rehearse-over", "0")
+    run(ada)  # no participants' server runs: what went wrong stays on the page
+    failed = ada.at("runs-work").get_by_role("region", name="Rehearse the day")
+    expect(failed.get_by_role("alert")).to_be_visible(timeout=LONG_MS)
+    expect(done).to_be_visible()
+
+    chosen(ada, "Import released data")
+    ada.page.locator("#release-input").set_input_files(shared / "dices350_q_overall_part.csv")
+    ada.reads("import-files", "dices350_q_overall_part.csv")
+    ada.choose("import-schema", "dices-350")
+    run(ada)
+    expect(
+        ada.at("runs-work").get_by_role("region", name="Import released data").locator("[data-ended]")
+    ).to_be_visible()
+    audit(ada.page)
+
+    ada.open("Model servers")
+    ada.quiet()
+    ada.press("doctor-check")
+    ada.reads("doctor-found", "database")

@@ -1,0 +1,142 @@
+"""The tab Runs: what a run takes is shown before it starts, once; its end or its error stays; analysts only look."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.studies.loader import load_study
+from storage.ai_alone.answers import method_progress
+from storage.db.engine import Database
+from storage.log.seats import outcomes
+from storage.registers.study_versions import publish_on_start
+from tests.fakes.console import Room, console
+from tests.fakes.researcher import Researcher, value, visible
+
+pytestmark = pytest.mark.anyio
+Console = tuple[Room, Researcher]
+ALONE = {"runs-kind": "alone", "alone-models": ["tutor-a"], "alone-methods": ["free_text"], "alone-most": 1}
+ONCE = {**ALONE, "alone-repeats": 1}
+
+
+@pytest.fixture
+async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
+    publish_on_start(database, load_study("chatbench"), at_us=1_000_000)
+    async with console(tmp_path, database) as (made, researcher):
+        await researcher.open(tab="runs", study="chatbench")
+        yield made, researcher
+
+
+async def planned(researcher: Researcher, **values: Any) -> Mapping[str, Any]:
+    return await researcher.on("runs-show", "click", **values)
+
+
+async def ended(researcher: Researcher) -> str:
+    """What the tab shows once nothing is under way, as somebody sees it who loads the page again."""
+    while True:
+        shown = value((await researcher.open(tab="runs"))["runs-work"])
+        if "data-running" not in shown:
+            return shown
+        await asyncio.sleep(0.2)
+
+
+async def test_models_are_asked_alone_once_and_the_answers_stay_on_the_page(at: Console, database: Database) -> None:
+    room, researcher = at
+    before = list(room.did)
+    plan = await planned(researcher, **ONCE)
+    assert visible(plan["runs-plan"])
+    assert "tutor-a" in value(plan["runs-takes"])
+    assert method_progress(database, "chatbench") == [], "what is shown asks nothing"
+    token = {"runs-token": value(plan["runs-token"])}
+    first, second = await asyncio.gather(*(researcher.on("runs-start", "click", **token) for _ in range(2)))
+    assert sum('role="alert"' in value(one["note"]) for one in (first, second)) == 1, "it is started once"
+    assert "data-ended" in await ended(researcher)
+    assert {one.model for one in method_progress(database, "chatbench")} == {"tutor-a"}
+    assert [about for _, _, about in room.did if about not in before][-1:] == ["chatbench"]
+
+
+async def test_what_the_form_says_later_is_not_started(at: Console) -> None:
+    _, researcher = at
+    plan = await planned(researcher, **ONCE)
+    await planned(researcher, **{**ONCE, "alone-repeats": 2})
+    started = await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
+    assert 'role="alert"' in value(started["note"])
+    assert not value(started.get("runs-work")), "nothing is under way"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {**ALONE, "alone-repeats": 0},
+        {**ALONE, "alone-repeats": 1.5},
+        {**ONCE, "alone-models": ["nobody"]},
+        {**ONCE, "alone-budget": -1},
+        {"runs-kind": "annotate", "annotate-names": []},
+        {"runs-kind": "rehearse", "rehearse-people": 0},
+        {"runs-kind": "import", "import-schema": "dices-350"},
+    ],
+)
+async def test_a_form_that_asks_for_nothing_possible_says_so(at: Console, wrong: dict[str, Any]) -> None:
+    assert 'role="alert"' in value((await planned(at[1], **wrong))["note"])
+
+
+async def test_a_run_that_cannot_go_on_says_why_and_another_can_be_started(at: Console) -> None:
+    _, researcher = at
+    fields = {"runs-kind": "rehearse", "rehearse-people": 1, "rehearse-over": 0, "rehearse-speed": 1000}
+    for _ in range(2):  # no server runs
+        plan = await planned(researcher, **fields)
+        await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
+        shown = await ended(researcher)
+        assert 'role="alert"' in shown or "gave up" in shown
+
+
+async def test_what_is_under_way_can_be_stopped_and_goes_on_from_there(at: Console, database: Database) -> None:
+    _, researcher = at
+    for _ in range(2):
+        plan = await planned(researcher, **{**ALONE, "alone-models": [], "alone-repeats": 400})
+        await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
+        busy = await planned(researcher, **ONCE)
+        refused = await researcher.on("runs-start", "click", **{"runs-token": value(busy["runs-token"])})
+        assert 'role="alert"' in value(refused["note"]), "one at a time"
+        await researcher.on("runs-stop", "click")
+        shown = await ended(researcher)
+        assert "data-ended" in shown
+
+
+async def test_released_files_are_uploaded_and_imported(at: Console, database: Database, shared: Path) -> None:
+    _, researcher = at
+    file = shared / "dices350_q_overall_part.csv"
+    sent = {"params": {"study": "", "name": file.name}, "content": file.read_bytes()}
+    for name in ("../x.csv", "x.exe"):
+        refused = await researcher.send("POST", "/console/release", **{**sent, "params": {"name": name}})
+        assert refused.status_code == 422
+    assert (await researcher.send("POST", "/console/release", **sent)).status_code == 200
+    shown = await researcher.on("release-sent", "click")
+    assert file.name in value(shown["import-files"])
+    plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
+    await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
+    assert "data-ended" in await ended(researcher)
+    assert outcomes(database, "dices", "import")
+
+
+async def test_an_analyst_sees_results_and_starts_stops_and_uploads_nothing(at: Console) -> None:
+    room, researcher = at
+    plan = await planned(researcher, **ONCE)
+    room.as_("analyst")
+    shown = await researcher.open(tab="runs", study="chatbench")
+    assert not visible(shown["runs-form"])
+    token = {"runs-token": value(plan["runs-token"])}
+    for component in ("runs-show", "runs-start", "runs-stop", "doctor-check"):
+        answered = await researcher.on(component, "click", **{**ONCE, **token})
+        assert "Only owners" in value(answered["note"]), component
+    sent = await researcher.send("POST", "/console/release", params={"name": "a.csv"}, content=b"a")
+    assert sent.status_code == 422
+
+
+async def test_what_is_wrong_with_the_installation_is_a_table(at: Console) -> None:
+    found = await at[1].on("doctor-check", "click")
+    assert "<td>database</td>" in value(found["doctor-found"])
