@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
 
 import gradio as gr
 from gradio.components import Component
@@ -15,18 +16,8 @@ from app.annotation.annotators.registry import ANNOTATORS
 from app.batch.plan import RunLimits, RunProgress
 from app.bots.rehearse import RehearsalProgress
 from app.errors import ArgumentInvalid
-from app.use_cases.costs import REPLY_TOKENS, cost_tables, expected_costs
-from app.use_cases.model_runs import (
-    ANNOTATION_TOKENS,
-    alone_rows,
-    annotate,
-    ask_alone,
-    costs_of,
-    plan_alone,
-    plan_annotating,
-    shown_run,
-    wanted_annotators,
-)
+from app.use_cases import model_runs
+from app.use_cases.costs import REPLY_TOKENS, By, cost_tables, expected_costs
 from app.use_cases.rehearse import RehearsalRequest, plan_rehearsal, play, remove
 from app.use_cases.simulate import calls_servers
 from app.use_cases.tables import tables
@@ -47,19 +38,23 @@ from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
 
-ANY_ORIGIN = ("The first of people, imported and simulated", "")
-BYS = {"model": "model", "condition": "condition", "participant": "participant"}
+ANY_ORIGIN = ("The first of participants, imported and simulated", "")
+Given = Mapping[str, Any]
+FieldKind = Literal["number", "amount", "line", "tick", "list", "lists", "html"]
+# The key, label and kind of a field.
+Field = tuple[str, str, FieldKind]
+BUDGET: Field = ("budget", "Budget (none if empty)", "amount")
 
 
-def whole(value: Any, label: str, least: int, most: int) -> int:
+def whole(given: Given, key: str, label: str, least: int, most: int) -> int:
     """A whole number from a browser; raises ArgumentInvalid."""
-    if not isinstance(value, int) or not least <= value <= most:
+    if not isinstance(value := given[key], int) or not least <= value <= most:
         raise ArgumentInvalid(f"{label}: type a whole number from {least:,} to {most:,}.")
     return value
 
 
-def limits_of(budget: Any) -> RunLimits:
-    if budget is not None and budget < 0:
+def limits(given: Given) -> RunLimits:
+    if (budget := given["budget"]) is not None and budget < 0:
         raise ArgumentInvalid("Budget: type an amount from 0 up, or leave it empty for none.")
     return RunLimits(budget=budget)
 
@@ -68,9 +63,7 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(map(text, value)) if isinstance(value, list) else ()
 
 
-def telling(work: Work) -> Any:
-    """How far a run of models is. It is stopped by asking, so that what is on its way is kept."""
-
+def telling(work: Work) -> Callable[[RunProgress], None]:
     def tell(progress: RunProgress) -> None:
         work.done, work.total = progress.done + progress.failed, progress.samples
 
@@ -78,224 +71,190 @@ def telling(work: Work) -> Any:
 
 
 class RunKind:
-    """A kind of run: its form, and what it does with it."""
+    """A kind of run: its form, and what it does with what is given there."""
 
-    name = label = ""
+    name: ClassVar[str]
+    label: ClassVar[str]
+    fields: ClassVar[tuple[Field, ...]] = ()
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
-        self.shown: list[Component] = []
-        """What is painted beside the form's fields."""
 
-    def build(self) -> list[Component]:
-        """The fields of the form, in the order of `plan`'s values."""
-        raise NotImplementedError
-
-    def paint(self, user: CurrentUser, study: Study | None) -> Mapping[Component, Any]:
+    def begins(self, user: CurrentUser, study: Study | None) -> Given:
+        """The values with which the form begins; of lists the choices and the value."""
         return {}
 
-    def plan(self, user: CurrentUser, study: str, *values: Any) -> Planned:
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
         """What the form asks for; raises ParleyError if that cannot be."""
         raise NotImplementedError
 
 
 class AskAlone(RunKind):
     name, label = "alone", "Ask models alone"
+    fields = (
+        ("models", "Models (all if empty)", "lists"),
+        ("methods", "How to ask", "lists"),
+        ("repeats", "Times each question is asked", "number"),
+        ("most", "Questions of each dataset (all if empty)", "number"),
+        BUDGET,
+    )
 
-    def build(self) -> list[Component]:
-        with gr.Row():
-            self._models = dropdown("Models (all if empty)", free=True, multiselect=True, elem_id="alone-models")
-            self._methods = dropdown("How to ask", multiselect=True, elem_id="alone-methods")
-        with gr.Row():
-            self._repeats = gr.Number(label="Times each question is asked", precision=0, elem_id="alone-repeats")
-            self._most = gr.Number(label="Questions of each dataset (all if empty)", precision=0, elem_id="alone-most")
-            self._budget = gr.Number(label="Budget (none if empty)", elem_id="alone-budget")
-        return [self._models, self._methods, self._repeats, self._most, self._budget]
+    def begins(self, user: CurrentUser, study: Study | None) -> Given:
+        models = list(models_of(study)) if study else []
+        return {"models": (models, []), "methods": (list(methods.names()), list(methods.RELEASED)), "repeats": 50}
 
-    def paint(self, user: CurrentUser, study: Study | None) -> Mapping[Component, Any]:
-        return {
-            self._models: gr.update(choices=list(models_of(study)) if study else [], value=[]),
-            self._methods: gr.update(choices=list(methods.names()), value=list(methods.RELEASED)),
-            self._repeats: 50,
-            self._most: None,
-            self._budget: None,
-        }
-
-    def plan(self, user: CurrentUser, study: str, *values: Any) -> Planned:
-        models, how, repeats, most, budget = values
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
         database, settings, found = self._context.database, self._context.settings, self._context.studies.newest(study)
         request = AiAloneRequest(
-            models=texts(models),
-            methods=texts(how) or methods.RELEASED,
-            repeats=whole(repeats, "Times each question is asked", 1, 10_000),
-            most=None if most is None else whole(most, "Questions of each dataset", 1, 1_000_000),
+            models=texts(given["models"]),
+            methods=texts(given["methods"]) or methods.RELEASED,
+            repeats=whole(given, "repeats", "Times each question is asked", 1, 10_000),
+            most=None if given["most"] is None else whole(given, "most", "Questions of each dataset", 1, 1_000_000),
         )
-        plan, limits = asyncio.run(plan_alone(database, settings, found, request)), limits_of(budget)
+        plan, limited = asyncio.run(model_runs.plan_alone(database, settings, found, request)), limits(given)
 
         async def do(work: Work) -> Any:
-            result = await ask_alone(database, settings, plan, limits, telling(work), work.stopped)
-            return {**shown_run(result), "answers": alone_rows(database, study)}
+            ended = await model_runs.ask_alone(database, settings, plan, limited, telling(work), work.stopped)
+            return {**model_runs.shown_run(ended), "answers": model_runs.alone_rows(database, study)}
 
-        takes = costs_of(database, plan.run, REPLY_TOKENS, found.file.currency)
-        return Planned(self.name, study, f"{self.label}: {request.repeats} times", {**takes, "budget": budget}, do)
+        takes = model_runs.costs_of(database, plan.run, REPLY_TOKENS, found.file.currency)
+        about = f"{self.label}, each question {request.repeats} times"
+        return Planned(self.name, study, about, {**takes, "budget": given["budget"]}, do)
 
 
 class Annotate(RunKind):
     name, label = "annotate", "Annotate conversations"
+    fields = (
+        ("names", "Annotators", "lists"),
+        ("model", "Model", "list"),
+        ("origin", "Conversations of", "list"),
+        BUDGET,
+    )
 
-    def build(self) -> list[Component]:
-        with gr.Row():
-            self._names = dropdown("Annotators", multiselect=True, elem_id="annotate-names")
-            self._model = dropdown("Model", free=True, elem_id="annotate-model")
-            self._origin = dropdown("Conversations of", elem_id="annotate-origin")
-            self._budget = gr.Number(label="Budget (none if empty)", elem_id="annotate-budget")
-        return [self._names, self._model, self._origin, self._budget]
-
-    def paint(self, user: CurrentUser, study: Study | None) -> Mapping[Component, Any]:
-        own = study.file.annotators or {} if study else {}
+    def begins(self, user: CurrentUser, study: Study | None) -> Given:
+        own = list(study.file.annotators or ()) if study else []
         origins = [ANY_ORIGIN, *((WHOSE[name], name) for name in Origin)]
-        return {
-            self._names: gr.update(choices=[*ANNOTATORS.all(), *own], value=list(own)),
-            self._model: gr.update(choices=list(study.file.models) if study else [], value=None),
-            self._origin: gr.update(choices=origins, value=""),
-            self._budget: None,
-        }
+        models = list(study.file.models) if study else []
+        return {"names": ([*ANNOTATORS.all(), *own], own), "model": (models, None), "origin": (origins, "")}
 
-    def plan(self, user: CurrentUser, study: str, *values: Any) -> Planned:
-        names, model, origin, budget = values
-        context, found = self._context, self._context.study(study)
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
+        context, found, names = self._context, self._context.study(study), texts(given["names"])
         own = found.file.annotators or {} if found else {}
-        wanted = wanted_annotators(found, texts(names), text(model), own)
-        plan = plan_annotating(context.database, study, found, wanted, text(origin) or None)
-        limits = limits_of(budget)
+        wanted = model_runs.wanted_annotators(found, names, text(given["model"]), own)
+        plan = model_runs.plan_annotating(context.database, study, found, wanted, text(given["origin"]) or None)
+        limited = limits(given)
 
         async def do(work: Work) -> Any:
-            database, settings = context.database, context.settings
-            return await annotate(database, settings, context.sessions, plan, limits, telling(work), work.stopped)
+            known = context.database, context.settings, context.sessions
+            return await model_runs.annotate(*known, plan, limited, telling(work), work.stopped)
 
-        costs = costs_of(context.database, plan.run, ANNOTATION_TOKENS, found.file.currency if found else "")
-        about = f"{self.label}: {', '.join(texts(names))}"
-        return Planned(self.name, study, about, {**plan.shown, **costs, "budget": budget}, do)
+        currency = found.file.currency if found else ""
+        costs = model_runs.costs_of(context.database, plan.run, model_runs.ANNOTATION_TOKENS, currency)
+        takes = {**plan.shown, **costs, "budget": given["budget"]}
+        return Planned(self.name, study, f"{self.label}: {', '.join(names)}", takes, do)
 
 
 class Rehearse(RunKind):
     name, label = "rehearse", "Rehearse the day"
+    fields = (
+        ("people", "Simulated participants", "number"),
+        ("over", "They arrive within so many minutes", "number"),
+        ("speed", "Times as fast as people", "number"),
+        ("seed", "Seed", "line"),
+        ("scripted", "The scripted model replies in place of the study’s, which costs nothing", "tick"),
+        ("fidelity", "Measure fidelity: so many participants an arm, who all stay", "tick"),
+    )
 
-    def build(self) -> list[Component]:
-        with gr.Row():
-            self._people = gr.Number(label="Simulated participants", precision=0, elem_id="rehearse-people")
-            self._over = gr.Number(label="They arrive within so many minutes", precision=0, elem_id="rehearse-over")
-            self._speed = gr.Number(label="Times as fast as people", precision=0, elem_id="rehearse-speed")
-            self._seed = gr.Textbox(label="Seed", max_lines=1, max_length=60, elem_id="rehearse-seed")
-        self._scripted = gr.Checkbox(
-            label="The scripted model replies in place of the study’s, which costs nothing", elem_id="rehearse-scripted"
+    def begins(self, user: CurrentUser, study: Study | None) -> Given:
+        return {"people": 20, "over": 60, "speed": 20, "seed": "1", "scripted": True, "fidelity": False}
+
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
+        context, found, free = self._context, self._context.studies.newest(study), given["scripted"] is True
+        request = RehearsalRequest(
+            whole(given, "people", "Simulated participants", 1, 10_000),
+            whole(given, "speed", "Times as fast as people", 1, 1000),
+            whole(given, "over", "Minutes", 0, 10_000) * 60,
+            text(given["seed"]).strip(),
+            free,
+            given["fidelity"] is True,
         )
-        self._fidelity = gr.Checkbox(
-            label="Measure fidelity: so many participants an arm, who all stay", elem_id="rehearse-fidelity"
-        )
-        return [self._people, self._over, self._speed, self._seed, self._scripted, self._fidelity]
-
-    def paint(self, user: CurrentUser, study: Study | None) -> Mapping[Component, Any]:
-        rules = bool(study and study.file.fidelity)
-        return {
-            self._people: 20,
-            self._over: 60,
-            self._speed: 20,
-            self._seed: "1",
-            self._scripted: True,
-            self._fidelity: gr.update(value=False, visible=rules),
-        }
-
-    def plan(self, user: CurrentUser, study: str, *values: Any) -> Planned:
-        people, over, speed, seed, scripted, fidelity = values
-        context, found = self._context, self._context.studies.newest(study)
-        minutes, speed = whole(over, "Minutes", 0, 10_000), whole(speed, "Times as fast as people", 1, 1000)
-        number = whole(people, "Simulated participants", 1, 10_000)
-        request = RehearsalRequest(number, speed, minutes * 60, text(seed).strip(), bool(scripted), bool(fidelity))
         plan = plan_rehearsal(context.database, context.secret, found, request)
-        progress, free = RehearsalProgress(), bool(scripted) or not calls_servers(found)
+        address, left = context.settings.address, len(plan.visits)
 
         async def do(work: Work) -> Any:
             def tell(now: RehearsalProgress) -> None:
-                work.done, work.total = now.done, len(plan.visits)
+                work.done, work.total = now.done, left
 
-            return await play(context.database, context.settings.address, plan, progress, tell, work.stopped)
+            return await play(context.database, address, plan, RehearsalProgress(), tell, work.stopped)
 
-        costs = {} if free else asyncio.run(expected_costs(found, len(plan.visits)))
-        takes = {"participants": len(plan.visits), "at_the_server": context.settings.address, "cost": 0, **costs}
-        return Planned(self.name, study, f"{self.label}: {plan.people} simulated participants", takes, do)
+        costs = asyncio.run(expected_costs(found, left)) if calls_servers(found) and not free else {"cost": 0}
+        about = f"{self.label}: {plan.people} simulated participants"
+        return Planned(self.name, study, about, {"participants": left, "at_the_server": address, **costs}, do)
 
 
 class RemoveRehearsal(RunKind):
     name, label = "remove", "Remove rehearsed sessions"
 
-    def build(self) -> list[Component]:
-        html_part('<p class="lead">All rehearsed sessions of the study, with all their data.</p>')
-        return []
-
-    def plan(self, user: CurrentUser, study: str, *values: Any) -> Planned:
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
         context = self._context
 
         async def do(work: Work) -> Any:
             return remove(context.database, study, user.name, context.clock)
 
-        takes = {"sessions_to_be_removed": len(rehearsed_sessions(context.database, study))}
+        takes = {"sessions_to_be_removed_with_all_their_data": len(rehearsed_sessions(context.database, study))}
         return Planned(self.name, study, self.label, takes, do)
 
 
 class Import(RunKind):
     name, label = "import", "Import released data"
+    fields = (
+        ("schema", "Dataset", "list"),
+        ("study", "Study to import into (named as the dataset if empty)", "line"),
+        ("files", "", "html"),
+    )
 
-    def build(self) -> list[Component]:
-        with gr.Row():
-            self._schema = dropdown("Dataset", elem_id="import-schema")
-            self._study = gr.Textbox(label="Study to import into (the dataset’s name if empty)", elem_id="import-study")
-        self._upload = html_part(elem_id="import-files")
-        self.sent = gr.Button("Uploaded", visible="hidden", elem_id="release-sent")
-        self._context.bind(self.sent.click, lambda user: {self._upload: self._files(user)}, [], [self._upload])
-        self.shown = [self._upload]
-        return [self._schema, self._study]
-
-    def paint(self, user: CurrentUser, study: Study | None) -> Mapping[Component, Any]:
-        names = sorted(schemas())
-        return {
-            self._schema: gr.update(choices=names, value=names[0]),
-            self._study: "",
-            self._upload: self._files(user),
-        }
-
-    def _files(self, user: CurrentUser) -> str:
+    def begins(self, user: CurrentUser, study: Study | None) -> Given:
         files = [(path.name, path.stat().st_size) for path in released_files(self._context, user)]
-        return self._context.html("import_files.html.j2", files=files, largest=MOST_RELEASED)
+        html = self._context.html("import_files.html.j2", files=files, largest=MOST_RELEASED)
+        return {"schema": (sorted(schemas()), min(schemas())), "files": html}
 
-    def plan(self, user: CurrentUser, study: str, *values: Any) -> Planned:
-        schema, typed = map(text, values)
-        context, paths, name = self._context, released_files(self._context, user), typed.strip() or schema
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
+        context, paths, schema = self._context, released_files(self._context, user), text(given["schema"])
+        typed = text(given["study"]).strip()
+        name, sizes = typed or schema, {path: path.stat().st_size for path in paths}
         if not paths:
             raise ArgumentInvalid("Choose the files of the release first.")
-        if not typed.strip() and Studies(context.database).has(name):
-            raise StorageError(
-                f"This database has a study {name!r} already. Type the name of the study to import into."
-            )
-        total = sum(path.stat().st_size for path in paths)
+        if not typed and Studies(context.database).has(name):
+            raise StorageError(f"This database has a study {name!r} already. Type the name of the one to import into.")
 
         async def do(work: Work) -> Any:
-            before = {path: 0 for path in paths}
+            read = dict.fromkeys(paths, 0)
 
-            def tell(path: Any, done: int) -> None:
-                before[path] = done
-                work.tell(sum(before.values()), total)
+            def tell(path: Path, done: int) -> None:
+                work.tell(sum((read | {path: done}).values()), sum(sizes.values()))
 
             done = import_files(context.database, schema, paths, name, tell)
             for path in paths:
                 path.unlink(missing_ok=True)
             return [{"file": one.path.name, "rows": one.rows, "new": one.new} for one in done]
 
-        takes = {"into_the_study": name, "files": [path.name for path in paths], "bytes": total}
+        takes = {"into_the_study": name, "bytes": {path.name: size for path, size in sizes.items()}}
         return Planned(self.name, "", f"{self.label}: {schema} into {name}", takes, do)
 
 
-KINDS = (AskAlone, Annotate, Rehearse, RemoveRehearsal, Import)
+def component(field: Field, elem_id: str) -> Component:
+    _, label, kind = field
+    match kind:
+        case "number" | "amount":
+            return gr.Number(label=label, precision=0 if kind == "number" else None, elem_id=elem_id)
+        case "line":
+            return gr.Textbox(label=label, max_lines=1, max_length=60, elem_id=elem_id)
+        case "tick":
+            return gr.Checkbox(label=label, elem_id=elem_id)
+        case "html":
+            return html_part(elem_id=elem_id)
+        case _:
+            return dropdown(label, free=True, multiselect=kind == "lists", elem_id=elem_id)
 
 
 class RunsTab:
@@ -304,55 +263,55 @@ class RunsTab:
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context, self._location = context, location
-        self._kinds: list[RunKind] = [kind(context) for kind in KINDS]
-        self._view = WorkView(context, [kind.name for kind in self._kinds], "runs")
+        kinds = (AskAlone, Annotate, Rehearse, RemoveRehearsal, Import)
+        self._kinds: dict[str, RunKind] = {kind.name: kind(context) for kind in kinds}
+        self._view = WorkView(context, self._kinds, self.name)
+        self._fields: dict[tuple[str, str], Component] = {}
         self.outputs: list[Any] = []
 
     def build(self) -> None:
         html_part(self._context.html("runs_head.html.j2"))
-        self._columns: list[gr.Column] = []
-        fields: list[list[Component]] = []
+        self._columns: dict[str, gr.Column] = {}
         with gr.Column(visible=False, elem_classes="asks", elem_id="runs-form") as self._form:
-            choices = [(kind.label, kind.name) for kind in self._kinds]
-            self._kind = gr.Radio(choices=choices, value=self._kinds[0].name, label="What to run", elem_id="runs-kind")
-            for kind in self._kinds:
-                with gr.Column(visible=kind is self._kinds[0], elem_id=f"runs-{kind.name}") as column:
-                    fields.append(kind.build())
-                self._columns.append(column)
-            self._show = gr.Button("Show what it takes", size="sm", elem_id="runs-show")
-            self._token = gr.Textbox(visible="hidden", elem_id="runs-token")
+            choices = [(kind.label, name) for name, kind in self._kinds.items()]
+            self._kind = gr.Radio(choices=choices, value=choices[0][1], label="What to run", elem_id="runs-kind")
+            for name, kind in self._kinds.items():
+                with gr.Column(visible=name == choices[0][1], elem_id=f"runs-{name}") as self._columns[name], gr.Row():
+                    for field in kind.fields:
+                        self._fields[name, field[0]] = component(field, f"{name}-{field[0]}")
+            show = gr.Button("Show what it takes", size="sm", elem_id="runs-show")
             with gr.Column(visible=False, elem_id="runs-plan") as self._asked:
                 self._takes = html_part(elem_id="runs-takes")
-                self._start = gr.Button("Start", size="sm", variant="primary", elem_id="runs-start")
+                start = gr.Button("Start", size="sm", variant="primary", elem_id="runs-start")
+            self._token = gr.Textbox(visible="hidden", elem_id="runs-token")
+            sent = gr.Button("Uploaded", visible="hidden", elem_id="release-sent")
         self._view.build()
-        self._by = gr.Radio(choices=[*BYS], value="model", label="Costs by", elem_id="runs-by")
+        self._by = gr.Radio(choices=list(get_args(By)), value="model", label="Costs by", elem_id="runs-by")
         self._costs = html_part(elem_id="runs-costs")
-        self._fields = fields
-        plan = [self._asked, self._takes, self._token]
-        self.outputs = [self._form, self._kind, *self._columns, *(one for several in fields for one in several)]
-        self.outputs += [*plan, *self._view.outputs, self._by, self._costs]
-        self.outputs += [part for kind in self._kinds for part in kind.shown]
-        self._wire(plan)
-
-    def _wire(self, plan: Sequence[Any]) -> None:
-        on, study = self._context.bind, self._location.study
-        every = [one for several in self._fields for one in several]
-        on(self._kind.input, self._choose, [self._kind], [*self._columns, *plan], owner=True)
-        changed = [one.input for one in every]  # type: ignore[attr-defined]
-        on(changed, lambda user: self._nothing(), [], plan, owner=True, quiet=True)
-        on(self._show.click, self._plan, [study, self._kind, *every], plan, owner=True)
-        view = self._view
-        on(self._start.click, self._confirm, [study, self._token], [*plan, *view.outputs], owner=True)
-        view.wire(study)
+        plan, every, study = [self._asked, self._takes, self._token], [*self._fields.values()], self._location.study
+        self.outputs = [self._form, self._kind, *self._columns.values(), *every, *plan, *self._view.outputs]
+        self.outputs += [self._by, self._costs]
+        on, files = self._context.bind, self._fields["import", "files"]
+        typed = [field.input for field in every if not isinstance(field, gr.HTML)]  # type: ignore[attr-defined]
+        on(self._kind.input, self._choose, [self._kind], [*self._columns.values(), *plan], owner=True)
+        on(typed, lambda user: self._nothing(), [], plan, owner=True, quiet=True)
+        on(sent.click, lambda user: {files: self._kinds["import"].begins(user, None)["files"]}, [], [files], owner=True)
+        on(show.click, self._plan, [study, self._kind, *every], plan, owner=True)
+        on(start.click, self._start, [study, self._token], [*plan, *self._view.outputs], owner=True)
         on(self._by.input, self._cost, [study, self._by], [self._costs])
+        self._view.wire(study)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
-        study, first = self._context.study(location.study), self._kinds[0].name
+        study, first = self._context.study(location.study), next(iter(self._kinds))
+        begins = {name: kind.begins(user, study) for name, kind in self._kinds.items()}
+        values = {field: begins[name].get(key) for (name, key), field in self._fields.items()}
+        lists = {field: value for field, value in values.items() if isinstance(value, tuple)}
         return {
             self._form: gr.update(visible=user.owner),
             self._kind: first,
             **self._choose(user, first),
-            **{part: value for kind in self._kinds for part, value in kind.paint(user, study).items()},
+            **values,
+            **{field: gr.update(choices=choices, value=value) for field, (choices, value) in lists.items()},
             **self._view.look(user, location.study),
             self._by: "model",
             **self._cost(user, location.study, "model"),
@@ -362,21 +321,19 @@ class RunsTab:
         return {self._asked: gr.update(visible=False), self._takes: "", self._token: ""}
 
     def _choose(self, user: CurrentUser, chosen: str) -> dict[Any, Any]:
-        shown = zip(self._columns, self._kinds, strict=True)
-        return {**{column: gr.update(visible=kind.name == chosen) for column, kind in shown}, **self._nothing()}
+        shown = {column: gr.update(visible=name == chosen) for name, column in self._columns.items()}
+        return {**shown, **self._nothing()}
 
     def _plan(self, user: CurrentUser, study: str, chosen: str, *values: Any) -> Mapping[Any, Any]:
-        rest = iter(values)
-        given = [[next(rest) for _ in several] for several in self._fields]
-        kind, own = next(
-            (one for one in zip(self._kinds, given, strict=True) if one[0].name == chosen), (self._kinds[0], given[0])
-        )
-        planned = kind.plan(user, study, *own)
+        if chosen not in self._kinds:
+            raise ArgumentInvalid("Choose what to run.")
+        given = {key: value for (name, key), value in zip(self._fields, values, strict=True) if name == chosen}
+        planned = self._kinds[chosen].plan(user, study, given)
         takes = self._context.html("runs_plan.html.j2", about=planned.about, tables=tuple(tables(planned.takes)))
         token = self._context.work.show(user, planned)
         return {self._asked: gr.update(visible=True), self._takes: takes, self._token: token}
 
-    def _confirm(self, user: CurrentUser, study: str, token: str) -> Mapping[Any, Any]:
+    def _start(self, user: CurrentUser, study: str, token: str) -> Mapping[Any, Any]:
         work = self._context.work.confirm(user, token)
         self._context.audit(user, f"started: {work.about}", work.study)
         return {**self._nothing(), **self._view.look(user, study)}
@@ -385,7 +342,7 @@ class RunsTab:
         found = self._context.study(study)
         if found is None:
             return {self._costs: ""}
-        data: dict[str, Any] = cost_tables(self._context.database, found, by if by in BYS else "model")
-        data |= {"answers_of_models_alone": alone_rows(self._context.database, study)}
+        data = cost_tables(self._context.database, found, by if by in get_args(By) else "model")
+        data |= {"answers_of_models_alone": model_runs.alone_rows(self._context.database, study)}
         data |= {"annotations": annotated_by(self._context.database, study)}
         return {self._costs: self._context.html("as_tables.html.j2", tables=tuple(tables(data)))}

@@ -31,13 +31,16 @@ def chosen(ada: AtConsole, label: str) -> None:
     ada.quiet()
 
 
-def test_models_alone_a_rehearsal_an_import_and_the_installation(ada: AtConsole, audit: Audit, shared: Path) -> None:
+def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, audit: Audit, shared: Path) -> None:
     ada.open("Runs")
     ada.quiet()
-    ada.write("alone-most", "1")
-    ada.write("alone-repeats", "1")
+    ada.press("runs-show")
+    ada.reads("note", "questions")  # the study has none that models could be asked alone
+    chosen(ada, "Annotate conversations")
+    ada.choose("annotate-names", "user_effort")
+    ada.choose("annotate-model", "careful")
     run(ada)
-    done = ada.at("runs-work").get_by_role("region", name="Ask models alone")
+    done = ada.at("runs-work").get_by_role("region", name="Annotate conversations")
     expect(done.locator("[data-ended]")).to_be_visible(timeout=LONG_MS)
 
     chosen(ada, "Rehearse the day")
@@ -49,8 +52,8 @@ def test_models_alone_a_rehearsal_an_import_and_the_installation(ada: AtConsole,
     expect(done).to_be_visible()
 
     chosen(ada, "Import released data")
-    ada.page.locator("#release-input").set_input_files(shared / "dices350_q_overall_part.csv")
-    ada.reads("import-files", "dices350_q_overall_part.csv")
+    ada.page.locator("#release-input").set_input_files(shared / "dices_350_rows.csv")
+    ada.reads("import-files", "dices_350_rows.csv")
     ada.choose("import-schema", "dices-350")
     run(ada)
     expect(

@@ -11,8 +11,8 @@ import pytest
 
 from app.studies.loader import load_study
 from storage.ai_alone.answers import method_progress
+from storage.datasets.exports.preview import export_options
 from storage.db.engine import Database
-from storage.log.seats import outcomes
 from storage.registers.study_versions import publish_on_start
 from tests.fakes.console import Room, console
 from tests.fakes.researcher import Researcher, value, visible
@@ -109,7 +109,7 @@ async def test_what_is_under_way_can_be_stopped_and_goes_on_from_there(at: Conso
 
 async def test_released_files_are_uploaded_and_imported(at: Console, database: Database, shared: Path) -> None:
     _, researcher = at
-    file = shared / "dices350_q_overall_part.csv"
+    file = shared / "dices_350_rows.csv"
     sent = {"params": {"study": "", "name": file.name}, "content": file.read_bytes()}
     for name in ("../x.csv", "x.exe"):
         refused = await researcher.send("POST", "/console/release", **{**sent, "params": {"name": name}})
@@ -120,7 +120,7 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
     plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
     await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
     assert "data-ended" in await ended(researcher)
-    assert outcomes(database, "dices", "import")
+    assert list(export_options(database, "dices").schemas) == ["import"]
 
 
 async def test_an_analyst_sees_results_and_starts_stops_and_uploads_nothing(at: Console) -> None:
