@@ -23,7 +23,7 @@ FOR_VISITORS = {
         "/assets/index.js", "/static/x.css",
         "/theme.css", "/favicon.ico",
     )),
-    ("POST", "/logout"), ("POST", "/console/picture"), ("POST", "/console/release"), ("POST", "/gradio_api/run/predict"),
+    *(("POST", path) for path in ("/logout", "/console/picture", "/console/release", "/gradio_api/run/predict")),
 }  # fmt: skip
 SHUT = (
     "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x",

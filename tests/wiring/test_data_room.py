@@ -20,7 +20,7 @@ from storage import tables
 from storage.db.engine import open_database
 from tests.fakes.console import CANARY, Room, begin_as_canary, room
 from tests.fakes.databases import fill
-from tests.fakes.researcher import Researcher, text
+from tests.fakes.researcher import Researcher, value
 
 pytestmark = pytest.mark.anyio
 ANSWERS = "full_study/user_answers.csv"
@@ -71,7 +71,7 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
     for origin in ("bot", "person"):
         asked = BOTS | {"data-origin": origin, "data-excluded": True, "data-complete": origin == "bot"}
         shown = await researcher.on("data-make", "click", **asked)
-        while re.search("so far|selecting|packing", text(shown["data-links"])):
+        while "data-running" in value(shown["data-work"]):
             await asyncio.sleep(0.05)
             shown = await tick(researcher)
         (link, *_) = LINK.findall(shown["data-links"])

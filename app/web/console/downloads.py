@@ -1,10 +1,9 @@
 """Exports made for the console, and the links by which they are fetched.
 
-An export is written and zipped by a thread, one at a time for each user, into a folder that only this process's user
-can read. Its link works for the user who made it, for a quarter of an hour; then, and when the server stops, the file
-is deleted. The next server deletes the files of one that was killed: a lock in the folder shows whether its server
-runs. A page that is closed no longer asks for the progress, which stops the export. Exports are known to this process
-only, so links do not work after a restart.
+An export is written and zipped into a folder that only this process's user can read. Its link works for the user who
+made it, for a quarter of an hour; then, and when the server stops, the file is deleted. The next server deletes the
+files of one that was killed: a lock in the folder shows whether its server runs. Links are known to this process only,
+so they do not work after a restart.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
-from app.use_cases.export import ZIP, write_export
+from app.use_cases.export import write_export
 from app.web.console.current_user import VISITOR, CurrentUser
-from problems.errors import ParleyError
+from storage.datasets.exports.exporter import OnRows
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
@@ -41,18 +40,11 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"
 LIFE_S = 15 * 60
-# An export is stopped when no page has asked for its progress for so long; hidden tabs ask once a minute.
-PATIENCE_S = 90
-JOINING_S = 5
 SECOND_US = 1_000_000
-BROKEN = "The export failed; the console's log has the cause. No file was kept."
-STOPPED = "The export was cancelled. No file was kept."
+UNWRITABLE = "The file cannot be written"
+TELL = "Report this to whoever operates the server."
 UNKNOWN = "There is no download with this link, or it has expired. Create the export again on the Export tab."
 ANOTHERS = "This link belongs to another account. Create your own export on the Export tab."
-
-
-class _Stopped(Exception):
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,58 +60,35 @@ class Link:
     until_us: int
 
 
-@dataclass(slots=True)
-class DownloadJob:
-    """A running export: the current file and its rows so far. `said` is the error, if it has failed."""
-
-    export_request: ExportRequest
-    about: str
-    asked_us: int
-    file: str = ""
-    rows: int = 0
-    packing: bool = False
-    done: bool = False
-    said: str = ""
-    stopped: bool = False
-
-
 class Downloads:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._jobs: dict[str, DownloadJob] = {}
         self._links: dict[str, Link] = {}
-        self._threads: list[threading.Thread] = []
         self._timers: list[threading.Timer] = []
         self._root: Path | None = None
         self._own: FileLock | None = None
         """Held as long as this process lives, in its folder."""
         _sweep_killed()
 
-    def start(self, user: CurrentUser, database: Database, export_request: ExportRequest, about: str = "") -> bool:
-        """Start an export with the description `about`; False if another export of this user is running."""
-        with self._lock:
-            before = self._jobs.get(user.name)
-            if before is not None and not before.done:
-                return False
-            job = self._jobs[user.name] = DownloadJob(export_request, about, self._clock.now_us())
-            thread = threading.Thread(target=self._work, args=(user, database, job), name="parley-export", daemon=True)
-            self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
-            thread.start()
-        return True
-
-    def job(self, user: CurrentUser) -> DownloadJob | None:
-        """This user's running export, or the last one if it failed. Calling this keeps the export running."""
-        with self._lock:
-            job = self._jobs.get(user.name)
-            if job is not None:
-                job.asked_us = self._clock.now_us()
-            return job
-
-    def stop(self, user: CurrentUser) -> None:
-        with self._lock:
-            if user.name in self._jobs:
-                self._jobs[user.name].stopped = True
+    def make(
+        self,
+        user: CurrentUser,
+        database: Database,
+        request: ExportRequest,
+        about: str = "",
+        on_rows: OnRows = lambda path, rows: None,
+    ) -> Link:
+        """Export, and offer the zip file with the description `about`; raises StorageError, and what `on_rows` raises.
+        Then no file is kept."""
+        try:
+            with self._folder() as own:
+                folder = own / f"{request.study}-{request.schema}"
+                new_folder(folder)
+                manifest, packed = write_export(database, request, folder, zipped=True, on_rows=on_rows)
+                return self._keep(user, about, (packed, manifest.sessions))
+        except OSError as error:
+            raise StorageError(f"{UNWRITABLE}: {error.strerror or error}. {TELL}") from error
 
     def links(self, user: CurrentUser) -> list[Link]:
         self.sweep()
@@ -136,14 +105,10 @@ class Downloads:
 
     def close(self) -> None:
         with self._lock:
-            for job in self._jobs.values():
-                job.stopped = True
             self._links.clear()
-            threads, timers, root = self._threads, self._timers, self._root
+            timers, root = self._timers, self._root
         for timer in timers:
             timer.cancel()
-        for thread in threads:
-            thread.join(JOINING_S)
         if root is not None and self._own is not None:
             shutil.rmtree(root, ignore_errors=True)
             self._own.release()
@@ -161,25 +126,6 @@ class Downloads:
             return _refused(403, ANOTHERS)
         headers = {"cache-control": "no-store"}
         return FileResponse(link.path, filename=link.name, headers=headers)
-
-    def _work(self, user: CurrentUser, database: Database, job: DownloadJob) -> None:
-        """Make an export, in its own thread. Errors are logged and shown to the user, not raised."""
-        job.said = BROKEN
-        try:
-            with self._folder() as own:
-                folder = own / f"{job.export_request.study}-{job.export_request.schema}"
-                self._keep(user, job.about, self._packed(database, job, folder), lambda: job.stopped)
-            job.said = ""
-        except _Stopped:
-            job.said = STOPPED
-        except ParleyError as error:
-            job.said = str(error)
-        except OSError as error:
-            job.said = (
-                f"The export cannot be written: {error.strerror or error}. Report this to whoever operates the server."
-            )
-        finally:
-            job.done = True
 
     def uploads(self, user: CurrentUser) -> Path:
         """The folder of what a user sent to be read, until this process ends."""
@@ -204,16 +150,6 @@ class Downloads:
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
-    def _packed(self, database: Database, job: DownloadJob, folder: Path) -> tuple[Path, int]:
-        def on_rows(path: str, rows: int) -> None:
-            job.file, job.rows, job.packing = path, rows, path.endswith(ZIP)
-            if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
-                raise _Stopped
-
-        new_folder(folder)
-        manifest, packed = write_export(database, job.export_request, folder, zipped=True, on_rows=on_rows)
-        return packed, manifest.sessions
-
     def offer(
         self, user: CurrentUser, name: str, about: str, sessions: int, write: Callable[[BinaryIO], object]
     ) -> Link:
@@ -224,11 +160,9 @@ class Downloads:
                     write(file)
                 return self._keep(user, about, (folder / name, sessions))
         except OSError as error:
-            raise StorageError(f"the file cannot be written: {error.strerror or error}") from error
+            raise StorageError(f"{UNWRITABLE}: {error.strerror or error}") from error
 
-    def _keep(
-        self, user: CurrentUser, about: str, made: tuple[Path, int], stopped: Callable[[], bool] = lambda: False
-    ) -> Link:
+    def _keep(self, user: CurrentUser, about: str, made: tuple[Path, int]) -> Link:
         packed, sessions = made
         token = secrets.token_urlsafe(16)
         link = Link(
@@ -244,9 +178,6 @@ class Downloads:
         )
         packed.rename(link.path)
         with self._lock:
-            if stopped():
-                link.path.unlink()
-                raise _Stopped
             self._links[token] = link
             timer = threading.Timer(LIFE_S + 1, self.sweep)
             timer.daemon = True

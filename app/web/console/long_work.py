@@ -26,13 +26,13 @@ from problems.errors import ParleyError
 log = logging.getLogger(__name__)
 AT_ONCE = 4
 BROKEN = "It failed; the console's log has the cause. What was stored by then is kept."
-BUSY = "{} of this study is under way. Wait until it has ended, or stop it."
+BUSY = "{} is under way. Wait until it has ended, or stop it."
 UNSEEN = "Show what it takes first: what is in the form is not what was shown, or it was started already."
 
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """Work on a study, or on none; `about` says what it does, in words."""
+    """Work on a study, or a user's `own`; `about` says what it does, in words."""
 
     kind: str
     study: str
@@ -64,7 +64,13 @@ class Work:
 
     @property
     def result(self) -> Sequence[Table]:
-        return () if self.running or self.fault else tuple(tables(self.task.result()))
+        found = None if self.running or self.fault else self.task.result()
+        return () if found is None else tuple(tables(found))
+
+
+def own(user: CurrentUser) -> str:
+    """What stands in place of a study for work that is on none, of which each user has their own."""
+    return f"@{user.name}"
 
 
 @dataclass(frozen=True, slots=True)

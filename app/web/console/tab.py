@@ -37,6 +37,12 @@ def sure_of(one: gr.Dropdown, sure: gr.Checkbox) -> None:
     gr.on([one.change], fn=None, inputs=[], outputs=[sure], js="() => false", api_visibility="private")
 
 
+def meanwhile(button: gr.Button, part: gr.HTML, words: str) -> None:
+    """Say in a part of the page what a button has begun, until it is answered."""
+    js = f"""() => '<p class="quiet" role="status">{words}…</p>'"""
+    gr.on([button.click], fn=None, inputs=[], outputs=[part], js=js, api_visibility="private")
+
+
 def text(value: Any) -> str:
     """A browser's value as a text; empty if it is something else."""
     return value if isinstance(value, str) else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import gradio as gr
@@ -10,9 +10,11 @@ from gradio.components import Component
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
+from app.web.console.long_work import own
 from app.web.console.tab import html_part
 
 ASK_S = 1
+Look = Callable[[CurrentUser, str], Mapping[Any, Any]]
 
 
 class WorkView:
@@ -23,25 +25,28 @@ class WorkView:
 
     def build(self) -> None:
         self._list = html_part(elem_id=f"{self._name}-work")
-        self._button = gr.Button("Stop", visible=False, size="sm", elem_id=f"{self._name}-stop")
-        self._timer = gr.Timer(ASK_S, active=False)
-        self.outputs: list[Component] = [self._list, self._button, self._timer]
+        self.stop = gr.Button("Stop", visible=False, size="sm", elem_id=f"{self._name}-stop")
+        self.timer = gr.Timer(ASK_S, active=False)
+        self.outputs: list[Component] = [self._list, self.stop, self.timer]
 
-    def wire(self, study: Component) -> None:
-        bind = self._context.bind
-        bind(self._timer.tick, self.look, [study], self.outputs, quiet=True)
-        bind(self._button.click, self._stop, [study], self.outputs, owner=True)
+    def wire(self, study: Component, look: Look | None = None, outputs: Sequence[Any] = ()) -> None:
+        """Let it refresh itself, or what a tab's own `look` paints with it in the tab's `outputs`."""
+        bind, look, outputs = self._context.bind, look or self.look, outputs or self.outputs
 
-    def look(self, user: CurrentUser, study: str) -> dict[Component, Any]:
-        found = [work for name in (study, "") for work in self._context.work.of(name, self._kinds)]
-        running = user.owner and any(work.running and not work.stopping for work in found)
+        def stop(user: CurrentUser, name: str) -> Mapping[Any, Any]:
+            for mine in (name, own(user)) if user.owner else (own(user),):
+                self._context.work.stop(mine, self._kinds)
+            return look(user, name)
+
+        bind(self.timer.tick, look, [study], outputs, quiet=True)
+        bind(self.stop.click, stop, [study], outputs)
+
+    def look(self, user: CurrentUser, study: str) -> dict[Any, Any]:
+        found = [work for name in (study, own(user)) for work in self._context.work.of(name, self._kinds)]
+        running = [work for work in found if work.running]
+        may_stop = any(not work.stopping and (user.owner or work.study == own(user)) for work in running)
         return {
             self._list: self._context.html("work.html.j2", works=found),
-            self._button: gr.update(visible=running),
-            self._timer: gr.update(active=any(work.running for work in found)),
+            self.stop: gr.update(visible=may_stop),
+            self.timer: gr.update(active=bool(running)),
         }
-
-    def _stop(self, user: CurrentUser, study: str) -> dict[Component, Any]:
-        for name in (study, ""):
-            self._context.work.stop(name, self._kinds)
-        return self.look(user, study)

@@ -29,7 +29,7 @@ from storage.registers.study_versions import StudyVersion, versions
 Updates = Mapping[Component, Any]
 UNPUBLISHED = "not published"
 MOST_REPLY = 300
-TESTING = """() => '<p class="quiet" role="status">Testing the models…</p>'"""
+TESTING = "Testing the models"
 
 
 # Paints what a change of a study, given by its name, has changed on the page.

@@ -38,7 +38,7 @@ from app.studies.outline import outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import TESTING, Updates, new_name, tested
-from app.web.console.tab import dropdown, html_part, text
+from app.web.console.tab import dropdown, html_part, meanwhile, text
 from experiments.study.sections.model_spec import ModelSpec
 from problems.errors import ParleyError
 
@@ -162,7 +162,7 @@ class StudyBuilder:
         made = on(self._create.click, create, inputs, [*inputs, *beside.outputs], owner=True)
         made.then(None, inputs=[name], outputs=[], js=FORGET, api_visibility="private")
         on(self._cancel.click, cancel, [beside.study], beside.outputs)
-        gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
+        meanwhile(self._test, self._tested, TESTING)
         on(self._test.click, test, inputs, [self._tested], owner=True)
         for server, hint in zip(servers, self._hints, strict=True):
             on(server.input, self._describe(hint), [server], [hint], owner=True)

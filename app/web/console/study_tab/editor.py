@@ -22,7 +22,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import TESTING, Refresh, StudyView, Updates, check, check_file, load_view, tested
 from app.web.console.study_tab.versions import changes
-from app.web.console.tab import TabLocation, html_part
+from app.web.console.tab import TabLocation, html_part, meanwhile
 from problems.errors import ParleyError
 from problems.text import clean
 from storage.registers.study_versions import difference
@@ -92,7 +92,7 @@ class EditorSection:
         proposed = [self._sure, self._plan, self._hash]
         on(self._ask.click, self._propose, [study, self._text], proposed, owner=True, js=WITH_TEXT)
         on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
-        gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
+        meanwhile(self._test, self._tested, TESTING)
         on(self._test.click, self._test_models, [study], [self._tested], owner=True)
         on(self._yes.click, go, [study, self._hash], [*outputs, self._ask, self._sure], owner=True)
 

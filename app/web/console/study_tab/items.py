@@ -26,7 +26,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.session_replay import inert_page
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, check_file
-from app.web.console.tab import TabLocation, dropdown, html_part, text
+from app.web.console.tab import TabLocation, dropdown, html_part, meanwhile, text
 from app.web.participant.view import StudyContext
 from experiments.study.base_model import Slug
 from experiments.study.fields import choice
@@ -98,7 +98,6 @@ PARTS = ("question", "options", "answer", "id", "tags")
 SETTINGS = ("sheet", "answers_from")
 COUNTED = (("as the table shows", ""), ("0", "0"), ("1", "1"))
 READ = "async (study, name, content, ...shown) => [study, ...(await window.parleyConsole.table()), ...shown]"
-UPLOADING = """() => '<p class="quiet" role="status">Uploading…</p>'"""
 # The values of the dropdowns for `PARTS` and `SETTINGS`, from a browser.
 Chosen = Sequence[Any]
 
@@ -160,7 +159,7 @@ class ItemsSection:
             return {**repaint(user, name), **said}
 
         changes = [part.input for part in self._mapped]
-        gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
+        meanwhile(self._send, self._status, "Uploading")
         sent = [study, self._name, self._content, file, *self._parts]
         on(self._send.click, self._keep, sent, self.outputs, owner=True, js=READ)
         self._pictures.wire()

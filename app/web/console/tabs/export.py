@@ -13,7 +13,9 @@ from app.use_cases.outcome_lock import locked_for, open_again
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
+from app.web.console.long_work import Planned, Work, own
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
+from app.web.console.work_view import WorkView
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import (
     ExportOptions,
@@ -28,7 +30,6 @@ from storage.datasets.exports.preview import (
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.registers.origins import Origin
 
-ASK_S = 1.0
 MOST_CHARS = 160
 
 
@@ -39,6 +40,7 @@ class ExportTab:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context = context
         self._location = location
+        self._view = WorkView(context, [self.name], "data")
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -53,13 +55,12 @@ class ExportTab:
                 )
                 self._mask = gr.Checkbox(label="Mask personal data in free text", container=False, elem_id="data-mask")
                 self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
-                self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
+            self._view.build()
             self._links = html_part(elem_id="data-links")
             self._file = dropdown(label="Preview of", elem_id="data-file")
             self._preview = html_part(elem_id="data-preview")
-        self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
-        self._made = [self._links, self._stop, self._timer]
+        self._made = [self._links, *self._view.outputs]
         self.outputs = [self._none, self._all, *self._form, self._safe, self._mask, *self._shown, *self._made]
         self._wire()
 
@@ -98,14 +99,13 @@ class ExportTab:
         )
         context.bind(self._file.input, self._preview_file, [*inputs, self._file], [self._preview])
         context.bind(self._button.click, self._make, [*inputs, self._safe, self._mask], self._made)
-        context.bind(self._stop.click, self._halt, (), self._made)
-        context.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
+        self._view.wire(self._location.study, self._progress, self._made)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         found = export_options(self._context.database, location.study)
         if not found.schemas:
             notice = self._context.html("data_none.html.j2")
-            return {self._none: notice, self._all: gr.update(visible=False), **self._progress(user)}
+            return {self._none: notice, self._all: gr.update(visible=False), **self._progress(user, location.study)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
         blank |= {self._mask: False}
         _, origin = first = _first(found)
@@ -118,7 +118,7 @@ class ExportTab:
             self._where: gr.update(choices=_conditions(found), value=[]),
             self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
             **self._show(user, ExportRequest(location.study, *first)),
-            **self._progress(user),
+            **self._progress(user, location.study),
         }
 
     def _preview_of(self, user: CurrentUser, *values: Any) -> Mapping[Any, Any]:
@@ -138,27 +138,19 @@ class ExportTab:
         request = _export_request(*values)
         said = about(request, files(self._context.database, request))
         context = self._context
-        if not context.downloads.start(user, context.database, request, said):
-            note = context.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
-            return {**self._progress(user), **note}
+
+        async def do(work: Work) -> None:
+            context.downloads.make(user, context.database, request, said, lambda _, rows: work.tell(rows, 0))
+
+        words = f"Create the {request.schema} export of {request.study}"
+        context.work.start(user, Planned(self.name, own(user), words, None, do))
         context.audit(user, "exported", f"{request.study}: {said}")
         peeked = peek_by_export(context.database, request, user.name, context.clock.now_us())
-        return {**self._progress(user), **(context.notify(peeked, "warn") if peeked else {})}
+        return {**self._progress(user, request.study), **(context.notify(peeked, "warn") if peeked else {})}
 
-    def _halt(self, user: CurrentUser) -> Mapping[Any, Any]:
-        self._context.downloads.stop(user)
-        return self._progress(user)
-
-    def _progress(self, user: CurrentUser) -> Mapping[Any, Any]:
-        downloads = self._context.downloads
-        job, links = downloads.job(user), downloads.links(user)
-        busy = job is not None and not job.done
-        list_html = self._context.html("data_links.html.j2", job=job, links=links, busy=busy)
-        return {
-            self._links: list_html,
-            self._stop: gr.update(visible=busy),
-            self._timer: gr.update(active=busy),
-        }
+    def _progress(self, user: CurrentUser, study: str) -> Mapping[Any, Any]:
+        links = self._context.downloads.links(user)
+        return {self._links: self._context.html("data_links.html.j2", links=links), **self._view.look(user, study)}
 
     def _offer(self, options: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
         schemas = options.schemas.get(origin, ())

@@ -24,7 +24,7 @@ from app.use_cases.tables import tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.long_work import Planned, Work
+from app.web.console.long_work import Planned, Work, own
 from app.web.console.security import MOST_RELEASED
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from app.web.console.uploads import released_files
@@ -239,7 +239,7 @@ class Import(RunKind):
             return [{"file": one.path.name, "rows": one.rows, "new": one.new} for one in done]
 
         takes = {"into_the_study": name, "bytes": {path.name: size for path, size in sizes.items()}}
-        return Planned(self.name, "", f"{self.label}: {schema} into {name}", takes, do)
+        return Planned(self.name, own(user), f"{self.label}: {schema} into {name}", takes, do)
 
 
 def component(field: Field, elem_id: str) -> Component:

@@ -19,7 +19,7 @@ from app.use_cases.doctor import Deployment, examine, published
 from app.use_cases.tables import tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, sure_of, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, meanwhile, sure_of, text
 from experiments.study.base_model import Slug
 from storage.accounts.model_servers import SavedServer, open_key, remove_server, save_server, saved_servers
 from storage.errors import StorageError
@@ -33,7 +33,6 @@ KINDS = [
 # A word of an example's address that is to be replaced, such as HOST.
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 MOST_KEY = 500
-CHECKING = """() => '<p class="quiet" role="status">Checking…</p>'"""
 _NAME = TypeAdapter(Slug)
 
 
@@ -84,7 +83,7 @@ class ServersTab:
         context.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
         saving = [self._save.click, *(one.submit for one in (self._name, self._url, self._key))]
         context.bind(saving, self._keep, typed, changed, owner=True)
-        gr.on([check.click], fn=None, inputs=[], outputs=[self._found], js=CHECKING, api_visibility="private")
+        meanwhile(check, self._found, "Checking")
         context.bind(check.click, self._examine, [], [self._found], owner=True)
         sure_of(self._old, self._sure)
         context.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)

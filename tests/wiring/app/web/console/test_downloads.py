@@ -8,7 +8,6 @@ import shutil
 import signal
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -65,15 +64,7 @@ class Room:
             return await client.get(f"/download/{token}", headers={"x-who": who})
 
     def made(self, database: Database, export_request: ExportRequest, user: CurrentUser = ANN) -> Link:
-        assert self.downloads.start(user, database, export_request)
-        assert self.ended(user) == ""
-        return self.downloads.links(user)[0]
-
-    def ended(self, user: CurrentUser) -> str:
-        while (job := self.downloads.job(user)) is not None and not job.done:
-            time.sleep(0.01)
-        assert job is not None
-        return job.said
+        return self.downloads.make(user, database, export_request)
 
     def files(self) -> list[Path]:
         return [path for path in self.root.rglob("*") if path.is_file() and path.name != LOCK]
@@ -131,10 +122,7 @@ async def test_a_link_expires_and_its_file_goes(room: Room, lab: Database) -> No
 def killed(url: str, folder: str) -> None:
     tempfile.tempdir = folder
     downloads = Downloads(SystemClock())
-    downloads.start(ANN, open_database(url), WISH)
-    while not (job := downloads.job(ANN)) or not job.done:
-        time.sleep(0.01)
-    print(downloads.links(ANN)[0].path, flush=True)
+    print(downloads.make(ANN, open_database(url), WISH).path, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
