@@ -19,7 +19,7 @@ PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"),
           ("POST", "/login"), ("POST", f"/welcome/{TOKEN}")}  # fmt: skip
 FOR_VISITORS = {
     *(("GET", path) for path in (
-        "/", "/console/console.js", "/console/picture", "/download/a.b-c_d=~", "/report/demo",
+        "/", "/console/console.js", "/console/picture", "/console/release", "/download/a.b-c_d=~", "/report/demo",
         "/assets/index.js", "/static/x.css",
         "/theme.css", "/favicon.ico",
     )),

@@ -23,7 +23,8 @@ STRANGERS = {"/login", "/welcome/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
     "/gradio_api/run/predict", "/static/x", "/console/x",
-    "/console/picture", "/console/study.schema.json", "/console/integrity.css", "/console/results.css",
+    "/console/picture", "/console/release", "/console/study.schema.json", "/console/integrity.css",
+    "/console/results.css",
 }  # fmt: skip
 
 

@@ -24,8 +24,8 @@ class WorkView:
         self._context, self._kinds, self._name = context, kinds, name
 
     def build(self) -> None:
-        self._list = html_part(elem_id=f"{self._name}-work")
         self.stop = gr.Button("Stop", visible=False, size="sm", elem_id=f"{self._name}-stop")
+        self._list = html_part(elem_id=f"{self._name}-work")
         self.timer = gr.Timer(ASK_S, active=False)
         self.outputs: list[Component] = [self._list, self.stop, self.timer]
 

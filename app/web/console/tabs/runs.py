@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -276,9 +277,11 @@ class RunsTab:
             choices = [(kind.label, name) for name, kind in self._kinds.items()]
             self._kind = gr.Radio(choices=choices, value=choices[0][1], label="What to run", elem_id="runs-kind")
             for name, kind in self._kinds.items():
-                with gr.Column(visible=name == choices[0][1], elem_id=f"runs-{name}") as self._columns[name], gr.Row():
-                    for field in kind.fields:
-                        self._fields[name, field[0]] = component(field, f"{name}-{field[0]}")
+                with gr.Column(visible=name == choices[0][1], elem_id=f"runs-{name}") as self._columns[name]:
+                    for _, several in groupby(kind.fields, lambda field: field[2] in ("tick", "html")):
+                        with gr.Row():
+                            for field in several:
+                                self._fields[name, field[0]] = component(field, f"{name}-{field[0]}")
             show = gr.Button("Show what it takes", size="sm", elem_id="runs-show")
             with gr.Column(visible=False, elem_id="runs-plan") as self._asked:
                 self._takes = html_part(elem_id="runs-takes")
