@@ -125,12 +125,16 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
 
 async def test_an_analyst_sees_results_and_starts_stops_and_uploads_nothing(at: Console) -> None:
     room, researcher = at
+    plan = await planned(researcher, **{**ALONE, "alone-models": [], "alone-repeats": 400})
+    await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
     plan = await planned(researcher, **ONCE)
-    room.as_("analyst")
+    room.as_("analyst", "Bob")
     shown = await researcher.open(tab="runs", study="chatbench")
     assert not visible(shown["runs-form"])
     token = {"runs-token": value(plan["runs-token"])}
-    for component in ("runs-show", "runs-start", "runs-stop", "doctor-check"):
+    assert not visible((await researcher.on("runs-stop", "click"))["runs-stop"])
+    assert [work.stopping for work in room.desk.work.of("chatbench")] == [False]
+    for component in ("runs-show", "runs-start", "doctor-check"):
         answered = await researcher.on(component, "click", **{**ONCE, **token})
         assert "Only owners" in value(answered["note"]), component
     sent = await researcher.send("POST", "/console/release", params={"name": "a.csv"}, content=b"a")
