@@ -22,7 +22,7 @@ import typer
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from app.backends import registry as backends
+from app.backends.registry import BACKENDS
 from app.cli import app as command_line
 from app.cli.commands import PANELS
 from app.config.settings import Settings, env_name
@@ -217,9 +217,8 @@ def study_page() -> str:
 
 def _kinds_text() -> str:
     text = f"\n## Problem sources\n\n{', '.join(f'`{name}`' for name in sources.names())}.\n\n## Backends\n"
-    for name in backends.names():
-        options = backends.options_of(name)
-        text += f"\n### {name}\n\nIts `options`:\n\n{keys(options)}"
+    for name, kind in BACKENDS.all().items():
+        text += f"\n### {name}\n\nIts `options`:\n\n{keys(kind.Options)}"
     return text
 
 

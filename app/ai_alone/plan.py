@@ -117,7 +117,7 @@ def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
     }
     tools = (study.file.tools or {}).get(alone.tools)
     for model in models if tools else ():
-        if not BACKENDS.find(model.model.backend).cls.tools:
+        if not BACKENDS.find(model.model.backend).tools:
             raise AloneError(f"{model.label}: models of the backend {model.model.backend!r} cannot use tools.")
     return [MethodContext(model, alone, extractor, shown, tools, request.specs) for model in models]
 

@@ -6,7 +6,7 @@ By httpx2, as a client of its own that the `openai` backend's SDK stands on.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, Self
 
@@ -21,19 +21,17 @@ from app.backends.base import (
     ReasoningDelta,
     Request,
     Sleep,
-    StreamEnd,
     TextDelta,
-    ToolCall,
     ToolSpec,
     parse_options,
     system_of,
 )
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.error_mapping import check_event, refusal
+from app.backends.wire.error_mapping import check_event
 from app.backends.wire.framing import SseFraming, WholeFraming
-from app.backends.wire.streaming import streamed
-from app.backends.wire.values import count, cut_off, encoded, finish_reason, listed, object_or_none, part, shown, string
+from app.backends.wire.streaming import ReplyDecoder, streamed
+from app.backends.wire.values import count, cut_off, encoded, listed, object_or_none, part, shown, string
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -177,36 +175,29 @@ def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Messages:
+class Messages(ReplyDecoder):
     """Text comes in `text_delta`s of content blocks, what the model thought in `thinking_delta`s, the arguments of a
     `tool_use` in `input_json_delta`s; signatures and all other kinds of deltas are skipped. The stop reason comes in
     `message_delta`, the end is `message_stop`; a stream without either was cut off. A whole answer is one `message`."""
-
-    _stop_reason: str | None = None
-    _explanation: str = ""
-    _model: str | None = None
-    _usage: dict[str, Any] = field(default_factory=dict)
-    _calls: dict[int | None, ToolCall] = field(default_factory=dict)
 
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
         check_event(event)
         match string(event, "type"):
             case "message_start":
-                message = part(event, "message")
-                self._model = string(message, "model")
-                self._usage = part(message, "usage")
-            case "content_block_start":
-                yield from self._block(event, part(event, "content_block"))
-            case "content_block_delta":
-                yield from self._block(event, part(event, "delta"))
-            case "content_block_stop" if call := self._calls.pop(count(event.get("index")), None):
-                yield replace(call, arguments=call.arguments or "{}")
+                self._begin(part(event, "message"))
+            case "content_block_start" | "content_block_delta" as kind:
+                changed = part(event, kind.removeprefix("content_block_").replace("start", "content_block"))
+                yield from self._block(count(event.get("index")) or 0, changed)
             case "message_delta":
-                self._change(event)
+                self._change(part(event, "delta"), part(event, "usage"))
             case "message_stop":
-                yield self._end()
+                yield from self._ending("stop_reason")
             case "message" | None:
-                yield from self._whole(event)
+                self._begin(event)
+                for index, block in enumerate(listed(event, "content")):
+                    yield from self._block(index, block)
+                self._change(event, {})
+                yield from self._ending("stop_reason")
             case _:
                 pass  # a kind that says nothing to us
 
@@ -214,49 +205,26 @@ class Messages:
         """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
         raise cut_off("message_stop")
 
-    def _block(self, event: dict[str, Any], block: dict[str, Any]) -> Iterator[Delta]:
-        """What a block of content or a change of one brings; a call is given when its block is over."""
-        index = count(event.get("index"))
-        if block.get("type") == "tool_use":
-            self._calls[index] = _call(block)
-        elif block.get("type") == "input_json_delta" and (call := self._calls.get(index)):
-            self._calls[index] = replace(call, arguments=call.arguments + (string(block, "partial_json") or ""))
-        else:
-            yield from _deltas(block)
+    def _begin(self, message: dict[str, Any]) -> None:
+        self._model = string(message, "model")
+        self._change({}, part(message, "usage"))
 
-    def _whole(self, message: dict[str, Any]) -> Iterator[Delta]:
-        self._model, self._usage = string(message, "model"), part(message, "usage")
-        for block in listed(message, "content"):
-            if block.get("type") == "tool_use":
-                yield replace(_call(block), arguments=shown(part(block, "input")).decode())
-            yield from _deltas(block)
-        self._change({"delta": message})
-        yield self._end()
+    def _block(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
+        """What a block of content brings, or a change of one."""
+        kind = (string(block, "type") or "").removesuffix("_delta")
+        if kind == "tool_use":
+            given = part(block, "input")  # of a block that only begins nothing yet
+            arguments = shown(given).decode() if given else ""
+            self._add_call(index, string(block, "id") or "", string(block, "name") or "", arguments)
+        elif kind == "input_json" and index in self._calls:
+            self._add_call(index, "", "", string(block, "partial_json") or "")
+        elif kind == "thinking" and (thought := string(block, kind)):
+            yield ReasoningDelta(thought)
+        elif kind == "text" and (text := string(block, kind)):
+            yield TextDelta(text)
 
-    def _change(self, event: dict[str, Any]) -> None:
-        delta = part(event, "delta")
-        self._stop_reason = string(delta, "stop_reason") or self._stop_reason
-        self._explanation = string(part(delta, "stop_details"), "explanation") or self._explanation
-        # what is told here is the count of everything so far
-        self._usage |= {name: value for name, value in part(event, "usage").items() if value is not None}
-
-    def _end(self) -> StreamEnd:
-        tokens = count(self._usage.get("input_tokens")), count(self._usage.get("output_tokens"))
-        if self._stop_reason == "refusal":
-            raise refusal(self._explanation, tokens)
-        if self._stop_reason is None:
-            raise cut_off("stop_reason")
-        return StreamEnd(finish_reason(self._stop_reason), self._model, *tokens)
-
-
-def _call(block: dict[str, Any]) -> ToolCall:
-    return ToolCall(string(block, "id") or "", string(block, "name") or "", "")
-
-
-def _deltas(block: dict[str, Any]) -> Iterator[Delta]:
-    """What a block of content brings, or a change of one."""
-    kind = (string(block, "type") or "").removesuffix("_delta")
-    if kind == "thinking" and (thought := string(block, kind)):
-        yield ReasoningDelta(thought)
-    elif kind == "text" and (text := string(block, kind)):
-        yield TextDelta(text)
+    def _change(self, delta: dict[str, Any], usage: dict[str, Any]) -> None:
+        """What is known of the end so far; the counts of tokens are of everything until now."""
+        self._reason = string(delta, "stop_reason") or self._reason
+        self._refusal = string(part(delta, "stop_details"), "explanation") or self._refusal
+        self._count(usage.get("input_tokens"), usage.get("output_tokens"))

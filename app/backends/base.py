@@ -23,6 +23,7 @@ from experiments.errors import plain_message
 from problems.errors import did_you_mean
 from problems.problem import Problem
 
+ServerUse = Literal["none", "own", "optional", "required"]
 Role = Literal["system", "user", "assistant", "tool"]
 JSON = JsonValue
 # How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's.
@@ -196,6 +197,8 @@ class Backend:
     """A way to reach models; made once a process for each server and shared by all sessions."""
 
     Options: ClassVar[type[BackendOptions]] = BackendOptions
+    # Whether a study names a server for it; what is registered says so.
+    server: ClassVar[ServerUse] = "none"
     # Whether its models can ask for tools.
     tools: ClassVar[bool] = False
     # Whether its models can be sent pictures.

@@ -10,7 +10,7 @@ would cancel the reader instead.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
@@ -50,35 +50,25 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
 
     While a model reasons, each piece has to come in time as pieces of the reply have.
     """
-    loop, progress = asyncio.get_running_loop(), _Progress()
+    loop, progress = asyncio.get_running_loop(), _Progress(limits)
     started_s = loop.time()
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
     whole = (started_s + whole_s, "reply", whole_s)
     until = min((started_s + first_s, "first_token", first_s), whole)
     async with aclosing(await within_deadline(_started_stream(ask), *until)) as stream:
         while True:
-            for delta in progress.cleaned(_sound(await within_deadline(anext(stream), *until))):
-                if isinstance(delta, StreamEnd):
-                    end = (
-                        replace(delta, finish_reason=CALLS)
-                        if progress.calls and delta.finish_reason == "stop"
-                        else delta
-                    )
-                    check_end(end, progress.blank, progress.calls)
-                    yield end
-                    return
-                if progress.counts(delta):
-                    if (over := progress.chars - limits.max_reply_chars) > 0:
-                        if isinstance(delta, TextDelta):
-                            yield TextDelta(delta.text[:-over])
-                        raise too_long(limits)
-                    yield delta
+            delta = _sound(await within_deadline(anext(stream), *until))
+            for one in progress.passed(delta):
+                yield one
+            if isinstance(delta, StreamEnd):
+                return
             if progress.began:
                 until = min((loop.time() + gap_s, "token_gap", gap_s), whole)
 
 
 @dataclass(slots=True)
 class _Progress:
+    limits: ReplyLimits
     text: Cleaner = field(default_factory=Cleaner)
     reasoning: Cleaner = field(default_factory=Cleaner)
     chars: int = 0
@@ -88,36 +78,40 @@ class _Progress:
     began: bool = False
     """Whether the model has begun to reason or to reply."""
 
-    def cleaned(self, delta: Delta) -> tuple[Delta, ...]:
-        """The delta with its text cleaned, after what the cleaner held of earlier ones."""
+    def passed(self, delta: Delta) -> Iterator[Delta]:
+        """The delta with its text cleaned, after what the cleaner held of earlier ones; raises BackendBroken where the
+        reply gets too long, or is none."""
         match delta:
             case TextDelta(text):
-                return (TextDelta(self.text.feed(text)),)
+                yield from self._said(self.text.feed(text))
             case ReasoningDelta(text):
-                return (ReasoningDelta(self.reasoning.feed(text)),)
-            case ToolCall():
-                return (delta,)
-            case _:
-                held = self.text.end()
-                return (TextDelta(held), delta) if held else (delta,)
-
-    def counts(self, delta: Delta) -> bool:
-        match delta:
-            case TextDelta(text):
-                self.chars += len(text)
-                self.blank = self.blank and not text.strip()
-                self.began |= bool(text)
-                return bool(text)
-            case ReasoningDelta(text):
+                text, self.began = self.reasoning.feed(text), True
                 self.reasoning_chars += len(text)
-                self.began = True
-                return bool(text) and self.reasoning_chars <= MAX_REASONING_CHARS
+                if text and self.reasoning_chars <= MAX_REASONING_CHARS:
+                    yield ReasoningDelta(text)
             case ToolCall(arguments=arguments):
                 self.calls, self.began, self.chars = self.calls + 1, True, self.chars + len(arguments)
-                return True
-            case _:
+                if self.chars > self.limits.max_reply_chars:
+                    raise too_long(self.limits)
+                yield delta
+            case ReasoningEnd():
+                yield from self._said(self.text.end())
                 self.chars, self.blank = 0, True
-                return True
+                yield delta
+            case StreamEnd(finish_reason=reason):
+                yield from self._said(self.text.end())
+                end = replace(delta, finish_reason=CALLS) if self.calls and reason == "stop" else delta
+                check_end(end, self.blank, self.calls)
+                yield end
+
+    def _said(self, text: str) -> Iterator[Delta]:
+        self.chars, self.blank = self.chars + len(text), self.blank and not text.strip()
+        over = max(0, self.chars - self.limits.max_reply_chars)
+        if kept := text[: len(text) - over]:
+            self.began = True
+            yield TextDelta(kept)
+        if over:
+            raise too_long(self.limits)
 
 
 def _sound(delta: object) -> Delta:

@@ -21,7 +21,6 @@ from app.backends.base import (
     Delta,
     Request,
     Sleep,
-    StreamEnd,
     TextDelta,
     as_chat_messages,
     parse_options,
@@ -31,8 +30,8 @@ from app.backends.registry import backend
 from app.backends.wire.dialect import Dialects, not_streamed
 from app.backends.wire.error_mapping import check_event
 from app.backends.wire.framing import LineFraming, SseFraming, WholeFraming
-from app.backends.wire.streaming import Framing, streamed
-from app.backends.wire.values import count, cut_off, encoded, excerpt, finish_reason, malformed, shown
+from app.backends.wire.streaming import Framing, ReplyDecoder, streamed
+from app.backends.wire.values import encoded, excerpt, malformed, shown
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import BackendBroken, SettingsError
@@ -108,7 +107,7 @@ class Http(Backend):
         opening = self._client.stream(options.method, path, content=sent)
         dialect = self._dialects.of(request)
         splitter = dialect.splitter(options.reasoning_until)
-        return streamed(self._server, opening, framing, HttpDecoder(options), dialect, splitter)
+        return streamed(self._server, opening, framing, HttpDecoder(places=options), dialect, splitter)
 
     @staticmethod
     def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
@@ -189,15 +188,13 @@ def _fill(template: JSON, values: Mapping[str, JSON]) -> JSON:
 
 
 @dataclass
-class HttpDecoder:
+class HttpDecoder(ReplyDecoder):
     """A stream has to say that it is over, by its finish reason or by `[DONE]`: bytes that just stop are a reply that
     was cut off. An object with an `error` in it is one."""
 
-    places: HttpOptions
-    _finish: str | None = None
+    places: HttpOptions = field(kw_only=True)
     _found: bool = False
     _last: Any = None
-    _known: dict[str, Any] = field(default_factory=dict)
 
     def read(self, value: Any) -> Iterator[TextDelta]:
         if isinstance(value, dict):
@@ -212,37 +209,25 @@ class HttpDecoder:
         elif text is not None:
             raise malformed(shown(text), f"{self.places.text} is not text")
 
-    def end(self, *, done: bool) -> Iterator[StreamEnd]:
+    def end(self, *, done: bool) -> Iterator[Delta]:
         """Give the `StreamEnd`; raise BackendBroken if the reply was cut off or is none."""
-        if self.places.finish is None and (done or self.places.stream == "none"):
-            self._finish = "stop"
-        yield self._end()
-
-    def _keep(self, value: Any) -> None:
-        reason = at(value, self.places.finish)
-        if reason is not None and reason is not False:
-            self._finish = "stop" if reason is True else self.places.finishes.get(str(reason)) or str(reason).lower()
-        for name in ("version", "prompt_tokens", "completion_tokens"):
-            found = at(value, getattr(self.places, name))
-            if found is not None:
-                self._known[name] = found
-
-    def _end(self) -> StreamEnd:
         if not self._found:
             raise BackendBroken(
                 f"The model server's answer has no text at `{self.places.text}`: {excerpt(shown(self._last))}. "
                 "Correct `text` in the study.",
                 reason="no_text",
             )
-        if self._finish is None:
-            raise cut_off(f"`{self.places.finish}`" if self.places.finish else "[DONE]")
-        version = self._known.get("version")
-        return StreamEnd(
-            finish_reason=finish_reason(self._finish),
-            model=version if isinstance(version, str) else None,
-            prompt_tokens=count(self._known.get("prompt_tokens")),
-            completion_tokens=count(self._known.get("completion_tokens")),
-        )
+        if self.places.finish is None and (done or self.places.stream == "none"):
+            self._reason = "stop"
+        yield from self._ending(f"`{self.places.finish}`" if self.places.finish else "[DONE]")
+
+    def _keep(self, value: Any) -> None:
+        places, reason = self.places, at(value, self.places.finish)
+        if reason is not None and reason is not False:
+            self._reason = "stop" if reason is True else places.finishes.get(str(reason)) or str(reason)
+        if isinstance(version := at(value, places.version), str):
+            self._model = version
+        self._count(at(value, places.prompt_tokens), at(value, places.completion_tokens))
 
 
 def at(value: Any, path: str | None) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.backends import providers, registry
+from app.backends import providers
 from app.backends.providers import how_reached
+from app.backends.registry import BACKENDS, check_server
 from app.config.settings import env_name
 from app.errors import ModelUnknown
 from experiments.study.sections.model_spec import ModelSpec
@@ -39,9 +40,9 @@ def parse_model_ref(study: Study | None, text: str) -> ModelRef:
     if text in known:
         return ModelRef(text, known[text])
     backend, colon, rest = text.partition(":")
-    if colon and rest and registry.exists(backend):
+    if colon and rest and BACKENDS.has(backend):
         name, _, server = rest.partition("@")
-        if faults := registry.check_server(backend, server or None):
+        if faults := check_server(backend, server or None):
             raise ModelUnknown(f"{text!r}: {' '.join(faults)}")
         try:
             return ModelRef(name, ModelSpec(backend=backend, model=name, server=server or None))
@@ -53,5 +54,5 @@ def parse_model_ref(study: Study | None, text: str) -> ModelRef:
     )
     raise ModelUnknown(
         f"{text!r} is not a model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with "
-        f"one of the backends {', '.join(registry.names())}.{did_you_mean(text, known) or hint}"
+        f"one of the backends {', '.join(BACKENDS.all())}.{did_you_mean(text, known) or hint}"
     )

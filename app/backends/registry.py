@@ -13,55 +13,34 @@ Modules of this folder that name none are helpers.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal, TypeVar
+from typing import TypeVar
 
-from app.backends.base import JSON, Backend, BackendOptions, Request, Sleep, option_faults
+from app.backends.base import JSON, Backend, Request, ServerUse, Sleep, option_faults
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
 from experiments.study.sections.model_spec import ModelSpec
 from problems.plugins import Registry
 
 C = TypeVar("C", bound=type[Backend])
-Use = Literal["none", "own", "optional", "required"]
 WITHOUT = ("none", "own")
 
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    cls: type[Backend]
-    server: Use
-
-
-BACKENDS: Registry[_Entry] = Registry(
+BACKENDS: Registry[type[Backend]] = Registry(
     "backend", "app.backends", "parley.backends", partial(BackendRejected, reason="unknown_backend")
 )
 
 
-def backend(name: str, *, server: Use = "none") -> Callable[[C], C]:
+def backend(name: str, *, server: ServerUse = "none") -> Callable[[C], C]:
     """Register the class below as the backend `name`; `server` says whether a study names a server for it."""
 
     def register(cls: C) -> C:
-        _refuse_unfit(name, cls)
-        BACKENDS.add(name, _Entry(cls, server))
+        if not (isinstance(cls, type) and issubclass(cls, Backend) and cls.stream is not Backend.stream):
+            raise TypeError(f"the backend {name!r} must be a class of Backend with a method `stream`")
+        cls.server = server
+        BACKENDS.add(name, cls)
         return cls
 
     return register
-
-
-def _refuse_unfit(name: str, cls: object) -> None:
-    """Raise TypeError for a class that could never reply."""
-    if not (isinstance(cls, type) and issubclass(cls, Backend) and cls.stream is not Backend.stream):
-        raise TypeError(f"the backend {name!r} must be a class of Backend with a method `stream`")
-
-
-def names() -> tuple[str, ...]:
-    return tuple(BACKENDS.all())
-
-
-def exists(name: str) -> bool:
-    return BACKENDS.has(name)
 
 
 def create(name: str, settings: Settings, sleep: Sleep, server: str | None = None) -> Backend:
@@ -69,12 +48,12 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
 
     Raises BackendRejected if a study may not ask for this, SettingsError if a setting is missing.
     """
-    entry = BACKENDS.find(name)
+    kind = BACKENDS.find(name)
     for fault in check_server(name, server):
         raise BackendRejected(fault, reason="bad_server")
-    if entry.server in WITHOUT:
-        return entry.cls(settings, sleep)
-    return entry.cls(settings, sleep, settings.server(server) if server else None)
+    if kind.server in WITHOUT:
+        return kind(settings, sleep)
+    return kind(settings, sleep, settings.server(server) if server else None)
 
 
 async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) -> tuple[str, ...]:
@@ -92,10 +71,6 @@ def asks_servers(name: str) -> bool:
     return BACKENDS.find(name).server != "none"
 
 
-def sends_pictures(name: str) -> bool:
-    return BACKENDS.find(name).cls.pictures
-
-
 def check_server(name: str, server: str | None) -> list[str]:
     use = BACKENDS.find(name).server
     if server and use in WITHOUT:
@@ -105,15 +80,11 @@ def check_server(name: str, server: str | None) -> list[str]:
     return []
 
 
-def options_of(name: str) -> type[BackendOptions]:
-    return BACKENDS.find(name).cls.Options
-
-
 def streaming_advice(models: Mapping[str, ModelSpec]) -> list[str]:
     """Of each model whose replies are not shown while they are written, why."""
     found = []
     for label, model in models.items():
-        if what := BACKENDS.find(model.backend).cls.not_streamed(model.model or label, model.options):
+        if what := BACKENDS.find(model.backend).not_streamed(model.model or label, model.options):
             found.append(f"models.{label}: {what}")
     return found
 
@@ -131,7 +102,4 @@ async def untested(models: Mapping[str, ModelSpec], settings: Settings) -> list[
 
 
 def check_options(name: str, options: Mapping[str, JSON]) -> list[str]:
-    try:
-        return option_faults(options_of(name), options)
-    except BackendRejected as error:
-        return [str(error)]
+    return option_faults(BACKENDS.find(name).Options, options)

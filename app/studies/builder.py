@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.backends import registry as backends
 from app.backends.providers import BACKEND, PROVIDERS
+from app.backends.registry import BACKENDS, asks_servers, check_server
 from app.studies.drafts import check_text
 from app.studies.loader import read_protocols, read_yaml
 from app.studies.yaml_loader import parse_yaml
@@ -194,14 +194,14 @@ def server_choices(servers: Iterable[str] = ()) -> dict[str, str]:
     by name, and those of the deployment. A backend whose options a study must write by hand is left to the editor."""
     plain = [
         name
-        for name in backends.names()
+        for name, kind in BACKENDS.all().items()
         if name not in SIMULATED
-        and not any(option.is_required() for option in backends.options_of(name).model_fields.values())
-        and not backends.check_server(name, None)
+        and not any(option.is_required() for option in kind.Options.model_fields.values())
+        and not check_server(name, None)
     ]
     known = {f"{BACKEND}@{name}": provider.title for name, provider in PROVIDERS.items()}
     own = {f"{BACKEND}@{name}": f"{name} (a server of this deployment)" for name in servers}
-    return {**_labelled("servers", sorted(plain, key=backends.asks_servers)), **own, **known}
+    return {**_labelled("servers", sorted(plain, key=asks_servers)), **own, **known}
 
 
 @dataclass(frozen=True, slots=True)

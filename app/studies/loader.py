@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.backends import registry as backends
 from app.backends.providers import how_reached
+from app.backends.registry import BACKENDS, check_options, check_server
 from app.errors import NotYaml
 from app.extension import extensions, study_faults
 from app.studies.text_check import TextCheck, check_texts
@@ -280,7 +280,7 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
     models, exported = raw.get("models"), raw.get("export_schemas")
     for name, model in models.items() if isinstance(models, dict) else ():
         backend = model.get("backend") if isinstance(model, dict) else None
-        if isinstance(backend, str) and not backends.exists(backend):
+        if isinstance(backend, str) and not BACKENDS.has(backend):
             yield ValidationIssue(f"models.{name}.backend", f"no backend is called {backend!r}{_instead(backend)}")
         elif isinstance(backend, str):
             yield from _unfit_for_backend(f"models.{name}", model, backend)
@@ -293,20 +293,20 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
 
 
 def _unfit_for_backend(where: str, model: Mapping[str, Any], backend: str) -> Iterator[ValidationIssue]:
-    for text in backends.check_server(backend, model.get("server")):
+    for text in check_server(backend, model.get("server")):
         yield ValidationIssue(f"{where}.server", text)
     options = model.get("options", {})
-    for text in backends.check_options(backend, options) if isinstance(options, dict) else ():
+    for text in check_options(backend, options) if isinstance(options, dict) else ():
         yield ValidationIssue(where, text)
-    if model.get("sees") and not backends.sends_pictures(backend):
-        known = ", ".join(filter(backends.sends_pictures, backends.names()))
+    if model.get("sees") and not BACKENDS.find(backend).pictures:
+        known = ", ".join(name for name, kind in BACKENDS.all().items() if kind.pictures)
         what = f"models of the backend {backend!r} cannot be sent pictures; allowed: {known}"
         yield ValidationIssue(f"{where}.sees", what)
 
 
 def _instead(backend: str) -> str:
     """The backends that there are; and how a server is reached, unless one of them was meant."""
-    known = backends.names()
+    known = BACKENDS.all()
     return suggestion(backend, known) + ("" if did_you_mean(backend, known) else how_reached(backend))
 
 
@@ -317,6 +317,6 @@ def _model_references(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iter
     for where, (told, key) in {**named, "ai_alone.extractor": (alone, "extractor")}.items():
         model = told.get(key) if isinstance(told, dict) else None
         known = model in models if isinstance(model, str) else True
-        if model and not known and not backends.exists(str(model).partition(":")[0]):
-            hint = f" Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
+        if model and not known and not BACKENDS.has(str(model).partition(":")[0]):
+            hint = f" Or BACKEND:NAME, with one of the backends {', '.join(BACKENDS.all())}."
             yield ValidationIssue(where, f"{unknown('model', str(model), models)}{hint}")

@@ -93,7 +93,7 @@ class Asking(Backend):
 @contextmanager
 def asking(told: Told = lambda seed: None) -> Iterator[Asking]:
     model: Any = Asking(told)
-    registry.BACKENDS.entries[BACKEND] = registry._Entry(model, "none")
+    registry.BACKENDS.entries[BACKEND] = model
     try:
         yield model
     finally:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta, ToolCall
-from app.backends.wire.error_mapping import check_event, error_in_stream, refusal
+from app.backends.base import Delta, ReasoningDelta, TextDelta
+from app.backends.wire.error_mapping import check_event, error_in_stream
+from app.backends.wire.streaming import ReplyDecoder
 from app.backends.wire.values import (
     EXCERPT,
     count,
     cut_off,
-    finish_reason,
     listed,
     part,
     reasoning_of,
@@ -25,21 +25,16 @@ TEXTS = ("text", "output_text", "reasoning_text", "summary_text")
 
 
 @dataclass(slots=True)
-class ChatCompletions:
+class ChatCompletions(ReplyDecoder):
     """A chat completion. The reply is the choice of index 0; chunks without it are skipped. Usage may come with the
     finish_reason or after it. Where the server gives no finish_reason, `[DONE]` says that the reply is complete. Calls
-    of tools come in pieces by index, and are given before the end."""
-
-    _finish_reason: str | None = None
-    _model: str | None = None
-    _usage: dict[str, Any] = field(default_factory=dict)
-    _refusal: str = ""
-    _calls: dict[int, ToolCall] = field(default_factory=dict)
+    of tools come in pieces by index."""
 
     def read(self, chunk: dict[str, Any]) -> Iterator[Delta]:
         check_event(chunk)
         self._model = string(chunk, "model") or self._model
-        self._usage = part(chunk, "usage") or self._usage
+        usage = part(chunk, "usage")
+        self._count(usage.get("prompt_tokens"), usage.get("completion_tokens"))
         choice = min(listed(chunk, "choices"), key=_index, default={})
         whole = "message" in choice
         if not choice or (_index(choice) and not whole):
@@ -48,35 +43,25 @@ class ChatCompletions:
         self._refusal = (self._refusal + text_of(delta.get("refusal"), "refusal"))[:EXCERPT]
         reason = string(choice, "finish_reason")
         # in a whole answer an empty reason is one; in a stream it is none yet
-        self._finish_reason = (
-            (reason or "").strip() or self._finish_reason or ("stop" if whole and reason == "" else None)
-        )
+        self._reason = (reason or "").strip() or self._reason or ("stop" if whole and reason == "" else None)
         if thought := reasoning_of(delta):
             yield ReasoningDelta(thought)
         if text := text_of(delta.get("content"), "content"):
             yield TextDelta(text)
         for place, call in enumerate(listed(delta, "tool_calls")):
-            self._add(place if count(call.get("index")) is None else _index(call), call)
-
-    def _add(self, index: int, piece: dict[str, Any]) -> None:
-        """Add a piece of a call; a server that gives no id, as some do, gets one of ours."""
-        function, known = part(piece, "function"), self._calls.get(index, ToolCall("", "", ""))
-        name, arguments = string(function, "name") or "", function.get("arguments") or ""
-        self._calls[index] = ToolCall(
-            known.id or string(piece, "id") or f"call_{index}",
-            known.tool or name,
-            known.arguments + (arguments if isinstance(arguments, str) else shown(arguments).decode()),
-        )
+            function = part(call, "function")
+            arguments = function.get("arguments") or ""
+            self._add_call(
+                place if count(call.get("index")) is None else _index(call),
+                string(call, "id") or "",
+                string(function, "name") or "",
+                arguments if isinstance(arguments, str) else shown(arguments).decode(),
+            )
 
     def end(self, *, done: bool) -> Iterator[Delta]:
         """Give the calls and the end, if a finish_reason was seen or the stream is `done`."""
-        tokens = count(self._usage.get("prompt_tokens")), count(self._usage.get("completion_tokens"))
-        if self._refusal:
-            raise refusal(self._refusal, tokens)
-        if self._finish_reason is None and not done:
-            raise cut_off("finish_reason")
-        yield from (call for _, call in sorted(self._calls.items()))
-        yield StreamEnd(finish_reason(self._finish_reason or "stop"), self._model, *tokens)
+        self._reason = self._reason or ("stop" if done else None)
+        yield from self._ending("finish_reason")
 
 
 def _index(choice: dict[str, Any]) -> int:
@@ -84,11 +69,10 @@ def _index(choice: dict[str, Any]) -> int:
 
 
 @dataclass(slots=True)
-class Responses:
+class Responses(ReplyDecoder):
     """A response. What a model thought comes in items of other types than `message`, on some servers as the same kind
     of text; it is no part of the reply."""
 
-    _refusal: str = ""
     _kinds: dict[str | int | None, str | None] = field(default_factory=dict)
     """The types of items, by their ids and by their places, as not all servers say both."""
 
@@ -104,7 +88,7 @@ class Responses:
             case kind if kind in DELTAS:
                 yield from self._delta(event)
             case "response.completed" | "response.incomplete" as kind:
-                yield self._end(part(event, "response"), kind.removeprefix("response."))
+                yield from self._over(part(event, "response"), kind.removeprefix("response."))
             case "response.failed":
                 raise error_in_stream(part(event, "response").get("error"))
             case _:
@@ -132,14 +116,12 @@ class Responses:
                     self._refusal += string(one, "refusal") or ""
                 if text := string(one, "text") if one.get("type") in TEXTS else "":
                     yield TextDelta(text) if item.get("type") == "message" else ReasoningDelta(text)
-        if (status := string(response, "status")) is None:
-            raise cut_off("status")
-        yield self._end(response, status)
+        yield from self._over(response, string(response, "status"))
 
-    def _end(self, response: dict[str, Any], status: str) -> StreamEnd:
+    def _over(self, response: dict[str, Any], status: str | None) -> Iterator[Delta]:
         usage, details = part(response, "usage"), part(response, "incomplete_details")
-        tokens = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
-        if self._refusal:
-            raise refusal(self._refusal, tokens)
-        reason = "stop" if status == "completed" else string(details, "reason") or "incomplete"
-        return StreamEnd(finish_reason(reason), string(response, "model"), *tokens)
+        self._model = string(response, "model")
+        self._count(usage.get("input_tokens"), usage.get("output_tokens"))
+        if status is not None:
+            self._reason = "stop" if status == "completed" else string(details, "reason") or "incomplete"
+        yield from self._ending("status")

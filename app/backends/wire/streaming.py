@@ -6,15 +6,15 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.backends.base import Delta, StreamEnd
+from app.backends.base import Delta, StreamEnd, ToolCall
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.error_mapping import masked
+from app.backends.wire.error_mapping import masked, refusal
 from app.backends.wire.framing import WholeFraming
 from app.backends.wire.reasoning import ReasoningSplitter
-from app.backends.wire.values import text_from
+from app.backends.wire.values import count, cut_off, finish_reason, text_from
 from app.config.model_servers import Server
 from app.errors import BackendError
 
@@ -46,6 +46,42 @@ class Decoder(Protocol):
         """Give the `StreamEnd` once the stream is `done` or its body is over; raise a BackendError if the reply was cut
         off."""
         ...
+
+
+@dataclass(slots=True)
+class ReplyDecoder:
+    """What a decoder finds of a reply besides its text."""
+
+    _reason: str | None = None
+    _model: str | None = None
+    _prompt_tokens: int | None = None
+    _completion_tokens: int | None = None
+    _refusal: str = ""
+    _calls: dict[int, ToolCall] = field(default_factory=dict)
+
+    def _count(self, prompt: object, completion: object) -> None:
+        """Keep counts of tokens; of each the last that is one holds."""
+        self._prompt_tokens = self._prompt_tokens if count(prompt) is None else count(prompt)
+        self._completion_tokens = self._completion_tokens if count(completion) is None else count(completion)
+
+    def _add_call(self, index: int, id_: str, tool: str, arguments: str) -> None:
+        """Add a piece of a call; a server that gives no id, as some do, gets one of ours."""
+        known = self._calls.get(index, ToolCall("", "", ""))
+        self._calls[index] = ToolCall(
+            known.id or id_ or f"call_{index}", known.tool or tool, known.arguments + arguments
+        )
+
+    def _ending(self, missing: str) -> Iterator[Delta]:
+        """Give the calls and the end; raise a BackendError if the model refused, or the reply was cut off before its
+        reason came, which is called what is `missing`."""
+        tokens = self._prompt_tokens, self._completion_tokens
+        if self._refusal:
+            raise refusal(self._refusal, tokens)
+        if self._reason is None:
+            raise cut_off(missing)
+        for _, call in sorted(self._calls.items()):
+            yield replace(call, arguments=call.arguments or "{}")
+        yield StreamEnd(finish_reason(self._reason), self._model, *tokens)
 
 
 async def streamed(

@@ -174,7 +174,7 @@ def refuse_without_tools(study: Study) -> None:
     judges = {one.model for one in (study.file.annotators or {}).values()}
     needed = study.file.tools or any(step.own_tools and step.asks_models(()) for _, step in study.steps)
     for label, model in study.file.models.items() if needed else ():
-        if label not in judges and not BACKENDS.find(model.backend).cls.tools:
+        if label not in judges and not BACKENDS.find(model.backend).tools:
             raise SettingsError(f"models.{label}: models of the backend {model.backend!r} cannot use tools")
 
 

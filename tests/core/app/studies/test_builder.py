@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.backends.providers import PROVIDERS
-from app.backends.registry import names as backend_names
+from app.backends.registry import BACKENDS
 from app.bots.dry_run import estimate_by_simulation
 from app.studies import builder
 from app.studies.builder import (
@@ -219,7 +219,7 @@ def test_what_is_offered_is_what_there_is() -> None:
     assert tuple(offered)[:3] == builder.COMMON
     assert set(offered) == set(protocols())
     by_hand, servers = {"http"}, server_choices()
-    assert {one.partition("@")[0] for one in servers} | by_hand | set(builder.SIMULATED) == set(backend_names())
+    assert {one.partition("@")[0] for one in servers} | by_hand | set(builder.SIMULATED) == {*BACKENDS.all()}
     assert {name for name in (one.partition("@")[2] for one in servers) if name} == {*PROVIDERS}
     for kind, values in (
         ("recruiters", ("", *get_args(Recruiter))),
