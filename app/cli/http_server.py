@@ -215,7 +215,6 @@ class RequestGuard:
             connection.answered()
 
 
-START_TRIES = 300
 # The exit code of a server of which a thread has failed (EX_SOFTWARE of sysexits.h).
 FAILED = 70
 # After how many new objects Python looks for garbage: with its own 700 that took 5 % of a busy server's time.
@@ -290,8 +289,8 @@ def end_with_parent() -> None:
 
 
 def when_up(settings: Settings, port: int, act: Callable[[], object]) -> None:
-    """Do something as soon as a server listens on this port."""
-    for _ in range(START_TRIES):
+    """Do something as soon as a server listens on this port, however long a busy machine takes."""
+    while True:
         try:
             socket.create_connection((reachable_url(settings.host), port), timeout=1).close()
         except OSError:
