@@ -18,6 +18,7 @@ from app.config.settings import Settings
 from app.session.service import Sessions, SessionService
 from experiments.events import Action
 from experiments.session.annotations import ConversationRef
+from experiments.study.study import Study
 from storage.datasets.exports import exporter
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.manifest import ExportManifest
@@ -122,12 +123,13 @@ async def _annotate(service: SessionService, beside: Sessions, stream: str, chan
         await beside.annotate(live.study.name, {stream: found})
 
 
-async def fill(database: Database, names: list[str], count: int, seed: str) -> None:
+async def fill(database: Database, studies: Sequence[str | Study], count: int, seed: str) -> None:
     clock = VirtualClock(START_US)
     runtime = SessionService(database, Settings(), clock)
-    for name in names:
-        runtime.studies.register(study(name))
-        async for _ in simulate(runtime, clock, study(name), count, seed):
+    for one in studies:
+        found = study(one) if isinstance(one, str) else one
+        runtime.studies.register(found)
+        async for _ in simulate(runtime, clock, found, count, seed):
             pass
     await runtime.close()
 

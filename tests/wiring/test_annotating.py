@@ -12,11 +12,6 @@ import pytest
 from sqlalchemy import text
 
 from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta
-from app.bots.simulate import START_US, simulate
-from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
-from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
 from experiments.events import Action
 from experiments.session.engine import decide, fold
@@ -30,6 +25,7 @@ from storage.yaml_text import yaml_text
 from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.fakes.commanding import Done, parley
+from tests.fakes.databases import fill
 from tests.fakes.served import settings_for
 
 # The models that were asked, once for each call.
@@ -62,23 +58,13 @@ def judge() -> Iterator[None]:
         yield
 
 
-async def _simulated(folder: Path, file: Path, count: int) -> None:
-    clock = VirtualClock(START_US)
-    database = open_database(settings_for(folder).database_url)
-    runtime = SessionService(database, Settings(), clock)
-    found = load_study(str(file))
-    runtime.prepare(found)
-    async for _ in simulate(runtime, clock, found, count, "1"):
-        pass
-    await runtime.close()
-    database.dispose()
-
-
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A database of six sessions of the study `talk`, each of which has one conversation."""
     folder = tmp_path_factory.mktemp("filled")
-    asyncio.run(_simulated(folder, studies.chat(folder), 6))
+    made = open_database(settings_for(folder).database_url)
+    asyncio.run(fill(made, [str(studies.chat(folder))], 6, "1"))
+    made.dispose()
     return (folder / "parley.db").read_bytes()
 
 

@@ -7,20 +7,15 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from app.clock import VirtualClock
-from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
 from experiments.errors import Refused
-from experiments.study.study import Study
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.log.event_log import Log
 from storage.log.writer import Append, AppendWithCounts
 from storage.registers.study_status import set_status
@@ -31,6 +26,7 @@ from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.clicks import click
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 PRICE = {"prompt": 2.0, "completion": 10.0}
@@ -47,66 +43,56 @@ def _played() -> Iterator[None]:
     PLAYS.clear()
 
 
-class Running:
-    """A study whose model costs money, over a runtime with a virtual clock."""
+class Running(Sitting):
+    """A study whose model costs money, in time that only passes when it is told to."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    clock: VirtualClock
+
+    def __init__(self, folder: Path) -> None:
         raw = studies.read_yaml(studies.chat(folder, backend="played", options={}, price=PRICE))
-        raw["factors"] = {"tone": ["warm", "cold"]}
-        raw["cost_limit"] = LIMIT
-        self.study: Study = load_study(str(studies.write(folder, raw)))
-        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
-        self.clock = VirtualClock(START_US)
-        self.runtime = SessionService(self.database, Settings(_env_file=None, **settings), self.clock)
-        self.runtime.prepare(self.study)
+        raw |= {"factors": {"tone": ["warm", "cold"]}, "cost_limit": LIMIT}
+        super().__init__(folder, raw, VirtualClock(START_US))
 
     def budget(self, amount: float | None) -> None:
         """Set it, and let the time pass in which it is noticed, also where the disk is slow."""
         set_status(self.database, "talk", "budgeted", {"amount": amount}, by="researcher", at_us=self.clock.now_us())
         self.clock.advance(600)
 
-    async def begin(self, origin: str = "person") -> LoadedSession:
-        return await self.agree(await self.runtime.enrol(self.study, origin=origin))
+    async def come(self) -> LoadedSession:
+        return await self.agree(await self.service.enrol(self.study, origin="person"))
 
     async def agree(self, session: LoadedSession) -> LoadedSession:
-        return await self.act(session, "submit", agreed="on")
+        return await click(self.service, session, agreed="on")
 
-    async def act(self, session: LoadedSession, kind: str, **values: Any) -> LoadedSession:
-        return await click(self.runtime, session, kind, **values)
-
-    async def to_chat(self, session: LoadedSession) -> LoadedSession:
+    async def to_the_end(self, session: LoadedSession) -> LoadedSession:
         while not session.screen.panel.chat:
-            session = await self.act(session, "submit", confidence="very-confident")
-        return session
-
-    async def finish(self, session: LoadedSession) -> LoadedSession:
-        session = await self.to_chat(session)
+            session = await click(self.service, session, confidence="very-confident")
         while again := next((kind for kind in ("retry", "say") if kind in session.screen.actions), None):
-            session = await self.act(session, again, text="And then?")
+            session = await click(self.service, session, again, text="And then?")
         while not session.screen.ended:
-            session = await self.act(session, "submit", answer="A", agreed="on", confidence="very-confident")
+            session = await click(self.service, session, answer="A", agreed="on", confidence="very-confident")
         return session
 
 
 async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish(tmp_path: Path) -> None:
     running = Running(tmp_path)
     running.budget(0.05)  # bears seven at their limit
-    came = await asyncio.gather(*(running.begin() for _ in range(40)), return_exceptions=True)
+    came = await asyncio.gather(*(running.come() for _ in range(40)), return_exceptions=True)
     began = [live for live in came if isinstance(live, LoadedSession)]
     assert len(began) == 8, "the eighth begins while 0.0441 of 0.05 are promised"
     assert {str(other) for other in came if not isinstance(other, LoadedSession)} == {
         "All places in this study are taken at the moment."
     }
     for live in began:
-        live = await running.finish(live)
+        live = await running.to_the_end(live)
         assert sum(event.kind == "said" for event in live.state.events) == 3
         assert live.screen.ended
     assert spending(running.database, running.study, (), running.clock.now_us()).bound == pytest.approx(24 * REPLY)
     with pytest.raises(Refused, match="budget"):
-        await running.begin()
+        await running.come()
     running.budget(1)
-    await running.begin()
-    await running.runtime.close()
+    await running.come()
+    await running.close()
 
 
 class Held(Log):
@@ -130,13 +116,11 @@ class Held(Log):
 
 async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Path) -> None:
     running = Running(tmp_path)
-    await running.runtime.close()
     log = Held(running.database)
-    running.runtime = SessionService(running.database, Settings(_env_file=None), running.clock)
-    await asyncio.to_thread(running.runtime.log.close)
-    running.runtime.log = log
+    await asyncio.to_thread(running.service.log.close)
+    running.service.log = log
     running.budget(LIMIT)  # bears one
-    one, other = [await running.runtime.enrol(running.study, origin="person") for _ in range(2)]
+    one, other = [await running.service.enrol(running.study, origin="person") for _ in range(2)]
     log.holds = True
     first = asyncio.create_task(running.agree(one))
     while not log.held:
@@ -149,8 +133,8 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
     assert isinstance(await first, LoadedSession)
     running.clock.advance(600)
     with pytest.raises(Refused, match="budget"):
-        await running.begin()
-    await running.runtime.close()
+        await running.come()
+    await running.close()
 
 
 async def test_costs_are_told_by_model_condition_and_participant(tmp_path: Path) -> None:
@@ -158,7 +142,7 @@ async def test_costs_are_told_by_model_condition_and_participant(tmp_path: Path)
     PLAYS["only"] = [BackendRejected("no such model", reason="status_404")]
     streams = {}
     for _ in range(6):
-        live = await running.finish(await running.begin())
+        live = await running.to_the_end(await running.come())
         streams[live.stream] = live.state.factors["tone"]
     whole = costs(running.database, "talk", "model")
     assert whole == {"only": Cost(19, 1, 18_000, 180, pytest.approx(18 * REPLY))}  # type: ignore[arg-type]
@@ -173,7 +157,7 @@ async def test_costs_are_told_by_model_condition_and_participant(tmp_path: Path)
     assert [attempt["session"] for attempt in told] == [1, *sorted(n for n in range(1, 7) for _ in range(3))]
     (failed,) = attempts(running.database, "talk", failed=True)
     assert (failed["session"], failed["cause"], failed["cost"]) == (1, "no such model", None)
-    await running.runtime.close()
+    await running.close()
 
 
 async def noticed(client: httpx2.AsyncClient, words: str) -> None:

@@ -15,26 +15,25 @@ from sqlalchemy import text
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
 from experiments.errors import Refused
-from storage.db.engine import Database, open_database, writer
+from storage.db.engine import writer
 from storage.log.projections import rebuild
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.study_status import set_status
 from storage.reports.reproducibility import recompute_draws
-from tests.fakes import studies
-from tests.fakes.clicks import finish
+from tests.fakes.clicks import click, finish
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 
 
-class Place:
+class Place(Sitting):
     """A study of two factors with people in it."""
+
+    clock: VirtualClock
 
     def __init__(self, folder: Path, **keys: Any) -> None:
         raw: dict[str, Any] = {
@@ -48,31 +47,23 @@ class Place:
             ],
         }
         self.folder = folder
-        self.study = load_study(str(studies.write(folder, raw | keys)))
-        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
-        self.clock = VirtualClock(START_US)
-        self.runtime = SessionService(self.database, Settings(_env_file=None), self.clock)
-        self.runtime.prepare(self.study)
+        super().__init__(folder, raw | keys, VirtualClock(START_US))
 
     async def come(self, count: int, id_: str = "", *, finish: bool = False) -> list[LoadedSession]:
         """Some people begin at once and consent, and perhaps go to the end."""
         people = Participants(self.database, SECRET)
         entry = people.entry("small", ParticipantId("prolific", id_)) if id_ else None
         began = await asyncio.gather(
-            *(self.runtime.enrol(self.study, origin="person", identity=entry) for _ in range(count))
+            *(self.service.enrol(self.study, origin="person", identity=entry) for _ in range(count))
         )
         agreed = await asyncio.gather(*map(self.agree, began))
-        return [await self.finish(live) for live in agreed] if finish else agreed
+        return [await self.to_the_end(live) for live in agreed] if finish else agreed
 
     async def agree(self, session: LoadedSession) -> LoadedSession:
-        return await self.act(session, {"agreed": "on"})
+        return await click(self.service, session, agreed="on")
 
-    async def act(self, session: LoadedSession, values: dict[str, Any]) -> LoadedSession:
-        seen = session.screen
-        return await self.runtime.participant(session.stream, "submit", seen.path, values, seen=seen.seen)
-
-    async def finish(self, session: LoadedSession) -> LoadedSession:
-        return await finish(self.runtime, session, RandomBot("1"))
+    async def to_the_end(self, session: LoadedSession) -> LoadedSession:
+        return await finish(self.service, session, RandomBot("1"))
 
     def decide(self, kind: str, **data: Any) -> None:
         set_status(self.database, "small", kind, data, by="researcher", at_us=self.clock.now_us())
@@ -102,7 +93,7 @@ async def test_cells_are_filled_by_their_weights_and_a_cell_is_switched_off_in_m
     place.decide("capped", where={"condition": "a"}, most=None)
     back = cells(await place.come(6))
     assert back == {("a", "low"): 4, ("a", "high"): 2}, "what was missed meanwhile is made good"
-    await place.runtime.close()
+    await place.close()
 
 
 @pytest.mark.parametrize("factors", [{"condition": ["a", "b"]}, {}], ids=["factors", "no factors"])
@@ -110,9 +101,9 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     info = {"step": "info", "text": "Welcome."}
     flow = [info, {"step": "consent", "text": "Do you agree?"}, info | {"id": "more"}, {"step": "finish"}]
     place = Place(tmp_path, quotas=[{"max": 3}], factors=factors, flow=flow)
-    came = [await place.runtime.enrol(place.study, origin="person") for _ in range(50)]
+    came = [await place.service.enrol(place.study, origin="person") for _ in range(50)]
     assert {tuple(live.state.factors) for live in came} == {()}
-    came = [await place.act(live, {}) for live in came]
+    came = [await click(place.service, live) for live in came]
     agreed = await asyncio.gather(*map(place.agree, came), return_exceptions=True)
     placed = [live for live in agreed if isinstance(live, LoadedSession)]
     assert len(placed) == 3, "as many as are wanted, however many consent at once"
@@ -120,7 +111,7 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     refused = [live for live, found in zip(came, agreed, strict=True) if isinstance(found, Refused)]
     assert len(refused) == 47
     with pytest.raises(Refused):
-        await place.runtime.enrol(place.study, origin="person")
+        await place.service.enrol(place.study, origin="person")
     place.decide("capped", where={}, most=4)
     assert (await place.agree(refused[0])).screen.path == "more", "who was refused can consent once there is a place"
     assert place.status()["outcomes"]["live"] + place.status()["outcomes"]["left"] == 50
@@ -128,7 +119,7 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     with pytest.raises(Refused):
         await place.agree(refused[1])
     assert not recompute_draws(place.database, "small").differences
-    await place.runtime.close()
+    await place.close()
 
 
 @pytest.mark.parametrize(
@@ -145,11 +136,11 @@ async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_con
     tmp_path: Path, flow: list[dict[str, Any]]
 ) -> None:
     place = Place(tmp_path, flow=[*flow, {"step": "finish"}], quotas=[{"max": 1}], factors={"condition": ["a", "b"]})
-    (live,) = [await place.runtime.enrol(place.study, origin="person")]
+    (live,) = [await place.service.enrol(place.study, origin="person")]
     assert set(live.state.factors) == {"condition"}
     with pytest.raises(Refused):
-        await place.runtime.enrol(place.study, origin="person")
-    await place.runtime.close()
+        await place.service.enrol(place.study, origin="person")
+    await place.close()
 
 
 async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(tmp_path: Path) -> None:
@@ -160,12 +151,12 @@ async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(t
         await place.come(1)
     place.clock.advance(5)
     assert len(await place.come(1, finish=True)) == 1
-    found = await place.runtime.get(late.stream)
+    found = await place.service.get(late.stream)
     assert found is not None
-    assert (await place.finish(found)).state.outcome == "complete"
+    assert (await place.to_the_end(found)).state.outcome == "complete"
     with pytest.raises(Refused):
         await place.come(1)
-    await place.runtime.close()
+    await place.close()
 
 
 async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
@@ -182,13 +173,13 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
     assert len(await place.come(1)) == 1
     with pytest.raises(Refused):
         await place.come(1)
-    await place.runtime.close()
+    await place.close()
 
 
 async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_path: Path) -> None:
     place = Place(tmp_path)
     began = await place.come(8, finish=True)
-    await place.runtime.close()
+    await place.close()
     found = recompute_draws(place.database, "small")
     assert (found.sessions, found.assignments, found.differences) == (8, 8, ())
     assert json.loads(place.command("show", "draws", "small", "--json").stdout)["assignments"] == 8

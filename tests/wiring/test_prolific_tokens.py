@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +14,7 @@ import pytest
 from app.web.participant import prolific_tokens
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.http_server import Answer, HttpFake, Request, serve
 from tests.fakes.proofs import WORKSPACE, Prolific, sessions, study
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
 from tests.wiring.reading import facts, query
@@ -26,6 +22,18 @@ from tests.wiring.reading import facts, query
 pytestmark = pytest.mark.anyio
 HERE = "http://127.0.0.1:7999"
 SET = {"public_url": HERE, "prolific_workspaces": f"other,{WORKSPACE}"}
+
+
+class Keys(HttpFake):
+    """Prolific's keys, as they stand in a file."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file = file
+
+    def answer(self, request: Request) -> Answer:
+        self.requests.append(request)
+        return Answer(200, self.file.read_bytes())
 
 
 @pytest.fixture
@@ -101,16 +109,15 @@ async def test_a_new_key_of_prolifics_is_fetched_when_it_is_met(
 ) -> None:
     monkeypatch.setattr(prolific_tokens, "AGAIN_S", -1.0)
     path = study(tmp_path, recruitment={"channels": ["prolific"], "id_proof": "required"})
-    with published(tmp_path) as (address, asked):
-        keys = f"{address}/jwks.json"
-        async with serving(settings(tmp_path, prolific_jwks=keys), path) as served:
+    with serve(Keys(prolific.file)) as keys:
+        async with serving(settings(tmp_path, prolific_jwks=keys.url), path) as served:
             for number in range(3):
                 await comes(served, prolific.link("small", f"a{number}"))
-            assert len(asked) == 1
+            assert len(keys.requests) == 1
             prolific.rotate("two")
             await comes(served, prolific.link("small", "b"))
             await comes(served, prolific.link("small", "c", kid="one"))
-            assert len(asked) == 2
+            assert len(keys.requests) == 2
 
 
 async def test_unknown_keys_are_looked_for_once_a_minute(tmp_path: Path, prolific: Prolific) -> None:
@@ -118,15 +125,15 @@ async def test_unknown_keys_are_looked_for_once_a_minute(tmp_path: Path, prolifi
     elsewhere = Prolific(tmp_path / "other.json", HERE)
     for number in range(3):
         elsewhere.rotate(f"key{number}")
-    with published(tmp_path) as (address, asked):
+    with serve(Keys(prolific.file)) as keys:
         async with (
-            serving(settings(tmp_path, prolific_jwks=f"{address}/jwks.json"), path) as served,
+            serving(settings(tmp_path, prolific_jwks=keys.url), path) as served,
             httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
         ):
             for number in range(20):
                 link = elsewhere.link("small", f"a{number}", kid=f"key{number % 3}")
                 assert (await client.post(f"/s/small{link}", data=ticket("small"))).status_code == 403
-            assert len(asked) == 1
+            assert len(keys.requests) == 1
 
 
 @pytest.mark.parametrize("proof", ["optional", "required"])
@@ -152,23 +159,3 @@ async def comes(served: Served, link: str) -> None:
     async with HttpBot(served.url, link[-30:]) as bot:
         await bot.arrive("small", link)
     assert len(sessions(served)) == before + 1
-
-
-@contextmanager
-def published(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """A folder's files over HTTP: where, and what was asked for."""
-    asked: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:
-            asked.append(self.path)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -9,20 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from app.clock import SystemClock
-from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.use_cases.sessions import DONE
 from storage.db.engine import Database
 from storage.log.event_log import load
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import studies
-from tests.fakes.clicks import click
 from tests.fakes.console import Room, console
 from tests.fakes.hostile import LIGHT
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE
 from tests.fakes.researcher import Researcher, value, visible
-from tests.fakes.served import SECRET, settings_for
+from tests.fakes.served import SECRET
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 PID = "5f3c9a-the-recruiters-id"
@@ -32,16 +30,14 @@ Console = tuple[Room, Researcher]
 
 async def _somebody(folder: Path, database: Database, said: str = WORD, id_: str = PID) -> None:
     """A participant with a recruiter's id, who wrote something and asked a model."""
-    runtime = SessionService(database, settings_for(folder), SystemClock())
-    study = load_study(str(studies.short(folder)))
-    runtime.prepare(study)
     identity = Participants(database, SECRET).entry("short", ParticipantId("prolific", id_))
-    live = await runtime.enrol(study, origin="person", identity=identity)
-    while "say" not in live.screen.actions:
-        first = {one.name: next(iter(one.options)) for one in live.screen.panel.fields if hasattr(one, "options")}
-        live = await click(runtime, live, **(first | {"agreed": "on", "comment": said, "used": ["Pen"]}))
-    await click(runtime, live, "say", text=said)
-    await runtime.close()
+    async with Sitting(folder, load_study(str(studies.short(folder)))) as one:
+        await one.begin("", identity=identity)
+        while "say" not in one.live.screen.actions:
+            fields = one.live.screen.panel.fields
+            first = {field.name: next(iter(field.options)) for field in fields if hasattr(field, "options")}
+            await one.click(**(first | {"agreed": "on", "comment": said, "used": ["Pen"]}))
+        await one.click("say", text=said)
 
 
 @pytest.fixture

@@ -12,14 +12,13 @@ from app.clock import VirtualClock
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused
-from storage.db.engine import open_database
-from storage.log.event_log import load
 from storage.registers.participants import Participants
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import life, studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.fakes.sitting import Sitting
 from tests.wiring.reading import check_sound, exported, facts, query
 
 pytestmark = pytest.mark.anyio
@@ -121,50 +120,38 @@ async def test_costs_stay_counted_when_their_session_is_erased(tmp_path: Path) -
         assert query(served.database, "SELECT DISTINCT request, text FROM attempt") == [("{}", "")]
 
 
-class Two:
+class Two(Sitting):
     """Two processes over one database, and somebody whom both know as they were after the consent."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.database, self.clock = open_database(url), VirtualClock(10**15)
-        self.study = life.study(folder, "resume")
-        self.first, self.second = (SessionService(self.database, settings_for(folder), self.clock) for _ in range(2))
-        self.first.prepare(self.study)
-        self.live: LoadedSession
+        super().__init__(folder, life.study(folder, "resume"), VirtualClock(10**15), database_url=url)
+        self.first, self.second = self.service, self.start()
 
-    async def begin(self) -> None:
-        self.live = await self.first.enrol(self.study, origin="person")
-        self.live = await self.act(self.first, "submit", agreed="on")
-        assert await self.second.get(self.live.stream) == self.live
-
-    async def act(self, service: SessionService, kind: str, key: str | None = None, **values: str) -> LoadedSession:
+    async def at(self, service: SessionService, kind: str, **values: str) -> LoadedSession:
         """A click on the screen that was seen last, served by one of the two."""
         seen = self.live.screen
-        return await service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
-
-    def kinds(self) -> list[str]:
-        return [event.kind for event in load(self.database, self.live.stream)]
+        return await service.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
 
 
 @pytest.fixture
 async def two(tmp_path: Path, database_url: str) -> AsyncIterator[Two]:
-    two = Two(tmp_path, database_url)
-    await two.begin()
-    yield two
-    await two.first.close()
-    await two.second.close()
-    two.database.dispose()
+    async with Two(tmp_path, database_url) as two:
+        two.live = await two.first.enrol(two.study, origin="person")
+        two.live = await two.at(two.first, "submit", agreed="on")
+        assert await two.second.get(two.live.stream) == two.live
+        yield two
 
 
 async def test_an_old_process_writes_nothing_where_the_numbers_are_free_again(two: Two) -> None:
     await two.first.note(two.live.stream, {"text": "one more fact"})
-    await two.act(two.first, "withdraw")
+    await two.at(two.first, "withdraw")
     with pytest.raises(Refused):
-        await two.act(two.second, "submit", adult="yes")
-    assert two.kinds() == ["withdrew"]
+        await two.at(two.second, "submit", adult="yes")
+    assert [event.kind for event in two.events] == ["withdrew"]
 
 
 async def test_an_old_process_withdraws_what_is_there_and_not_what_it_knew(two: Two) -> None:
-    await two.act(two.first, "submit", adult="no")
-    await two.act(two.second, "withdraw")
-    (fact,) = load(two.database, two.live.stream)
+    await two.at(two.first, "submit", adult="no")
+    await two.at(two.second, "withdraw")
+    (fact,) = two.events
     assert (fact.kind, fact.data["was"]) == ("withdrew", "screened_out")

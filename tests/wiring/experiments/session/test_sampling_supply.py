@@ -6,21 +6,15 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
-from experiments.study.study import Study
-from storage.db.engine import Database, open_database
 from storage.log.quota import item_counts
-from tests.fakes import studies
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 
@@ -32,53 +26,37 @@ PARTS = {"each": "part", "of": "items.part", "order": "listed", "flow": [{**RATE
 NESTED = {"phase": "All", "flow": [PARTS]}
 
 
-def rating(folder: Path, name: str, loop: Mapping[str, object]) -> Study:
-    items = [{"id": f"i{n}", "text": f"Number {n}", "tags": {"part": "ab"[n >= POOL]}} for n in range(2 * POOL)]
-    pool = items if loop is NESTED else items[:POOL]
-    (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, pool)), encoding="utf-8")
-    flow = [{"step": "consent", "text": "Do you agree?"}, dict(loop), {"step": "finish", "code": "DONE"}]
-    problems = {"items": {"source": "jsonl", "path": f"{name}.jsonl"}}
-    raw = {"study": name, "title": "Rating", "problems": problems, "flow": flow}
-    return load_study(str(studies.write(folder, raw)))
-
-
-@dataclass
-class Rating:
+class Rating(Sitting):
     """A study of ratings at work."""
 
-    study: Study
-    database: Database
-    runtime: SessionService
     clock: VirtualClock
 
-    async def arrive(self, origin: str = "person", seed: str = "") -> LoadedSession:
-        live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
-        return await self.submit(live, agreed="on")
+    def __init__(self, folder: Path, loop: Mapping[str, object]) -> None:
+        items = [{"id": f"i{n}", "text": f"Number {n}", "tags": {"part": "ab"[n >= POOL]}} for n in range(2 * POOL)]
+        pool = items if loop is NESTED else items[:POOL]
+        (folder / "items.jsonl").write_text("\n".join(map(json.dumps, pool)), encoding="utf-8")
+        flow = [{"step": "consent", "text": "Do you agree?"}, dict(loop), {"step": "finish", "code": "DONE"}]
+        problems = {"items": {"source": "jsonl", "path": "items.jsonl"}}
+        raw = {"study": "rating", "title": "Rating", "problems": problems, "flow": flow}
+        super().__init__(folder, raw, VirtualClock(START_US))
+
+    async def arrive(self) -> LoadedSession:
+        return await self.submit(await self.service.enrol(self.study, origin="person"), agreed="on")
 
     async def submit(self, session: LoadedSession, **values: str) -> LoadedSession:
         seen = session.screen
-        return await self.runtime.participant(session.stream, "submit", seen.path, values, seen=seen.seen)
+        return await self.service.participant(session.stream, "submit", seen.path, values, seen=seen.seen)
 
-    def taken(self, path: str = "item", origin: str = "person") -> dict[str, int]:
+    def taken(self, path: str = "item") -> dict[str, int]:
         """How often each item that was ever drawn is taken now."""
-        return counts_of(self.database, self.study, origin, path, self.clock.now_us())
-
-
-def counts_of(database: Database, study: Study, origin: str, path: str, now_us: int) -> dict[str, int]:
-    """How often each item is taken, as the database has it."""
-    with database.connect() as connection:
-        return item_counts(connection, study.name, origin, path, now_us, study.file.session_limits.hold_place_s)
+        with self.database.connect() as connection:
+            return item_counts(connection, "rating", "person", path, self.clock.now_us(), RESERVED_S)
 
 
 @pytest.fixture(params=[RATE], ids=["one loop"])
 async def at_work(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rating]:
-    study = rating(tmp_path, "rating", request.param)
-    database, clock = open_database(f"sqlite:///{tmp_path / 'parley.db'}"), VirtualClock(START_US)
-    runtime = SessionService(database, Settings(), clock)
-    runtime.studies.register(study)
-    yield Rating(study, database, runtime, clock)
-    await runtime.close()
-    database.dispose()
+    async with Rating(tmp_path, request.param) as found:
+        yield found
 
 
 def ids(session: LoadedSession, path: str = "item") -> list[str]:

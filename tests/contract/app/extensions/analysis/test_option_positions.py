@@ -12,18 +12,14 @@ import pytest
 from sqlalchemy import text
 
 from app.annotation.annotators.chatbot_answer import ChatbotAnswer
-from app.bots.simulate import START_US, simulate
-from app.clock import VirtualClock
-from app.config.settings import Settings
 from app.extensions.analysis.results import results
 from app.extensions.analysis.tidy_frames import load
-from app.session.service import SessionService
-from app.studies.loader import load_study
 from storage.db.engine import Database
 from storage.log.projections import differences
 from storage.registers.studies import Studies
 from storage.reports.conversations import conversations
 from storage.reports.reproducibility import recompute_draws
+from tests.fakes.databases import fill
 from tests.fakes.studies import write
 
 GPQA = "Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3\n" + "".join(
@@ -51,15 +47,7 @@ def shuffled_study(folder: Path) -> Path:
 
 @pytest.fixture
 def filled(database: Database, tmp_path: Path) -> Database:
-    async def play() -> None:
-        clock, study = VirtualClock(START_US), load_study(str(shuffled_study(tmp_path)))
-        runtime = SessionService(database, Settings(), clock)
-        runtime.studies.register(study)
-        async for _ in simulate(runtime, clock, study, PLAYED, "1"):
-            pass
-        await runtime.close()
-
-    asyncio.run(play())
+    asyncio.run(fill(database, [str(shuffled_study(tmp_path))], PLAYED, "1"))
     return database
 
 

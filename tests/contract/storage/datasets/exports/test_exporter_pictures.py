@@ -12,39 +12,28 @@ from zipfile import ZipFile
 
 import pytest
 
-from app.bots.simulate import START_US, simulate
-from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from app.studies.loader import load_study
-from experiments.study.study import Study
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from tests.contract.test_export_folder import SUMS, contents
 from tests.fakes import pictures
+from tests.fakes.databases import fill
 from tests.fakes.pictures import drawn
 
 REQUEST = ExportRequest("charts", "tidy", "bot")
 
 
-def played(database: Database, study: Study) -> None:
-    async def play() -> None:
-        clock = VirtualClock(START_US)
-        runtime = SessionService(database, Settings(), clock)
-        runtime.studies.register(study)
-        async for _ in simulate(runtime, clock, study, 2, f"{study.file.version}"):
-            pass
-        await runtime.close()
-
-    asyncio.run(play())
+def played(database: Database, file: Path) -> None:
+    study = load_study(str(file))
+    asyncio.run(fill(database, [study], 2, f"{study.file.version}"))
 
 
 @pytest.fixture
 def charted(database: Database, tmp_path: Path) -> Database:
     (tmp_path / "author").mkdir()
-    played(database, load_study(str(pictures.study(tmp_path / "author"))))
+    played(database, pictures.study(tmp_path / "author"))
     return database
 
 
@@ -88,7 +77,7 @@ def test_a_second_version_adds_its_pictures_and_another_export_removes_them(char
     assert contents(out) == was
     path = pictures.study(author, version=2)
     (author / "logo.webp").write_bytes(drawn(120, 60, "WEBP", rising=True))
-    played(charted, load_study(str(path)))
+    played(charted, path)
     export(charted, REQUEST, out)
     logos = {row["version"]: row["sha256"] for row in table(out) if row["name"] == "logo.webp"}
     assert logos == {

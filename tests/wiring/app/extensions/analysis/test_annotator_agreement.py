@@ -7,13 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.clock import SystemClock
-from app.session.service import SessionService
 from app.studies.loader import load_study
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.reports.conversations import annotated_in, conversations
-from tests.fakes.clicks import click
-from tests.fakes.served import settings_for
+from tests.fakes.sitting import Sitting
 from tests.wiring.test_annotating import BY_MODEL, LABELS, annotate, database, filled, judge
 
 __all__ = ["database", "filled", "judge"]
@@ -21,15 +18,11 @@ __all__ = ["database", "filled", "judge"]
 
 async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
     """People label: each session answers every conversation by what `answers` has for its rater."""
-    found = load_study(str(study_file))
-    database = open_database(settings_for(folder).database_url)
-    runtime = SessionService(database, settings_for(folder), SystemClock())
-    runtime.prepare(found)
-    for answer in answers:
-        live = await runtime.enrol(found, origin="person")
-        while not (screen := live.screen).ended:
-            live = await click(runtime, live, **{one.name: answer(one, screen) for one in screen.panel.fields})
-    await runtime.close()
+    async with Sitting(folder, load_study(str(study_file))) as labels:
+        for answer in answers:
+            await labels.begin("")
+            while not (screen := labels.live.screen).ended:
+                await labels.click(**{one.name: answer(one, screen) for one in screen.panel.fields})
 
 
 def words_of(screen: Any) -> str:

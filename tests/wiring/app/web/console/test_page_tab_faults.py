@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 
 from app.clock import VirtualClock
-from app.session.service import SessionService
 from app.web.console import page
 from app.web.console.context import ConsoleContext
 from app.web.console.tabs import tab_kinds
 from app.web.console.tabs.studies import StudiesTab
-from storage.db.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.console import Room, room
 from tests.fakes.researcher import Researcher, text
-from tests.fakes.served import settings_for
 from tests.fakes.sessions import study
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 ERRORS = (RuntimeError("a secret"), StorageError("the log has a gap"))
@@ -27,14 +25,10 @@ ERRORS = (RuntimeError("a secret"), StorageError("the log has a gap"))
 
 @pytest.fixture
 async def console(tmp_path: Path) -> AsyncIterator[Room]:
-    database, clock = open_database(f"sqlite:///{tmp_path}/parley.db"), VirtualClock(10**15)
-    service = SessionService(database, settings_for(tmp_path), clock)
-    service.prepare(study("demo"))
-    await service.enrol(study("demo"), origin="person")
-    await service.close()
-    with room(tmp_path, database, clock) as made:
-        yield made
-    database.dispose()
+    async with Sitting(tmp_path, study("demo"), VirtualClock(10**15)) as somebody:
+        await somebody.begin()
+        with room(tmp_path, somebody.database, somebody.clock) as made:
+            yield made
 
 
 async def test_of_each_tab_that_cannot_be_read_the_others_work(

@@ -12,8 +12,6 @@ from sqlalchemy import func, select
 
 from app.bots.simulate import DAY_US, START_US
 from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from storage import tables
 from storage.db.engine import open_database
 from storage.registers.studies import Studies
@@ -24,6 +22,7 @@ from tests.fakes.databases import busy
 from tests.fakes.model_replies import OneReply, write_sessions
 from tests.fakes.researcher import Researcher, text
 from tests.fakes.sessions import study
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 NAME = "chatbench"
@@ -103,16 +102,13 @@ async def test_adherence_by_arm_and_day_and_a_new_version_are_shown(console: Roo
 
 
 async def test_the_people_of_each_wave_are_shown_and_that_one_arm_stays_away(tmp_path: Path) -> None:
-    database, clock = open_database(f"sqlite:///{tmp_path / 'parley.db'}"), VirtualClock(START_US)
-    service = SessionService(database, Settings(_env_file=None), clock)
-    service.prepare(four_weeks.study())
-    await four_weeks.play(service, four_weeks.study(), clock, 10, {"plain": 0, "warm": 1})
-    await service.close()
-    with room(tmp_path, database, VirtualClock(START_US + 60 * DAY_US)) as console:
-        async with Researcher(app=console) as olga:
-            await olga.open(study="weeks", tab="monitoring")
-            body = (await olga.enter("monitoring", study="weeks"))["live-body"]
-    database.dispose()
+    clock = VirtualClock(START_US)
+    async with Sitting(tmp_path, four_weeks.study(), clock) as weeks:
+        await four_weeks.play(weeks.service, weeks.study, clock, 10, {"plain": 0, "warm": 1})
+        with room(tmp_path, weeks.database, VirtualClock(START_US + 60 * DAY_US)) as console:
+            async with Researcher(app=console) as olga:
+                await olga.open(study="weeks", tab="monitoring")
+                body = (await olga.enter("monitoring", study="weeks"))["live-body"]
     states = re.findall(r'data-wave="(week-\d)" data-state="(\w+)">([1-9]\d*)<', body)
     lost = [("week-2", "missed", "10"), *[(f"week-{n}", "dropped", "10") for n in (3, 4)]]
     assert {*states} == {("week-1", "done", "20"), *[(f"week-{n}", "done", "10") for n in (2, 3, 4)], *lost}

@@ -12,8 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app
-from app.clock import SystemClock
-from app.session.service import SessionService
 from app.studies.drafts import LARGEST_BYTES
 from app.studies.loader import load_study, read_yaml
 from app.web.console.study_tab.recruitment import cell_of
@@ -29,6 +27,7 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher, draft, value, visible
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.fakes.sessions import study
+from tests.fakes.sitting import Sitting
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -178,11 +177,8 @@ async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Cons
 
 
 async def test_a_study_that_was_only_simulated_is_not_open(tmp_path: Path, database: Database) -> None:
-    study = load_study(str(studies.short(tmp_path)))
-    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
-    runtime.prepare(study)
-    await runtime.enrol(study, origin="bot", seed="x")
-    await runtime.close()
+    async with Sitting(tmp_path, load_study(str(studies.short(tmp_path)))) as simulated:
+        await simulated.begin(origin="bot")
     async with serving(settings_for(tmp_path)) as server, HttpBot(server.url, "somebody") as bot:
         assert (await bot.send("GET", "/s/short")).status_code == 404
     async with console(tmp_path, database) as (_, researcher):
@@ -267,9 +263,8 @@ async def test_a_closed_study_is_archived_and_deleted_with_its_sessions(
     at: Console, database: Database, tmp_path: Path
 ) -> None:
     room, researcher = at
-    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
-    live = await runtime.enrol(room.desk.studies.newest("short"), origin="person")
-    await runtime.close()
+    async with Sitting(tmp_path, room.desk.studies.newest("short")) as somebody:
+        live = (await somebody.begin("")).live
     refused = await researcher.on("delete-yes", "click", **{"delete-name": "short"})
     assert 'role="alert"' in value(refused["note"])
     await researcher.on("close-yes", "click")
