@@ -95,13 +95,6 @@ ReplyTokens = Annotated[
 Concurrency = Annotated[int, option("--concurrency N", "Calls at a time, for each server.", min=1)]
 CostLimit = Annotated[float | None, option("--budget AMOUNT", "Limit of the cost, in the study's currency.", min=0)]
 ToFile = Annotated[Path, option("-o --out FILE", "The file to write; `-` for standard output.")]
-ProlificExport = Annotated[
-    Path | None,
-    option(
-        "--prolific-export FILE",
-        "Prolific's export of the study, a csv file: tells who completed it, and whose submission was returned.",
-    ),
-]
 
 
 def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:

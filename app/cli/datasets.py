@@ -17,7 +17,6 @@ from app.cli.common import (
     INTERRUPTED,
     STDOUT,
     OriginOption,
-    ProlificExport,
     StudyName,
     Where,
     argument,
@@ -30,7 +29,7 @@ from app.cli.printing import echo, err, progress_bar, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
-from app.use_cases.export import peek_by_export, read_filter, requests_of, with_statuses, write_export, write_ids
+from app.use_cases.export import peek_by_export, read_filter, requests_of, write_export, write_ids
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.export_folder import edited
@@ -163,7 +162,6 @@ def export_(
     to: ToOption = None,
     origin: OriginOption = None,
     file: FileOption = "",
-    prolific: ProlificExport = None,
     safe: SafeOption = False,
     zipped: ZippedOption = False,
     where: Where = None,
@@ -193,11 +191,6 @@ def export_(
     _check_request(request, to, ids)
     settings = settings_in_use()
     database = existing_database(settings)
-    if prolific is not None:
-        request = with_statuses(request, Participants(database, secret_for(settings, database)), prolific)
-        if request.statuses and request.statuses.unknown:
-            strangers = how_many(request.statuses.unknown, "ID", "IDs")
-            warn(f"Of no session of this study: {strangers} of Prolific's export.")
     if said := peek_by_export(database, request, TERMINAL, SystemClock().now_us()):
         warn(said)
     if to == STDOUT:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from app.cli.commands import command
-from app.cli.common import AsJson, DryRun, ProlificExport, StudyName, name_of, option, participants
+from app.cli.common import AsJson, DryRun, StudyName, name_of, option, participants
 from app.cli.printing import echo, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.use_cases.pay import about_excluded, pay
@@ -29,7 +29,13 @@ def payments(
         Path | None,
         option("-o --out FOLDER", "The folder to write; existing files are kept. Default: STUDY-payments-DATE."),
     ] = None,
-    status: ProlificExport = None,
+    status: Annotated[
+        Path | None,
+        option(
+            "--prolific-export FILE",
+            "Prolific's export of the study, a csv file: tells who completed it, and whose submission was returned.",
+        ),
+    ] = None,
     pay_excluded: Annotated[
         bool | None,
         option(

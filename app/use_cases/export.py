@@ -19,10 +19,8 @@ from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database
-from storage.payments.prolific_export import read_statuses
-from storage.registers.contacts import PROLIFIC
 from storage.registers.origins import Origin
-from storage.registers.participants import ParticipantId, Participants
+from storage.registers.participants import Participants
 
 ZIP = ".zip"
 PEEKED = (
@@ -36,13 +34,6 @@ def read_filter(session_filter: SessionFilter, where: Iterable[str], since: str,
     return replace(
         session_filter, where=parse_values(where), since_us=moment_of(since), until_us=moment_of(until, end=True)
     )
-
-
-def with_statuses(request: ExportRequest, participants: Participants, prolific_export: Path) -> ExportRequest:
-    """The request with who completed the study by Prolific's export of it; raises BadFile."""
-    study = request.study
-    found = read_statuses(prolific_export, lambda id_: participants.find(study, ParticipantId(PROLIFIC, id_)))
-    return replace(request, statuses=found)
 
 
 def requests_of(database: Database, request: ExportRequest) -> list[ExportRequest]:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from storage.datasets.exports.chatbench_filter import TAKEN
 from storage.payments.payments import Payee
 from storage.payments.submissions import OVER, RETURNED
 from storage.registers.contacts import PROLIFIC
@@ -19,6 +18,8 @@ from storage.registers.contacts import PROLIFIC
 APPROVED = "APPROVED"
 OPEN = ("ACTIVE", "RESERVED")
 # All that Prolific says of a submission; of several submissions of a person, the one that is named first here counts.
+# Of participants who completed a study and were not rejected.
+TAKEN = ("AWAITING REVIEW", "APPROVED")
 STATUSES = (*TAKEN, "PARTIALLY APPROVED", "SCREENED OUT", *OPEN, *OVER)
 UNKNOWN = "NOCODE: not in Prolific's export"
 NO_ID = "an id that Prolific cannot have given"

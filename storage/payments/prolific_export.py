@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from problems.errors import ProblemError
 from problems.readers import csv_records
 from problems.text import read_text
-from storage.datasets.exports.chatbench_filter import TAKEN, Statuses
 from storage.errors import BadFile
 from storage.payments.prolific import STATUSES
 from storage.payments.submissions import plain_status
@@ -49,10 +47,3 @@ def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
             f"{path}: a submission's status is one of {', '.join(STATUSES)}; correct:", *unknown[:MOST_FAULTS]
         )
     return list(found.values())
-
-
-def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
-    """Read Prolific's export of a study; `find` maps an id to its session. Raises BadFile."""
-    found = [(find(id_), status) for id_, status in read_prolific(path)]
-    taken = frozenset(stream for stream, status in found if stream and status in TAKEN)
-    return Statuses(taken, sum(stream is None for stream, _ in found))

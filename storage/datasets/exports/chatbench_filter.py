@@ -19,8 +19,6 @@ from storage.datasets.manifest import FilterStep
 from storage.log.seats import COMPLETE
 
 ATTENTION = "attention_check"
-# Prolific's statuses of participants who completed a study and were not rejected.
-TAKEN = ("AWAITING REVIEW", "APPROVED")
 # The sessions that pass the filter; a temporary table that exists during an export.
 KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_key=True), prefixes=["TEMPORARY"])
 
@@ -36,29 +34,17 @@ class _AnswerCounts:
     different: int
 
 
-@dataclass(frozen=True, slots=True)
-class Statuses:
-    """Participants who completed the study by a recruiter's export file: their sessions, and the number of ids without
-    a session."""
-
-    streams: frozenset[str]
-    unknown: int
-
-
-def sessions_passing_filter(
-    connection: Connection, selection: RowSelection, statuses: Statuses | None
-) -> list[FilterStep]:
-    """Store the passing sessions in KEPT; return the counts after each step. `statuses` replaces Parley's outcomes."""
+def sessions_passing_filter(connection: Connection, selection: RowSelection) -> list[FilterStep]:
+    """Store the passing sessions in KEPT; return the counts after each step."""
     people = _people(connection, selection)
-    completed = statuses.streams if statuses else _finished(connection, selection.study, selection.origin)
-    word = f"{' or '.join(TAKEN).lower()} on Prolific" if statuses else "completed the study"
+    completed = _finished(connection, selection.study, selection.origin)
     steps = [_step("answered a question", people, lambda person: person.answers)]
     rest = FilterStep(
         "without the attention check", len(people), sum(person.answers - person.checks for person in people)
     )
     steps.append(rest)
     people = [person for person in people if person.stream in completed]
-    steps.append(_step(word, people))
+    steps.append(_step("completed the study", people))
     people = [person for person in people if not person.failed]
     steps.append(_step("passed every attention check", people))
     steps.append(_step("the first assignment only", people))

@@ -54,7 +54,7 @@ def export(
 def _export(database: Database, request: ExportRequest, folder: Path, on_rows: OnRows) -> ExportManifest:
     with database.connect() as connection:
         plan = plan_export(connection, request)
-        filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
+        filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, chosen))
         copied = {chosen.path: lines_path(chosen.path) for chosen in plan.files if is_copied(chosen, plan)}
         names = [*(chosen.path for chosen in plan.files), *copied.values()]
         register = Studies(database)
@@ -134,7 +134,7 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
     """Write one file of an export (by default the first) and return its number of rows. Raises StorageError."""
     with database.connect() as connection:
         chosen = plan_export(connection, request).named(file)
-        filter_files(connection, request, chosen)
+        filter_files(connection, chosen)
         return sum(map(len, _written(connection, chosen, out, request, _mask(chosen, request))))
 
 

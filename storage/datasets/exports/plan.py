@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from experiments.errors import suggestion
 from storage.ai_alone.answers import asked_alone
-from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, passing_filter, sessions_passing_filter
+from storage.datasets.exports.chatbench_filter import ATTENTION, passing_filter, sessions_passing_filter
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
 from storage.datasets.exports.session_rows import SessionRows
@@ -33,7 +33,7 @@ from storage.schemas.registry import schema as schema_of
 class ExportRequest:
     """A request to export a study in a schema.
 
-    `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
+    `safe` escapes cells that a spreadsheet would run.
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
     imported release is restricted to it, and a study's own sessions are written as it. `mask` masks personal
     data in free text (exports/personal_data.py). `without` are columns to leave out of
@@ -43,7 +43,6 @@ class ExportRequest:
     study: str
     schema: str
     origin: str | None = None
-    statuses: Statuses | None = None
     safe: bool = False
     selection: SessionFilter = ALL
     part: str = ""
@@ -110,10 +109,6 @@ def _plan(connection: Connection, request: ExportRequest) -> ExportPlan:
     origin = _origin(connection, request)
     if origin != Origin.IMPORT:
         return _own(connection, schema, request, origin)
-    if request.statuses is not None:
-        raise StorageError(
-            f"{request.study!r} was imported, and its release has the filtered sessions; leave out --prolific-export"
-        )
     if request.selection != ALL:
         raise StorageError(
             f"{request.study!r} was imported: a release does not have conditions, start times, outcomes, languages or "
@@ -122,11 +117,11 @@ def _plan(connection: Connection, request: ExportRequest) -> ExportPlan:
     return _imported(connection, schema, request)
 
 
-def filter_files(connection: Connection, request: ExportRequest, chosen: FileRows) -> list[FilterStep]:
+def filter_files(connection: Connection, chosen: FileRows) -> list[FilterStep]:
     """Find the sessions of a filtered file and return the counts after each step; empty for other files."""
     if isinstance(chosen, SessionRows):
         return []
-    return [] if chosen.among is None else sessions_passing_filter(connection, chosen, request.statuses)
+    return [] if chosen.among is None else sessions_passing_filter(connection, chosen)
 
 
 def _origin(connection: Connection, request: ExportRequest) -> str:
@@ -166,8 +161,6 @@ def _own(connection: Connection, schema: Schema, request: ExportRequest, origin:
         if item.table.filters:
             whole = next(table for table in schema.tables if table.name == item.table.filters)
             files[number] = replace(item, source=whole, among=passing_filter(), without=ATTENTION)
-    if request.statuses is not None and not any(item.table.filters for item in files):
-        raise StorageError(f"{schema.name} has no filtered file; leave out --prolific-export")
     return ExportPlan(schema, origin, tuple(files), passing=its)
 
 
@@ -179,8 +172,6 @@ def _tidy(connection: Connection, request: ExportRequest) -> ExportPlan:
             f"{request.study!r} was imported: its files are tables already. Export them as such: "
             f"--schema {' or '.join(known)}"
         )
-    if request.statuses is not None:
-        raise StorageError(f"{tidy.NAME} has no filtered file; leave out --prolific-export")
     if request.part:
         raise StorageError(f"{tidy.NAME} has no part {request.part!r}")
     its = filter_sessions(connection, request.study, own[0], request.selection)

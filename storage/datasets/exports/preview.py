@@ -97,7 +97,7 @@ def files(database: Database, request: ExportRequest, most: int = MOST_COUNTED) 
 def preview(database: Database, request: ExportRequest, file: str, most: int = PREVIEW) -> FilePreview:
     """The first rows of a file of an export, by its path or name; raises StorageError."""
     with database.connect() as connection:
-        return _preview(connection, request, plan_export(connection, request).named(file), most)
+        return _preview(connection, plan_export(connection, request).named(file), most)
 
 
 def preview_export(database: Database, request: ExportRequest, file: str) -> tuple[ExportPreview, FilePreview]:
@@ -105,7 +105,7 @@ def preview_export(database: Database, request: ExportRequest, file: str) -> tup
     with database.connect() as connection:
         plan = plan_export(connection, request)
         chosen = next((chosen for chosen in plan.files if chosen.path == file), plan.files[0])
-        return _outlook(connection, request, plan, MOST_COUNTED), _preview(connection, request, chosen, PREVIEW)
+        return _outlook(connection, request, plan, MOST_COUNTED), _preview(connection, chosen, PREVIEW)
 
 
 def _outlook(connection: Connection, request: ExportRequest, plan: ExportPlan, most: int) -> ExportPreview:
@@ -113,8 +113,8 @@ def _outlook(connection: Connection, request: ExportRequest, plan: ExportPlan, m
     return ExportPreview(plan.origin, _sessions(connection, request, plan), found, plan.selected)
 
 
-def _preview(connection: Connection, request: ExportRequest, chosen: FileRows, most: int) -> FilePreview:
-    filter_files(connection, request, chosen)
+def _preview(connection: Connection, chosen: FileRows, most: int) -> FilePreview:
+    filter_files(connection, chosen)
     rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
     return FilePreview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
 

@@ -94,7 +94,7 @@ def rows(
     with database.connect() as connection:
         if filters:
             sessions_passing_filter(
-                connection, RowSelection(study, origin, table, table.parts[0], (), source=released(filters)), None
+                connection, RowSelection(study, origin, table, table.parts[0], (), source=released(filters))
             )
             query = query.where(own["_session"].in_(passing_filter()), own["dataset"] != ATTENTION)
         ordered = query.order_by(own["_session"], own["_seq"], *(own[key] for key in table.key))
