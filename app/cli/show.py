@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from inspect import getdoc
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -30,7 +29,6 @@ from app.cli.common import (
     participants,
     published_study,
     settings_in_use,
-    write_csv,
 )
 from app.cli.printing import echo, err, iso, progress_bar, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
@@ -45,7 +43,6 @@ from app.studies.translations import missing_translations
 from app.use_cases.costs import cost_tables
 from app.web.link_problem_texts import problem_rows
 from experiments.errors import StudyError, ValidationIssue, suggestion
-from experiments.session.timing import ClientMeasures
 from experiments.session.waves import WaveState
 from experiments.study.cells import cell_statuses, wanted_overall
 from experiments.study.schema import json_schema
@@ -68,11 +65,9 @@ from storage.reports.blinding import blinding
 from storage.reports.model_calls import attempts
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
 from storage.reports.reproducibility import recompute_draws
-from storage.reports.session_views import ScreenVisit, screens, typical
 from storage.yaml_text import yaml_text
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-SCREEN_COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *ClientMeasures.__dataclass_fields__)
 CALL = ("session", "path", "model", "number", "finish_reason", "reason", "cause", "cost")
 ITEMS_SHOWN, LONGEST = 20, 60
 # Wide enough that no text is wrapped that the study does not wrap.
@@ -232,25 +227,6 @@ def _call(attempt: Mapping[str, Any]) -> dict[str, Any]:
     times = {"first_s": attempt["first_token_us"], "total_s": attempt["total_us"]}
     seconds = {name: None if us is None else us / 1e6 for name, us in times.items()}
     return {"started": attempt["started"], **{name: attempt[name] for name in CALL}, **seconds}
-
-
-@shown("screens")
-def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, origin: OriginOption = None) -> None:
-    """Medians by step: time shown, reading and typing; with counts of pastes and of leaving the page. `--json` and
-    `-o` give each screen of each session."""
-    database = existing_database()
-    found = screens(database, name_of(study), origin)
-    if to is not None:
-        write_csv(to, chain([SCREEN_COLUMNS], (_screen_row(one).values() for one in found)))
-    elif as_json:
-        show([_screen_row(one) for one in found], as_json)
-    else:
-        show([{"path": one.path, "shown": one.shown, **one.medians, **one.sums} for one in typical(found)], as_json)
-
-
-def _screen_row(visit: ScreenVisit) -> dict[str, Any]:
-    own = (visit.session, visit.origin, visit.path, visit.step, iso(visit.shown_us), visit.seconds)
-    return dict(zip(SCREEN_COLUMNS, own, strict=False)) | asdict(visit.client)
 
 
 @shown("versions")

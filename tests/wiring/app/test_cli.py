@@ -164,7 +164,6 @@ AS_JSON = {
     "show items": (str(ITEMS / "questions.csv"),),
     "show metadata": ("demo",),
     "show quotas": ("demo",),
-    "show screens": ("demo",),
     "show settings": (),
     "show status": ("demo", "--origin", "bot"),
     "show versions": ("demo",),

@@ -50,7 +50,6 @@ COMMANDS = (
     "payments mathconverse -o money/november",
     "export mathconverse --schema mathconverse --origin bot -o data/november",
     "export mathconverse --schema mathconverse --origin bot -o data/packed --zip",
-    "show screens mathconverse --origin bot -o times.csv",
     "show calls mathconverse -o attempts.jsonl",
     "db backup",
 )
@@ -58,7 +57,7 @@ COMMANDS = (
 
 @pytest.mark.slow
 def test_nothing_that_a_command_writes_may_be_read_by_others(lab: Path) -> None:
-    replaced = ("links.csv", "times.csv", "attempts.jsonl")
+    replaced = ("links.csv", "attempts.jsonl")
     for name in replaced:
         (lab / name).write_text("an older version's", encoding="utf-8")
         (lab / name).chmod(0o644)

@@ -5,18 +5,20 @@ import csv
 import json
 import time
 from collections.abc import AsyncIterator
-from io import StringIO
+from datetime import datetime
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.clock import VirtualClock
+from storage.datasets.exports.exporter import stream
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.tidy.columns import session_id
 from storage.log import seats, telemetry
 from storage.log.telemetry import MOST_RECORDS
-from storage.reports.session_views import screens
 from tests.fakes import studies
-from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
 from tests.fakes.sitting import Sitting
@@ -98,29 +100,25 @@ async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(s
     await tell(agreed, record(**VISIT, **KEYED), record(), record(kind="came_back", away_ms=1500))
     await stored(served, agreed)
     await agreed.finish()
-    rows = {one.path: one for one in screens(served.database, "short") if one.session == agreed.stream}
+    rows = {row["path"]: row for row in timings(served, agreed)}
     log = facts(served.database, agreed.stream)
     (consent,) = (fact for fact in log if fact.path == "consent")
     (remarks,) = (fact for fact in log if fact.path == "remarks")
-    assert rows["remarks"].shown_us == consent.at_us
-    assert rows["remarks"].seconds == (remarks.at_us - consent.at_us) / 1e6
-    told = rows["remarks"].client
-    assert (told.visible_s, told.first_key_s, told.left, told.away_s, told.pasted) == (8.0, 3.0, 1, 1.5, 0)
-    assert rows["consent"].client.visible_s is None
+    assert datetime.fromisoformat(rows["remarks"]["time"]).timestamp() == pytest.approx(consent.at_us / 1e6, abs=0.001)
+    assert float(rows["remarks"]["seconds"]) == pytest.approx((remarks.at_us - consent.at_us) / 1e6, abs=0.001)
+    told = [rows["remarks"][name] for name in ("visible_s", "reading_s", "first_key_s", "left", "away_s", "pasted")]
+    assert list(map(float, told)) == [8, 3, 3, 1, 1.5, 0]
+    assert rows["consent"]["visible_s"] == ""
     kinds = [row["kind"] for row in telemetry.read(served.database, "short") if row["stream"] == agreed.stream]
     assert kinds == ["screen", "left", "came_back"]
-    done = await asyncio.to_thread(times, served, "-o", "-")
-    (line,) = (row for row in csv.DictReader(StringIO(done)) if row["session"] == agreed.stream and row["left"] == "1")
-    assert (line["path"], line["step"], line["reading_s"]) == ("remarks", "survey", "3.0")
-    assert line["shown_at"].endswith("+00:00")
-    assert "question[*]/with_ai" in await asyncio.to_thread(times, served)
 
 
-def times(served: Served, *options: str) -> str:
-    folder = Path(served.database.url.database or "").parent
-    done = parley("show", "screens", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def timings(served: Served, bot: HttpBot) -> list[dict[str, str]]:
+    """The rows of a session in the tidy table."""
+    out, (first, *_) = BytesIO(), facts(served.database, bot.stream)
+    stream(served.database, ExportRequest("short", "tidy"), out, "timings.csv")
+    rows = csv.DictReader(StringIO(out.getvalue().decode()))
+    return [row for row in rows if row["session"] == session_id(first.data["seed"])]
 
 
 async def test_who_leaves_before_screens_that_go_on_by_themselves_is_timed_out_and_gives_the_place_back(
