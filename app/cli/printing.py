@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table as Grid
+from rich.table import Table
 from rich.text import Text
 
 from app.cli.safe_console import EscapingConsole
-from app.use_cases.tables import Table, jsonable, tables
+from app.use_cases.tables import ShownTable, jsonable, tables
 from storage.registers.origins import REHEARSAL, Origin
 
 out = EscapingConsole()
@@ -66,10 +66,10 @@ def print_json(value: Any) -> None:
     print(_COMMANDS_TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-def _printed(table: Table) -> Grid | Text:
+def _printed(table: ShownTable) -> Table | Text:
     if len(table.rows[0] if table.rows else ()) == 1 and not table.names:
         return Text("\n".join(cell for (cell,) in table.rows))
-    grid = Grid(box=SIMPLE_HEAD if table.names else None, show_header=bool(table.names), pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD if table.names else None, show_header=bool(table.names), pad_edge=False)
     for name, number in zip(table.names, table.numbers, strict=True):
         grid.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in table.rows:

@@ -16,7 +16,7 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShownTable:
     """Rows of cells below the `names` of their columns; without names, pairs of a name and a value, or lines."""
 
     title: str
@@ -44,22 +44,22 @@ def jsonable(value: Any) -> Any:
             return value
 
 
-def tables(data: Any) -> Iterator[Table]:
+def tables(data: Any) -> Iterator[ShownTable]:
     """The tables of some data: plain values first, then a table for each list or mapping in it."""
     return _tables("", jsonable(data))
 
 
-def _tables(title: str, value: Any) -> Iterator[Table]:
+def _tables(title: str, value: Any) -> Iterator[ShownTable]:
     held = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else [value]
     if held and all(isinstance(part, dict) for part in held):
         yield _table(title, held if value is held else [{"": name, **part} for name, part in value.items()])
     elif held and isinstance(value, dict):
         plain = {name: part for name, part in value.items() if not _is_nested(part) and part not in EMPTY}
-        yield Table(title, [(_label(name), _cell(part)) for name, part in plain.items()])
+        yield ShownTable(title, [(_label(name), _cell(part)) for name, part in plain.items()])
         for name in filter(lambda name: _is_nested(value[name]), value):
             yield from _tables(_label(name), value[name])
     else:
-        yield Table(title, [(_cell(part),) for part in held] or [("Nothing.",)])
+        yield ShownTable(title, [(_cell(part),) for part in held] or [("Nothing.",)])
 
 
 def _is_nested(value: Any) -> bool:
@@ -68,11 +68,11 @@ def _is_nested(value: Any) -> bool:
     return any(isinstance(part, dict) for part in held)
 
 
-def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> ShownTable:
     names = [*dict.fromkeys(name for row in rows for name in row)]
     numbers = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
     cells = [[_cell(row.get(name)) for name in names] for row in rows]
-    return Table(title, cells, [_label(name) for name in names], numbers)
+    return ShownTable(title, cells, [_label(name) for name in names], numbers)
 
 
 def _label(name: str) -> str:

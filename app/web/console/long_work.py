@@ -18,7 +18,7 @@ from typing import Any
 
 from app.clock import Clock
 from app.errors import NotAllowed, SettingsError
-from app.use_cases.tables import Table, tables
+from app.use_cases.tables import ShownTable, tables
 from app.web.console.current_user import CurrentUser
 from experiments.errors import NotPossible
 from problems.errors import ParleyError
@@ -63,7 +63,7 @@ class Work:
         return str(error) if isinstance(error, ParleyError) else BROKEN if error else ""
 
     @property
-    def result(self) -> Sequence[Table]:
+    def result(self) -> Sequence[ShownTable]:
         found = None if self.running or self.fault else self.task.result()
         return () if found is None else tuple(tables(found))
 

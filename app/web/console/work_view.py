@@ -46,7 +46,7 @@ class WorkView:
         running = [work for work in found if work.running]
         may_stop = any(not work.stopping and (user.owner or work.study == own(user)) for work in running)
         return {
-            self._list: self._context.html("work.html.j2", works=found),
+            self._list: self._context.html("work.html.j2", works=found, now_us=self._context.clock.now_us()),
             self.stop: gr.update(visible=may_stop),
             self.timer: gr.update(active=bool(running)),
         }
