@@ -59,6 +59,11 @@ class StudyView:
         return self.checked.study if self.checked else None
 
     @property
+    def runnable(self) -> Study | None:
+        """The draft, if it has unpublished changes and no errors; else the published version."""
+        return self.written if self.changed else self.study
+
+    @property
     def changed(self) -> bool:
         """True if the draft differs from the published version, or has other publication metadata."""
         differs = self.written is not None and (self.study is None or self.written.hash != self.study.hash)
@@ -121,6 +126,14 @@ def load_view(context: ConsoleContext, name: str) -> StudyView:
     study = context.study(name) if published or text is None else None
     described = dataset_info_of(context.database, name)
     return StudyView(name, operations_of(context.database, name), published, study, text, worth, described)
+
+
+def runnable(context: ConsoleContext, name: str) -> Study:
+    """A study to be tried out; raises SettingsError."""
+    study = load_view(context, name).runnable
+    if study is None:
+        raise SettingsError("There is nothing to try out yet: correct the errors in the study file first.")
+    return study
 
 
 def check(context: ConsoleContext, name: str, text: str) -> CheckResult:

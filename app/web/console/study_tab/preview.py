@@ -15,9 +15,8 @@ from app.session.signed_links import PreviewLinks
 from app.studies.outline import Branch, outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Refresh, StudyView, Updates, load_view
+from app.web.console.study_tab.base import Refresh, StudyView, Updates, runnable
 from app.web.console.study_tab.recruitment import cell_of, pairs
-from app.web.console.study_tab.simulation import SimulationPanel
 from app.web.console.tab import TabLocation, dropdown, html_part
 from experiments.errors import suggestion
 from experiments.study.study import Study
@@ -29,7 +28,6 @@ class PreviewSection:
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context, self._location = context, location
         self._walks = PreviewLinks(context.secret)
-        self._simulation = SimulationPanel(context)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -43,26 +41,20 @@ class PreviewSection:
                 self._language = dropdown(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")
         self._link = html_part(elem_id="walk-link")
-        self._simulation.build()
-        own = [self._about, self._form, self._step, self._where, self._language, self._link]
-        self.outputs = [*own, *self._simulation.outputs]
+        self.outputs = [self._about, self._form, self._step, self._where, self._language, self._link]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         place, on = self._location.study, self._context.bind
         chosen = [self._step, self._where, self._language]
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
-        panel = self._simulation
-        on(panel.go.click, self._simulate, [place, *panel.sent], panel.view.outputs, owner=True)
-        panel.view.wire(place)
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
-        study = _study_of(view)
+        study = view.runnable
         return {
             self._about: self._context.html("study_walk.html.j2", study=study, owner=user.owner, seen=view),
             self._form: gr.update(visible=study is not None and user.owner),
             **(self._choices(study) if study else {}),
             self._link: "",
-            **self._simulation.paint(user, view.name, study),
         }
 
     def _choices(self, study: Study) -> Updates:
@@ -73,17 +65,8 @@ class PreviewSection:
             self._language: gr.update(choices=list(languages), value=languages[0], visible=len(languages) > 1),
         }
 
-    def _runnable(self, name: str) -> Study:
-        study = _study_of(load_view(self._context, name))
-        if study is None:
-            raise SettingsError("There is no preview yet: correct the errors in the study file first.")
-        return study
-
-    def _simulate(self, user: CurrentUser, name: str, number: Any, seed: Any) -> Updates:
-        return self._simulation.start(user, self._runnable(name), number, seed)
-
     def _walk(self, user: CurrentUser, name: str, step: Any, where: Any, language: Any) -> Updates:
-        study = self._runnable(name)
+        study = runnable(self._context, name)
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
             raise SettingsError(f"{language!r} is not a language of this study{suggestion(str(language), offered)}")
@@ -93,11 +76,6 @@ class PreviewSection:
         self._context.audit(user, f"started a preview at {target.step or 'the beginning'}", study.name)
         link = self._walks.link(self._context.settings.address, stream)
         return {self._link: self._context.html("study_link.html.j2", link=link, target=target)}
-
-
-def _study_of(view: StudyView) -> Study | None:
-    """The draft, if it has unpublished changes and no errors; else the published version."""
-    return view.written if view.changed else view.study
 
 
 def _steps(branches: Sequence[Branch], above: str = "") -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Runs: models alone, annotations, rehearsals and imports, with what each takes before and its result after; costs."""
+"""Runs: simulations, rehearsals, models alone, annotations and imports, with what each takes and its result; costs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from app.ai_alone.plan import AiAloneRequest, models_of
 from app.annotation.annotators.registry import ANNOTATORS
 from app.batch.plan import RunLimits, RunProgress
 from app.bots.rehearse import RehearsalProgress
+from app.bots.run_many import StoppedSession
+from app.bots.simulate import SimulatedSession
 from app.errors import ArgumentInvalid
 from app.use_cases import model_runs
 from app.use_cases.costs import REPLY_TOKENS, By, cost_tables, expected_costs
 from app.use_cases.rehearse import RehearsalRequest, plan_rehearsal, play, remove
-from app.use_cases.simulate import calls_servers
+from app.use_cases.simulate import MOST_IN_CONSOLE, SimulationProgress, calls_servers, free_run, simulate
 from app.use_cases.tables import tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.long_work import Planned, Work, own
 from app.web.console.security import MOST_RELEASED
+from app.web.console.study_tab.base import runnable
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from app.web.console.uploads import released_files
 from app.web.console.work_view import WorkView
@@ -39,6 +42,7 @@ from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
 
+MOST_TOLD = 5
 ANY_ORIGIN = ("The first of participants, imported and simulated", "")
 Given = Mapping[str, Any]
 FieldKind = Literal["number", "amount", "line", "tick", "list", "lists", "html"]
@@ -193,6 +197,31 @@ class Rehearse(RunKind):
         return Planned(self.name, study, about, {"participants": left, "at_the_server": address, **costs}, do)
 
 
+class Simulate(RunKind):
+    name, label = "simulate", "Simulate participants"
+    fields = (("count", f"Simulated participants (at most {MOST_IN_CONSOLE})", "number"), ("seed", "Seed", "line"))
+
+    def begins(self, user: CurrentUser, study: Study | None) -> Given:
+        return {"count": 10, "seed": "1"}
+
+    def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
+        context, count = self._context, given["count"]
+        run = free_run(runnable(context, study), count if isinstance(count, int) else 0, text(given["seed"]).strip())
+        progress = SimulationProgress(run.count, len(run.study.waves))
+
+        async def do(work: Work) -> Any:
+            def ended(session: SimulatedSession | StoppedSession) -> None:
+                progress.add(session)
+                work.tell(progress.done, progress.total)
+
+            await simulate(context.database, context.settings, run, ended)
+            stopped = [f"{one.stream}: {one.why}" for one in progress.stopped[:MOST_TOLD]]
+            return {"simulated": str(progress), "stopped": stopped}
+
+        about = f"{self.label}: {run.count} with the seed {run.seed}"
+        return Planned(self.name, study, about, {"by_the_version": run.study.hash[:12], "cost": 0}, do)
+
+
 class RemoveRehearsal(RunKind):
     name, label = "remove", "Remove rehearsed sessions"
 
@@ -264,7 +293,7 @@ class RunsTab:
 
     def __init__(self, context: ConsoleContext, location: TabLocation) -> None:
         self._context, self._location = context, location
-        kinds = (AskAlone, Annotate, Rehearse, RemoveRehearsal, Import)
+        kinds = (Simulate, Rehearse, RemoveRehearsal, AskAlone, Annotate, Import)
         self._kinds: dict[str, RunKind] = {kind.name: kind(context) for kind in kinds}
         self._view = WorkView(context, self._kinds, self.name)
         self._fields: dict[tuple[str, str], Component] = {}

@@ -43,7 +43,6 @@ CHANGES = (
     ),
     *(
         ("models-test", "click"),
-        ("simulation-go", "click"),
         ("publish-yes", "click"),
         ("walk-go", "click"),
         ("new-make", "click"),

@@ -1,4 +1,4 @@
-"""Simulating in the console: the same sessions as the command's, marked as simulated, and nothing while one runs."""
+"""Simulating in the console: the same sessions as the command's, marked as simulated."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ async def test_a_draft_or_study_is_simulated_as_by_the_command(tmp_path: Path, d
     file = studies.short(tmp_path)
     publish_on_start(database, load_study(str(file)), at_us=1_000_000)
     async with console(tmp_path, database) as (room, researcher):
-        await researcher.open(tab="studies", study="short")
+        await researcher.open(tab="runs", study="short")
         for count, seed in ((0, "a"), (501, "a"), (2.5, "a")):
-            values = {"simulation-count": count, "simulation-seed": seed}
-            refused = await researcher.on("simulation-go", "click", **values)
+            values = {"runs-kind": "simulate", "simulate-count": count, "simulate-seed": seed}
+            refused = await researcher.on("runs-show", "click", **values)
             assert 'role="alert"' in value(refused["note"]), values
             assert "<code>parley simulate</code>" in value(refused["note"]), "no raw backticks"
         before = list(room.did)
-        said = await researcher.on("simulation-go", "click", **{"simulation-count": 3, "simulation-seed": "a"})
-        while "data-running" in value(said["simulation-work"]):
-            said = await researcher.enter("studies")
-        assert "data-ended" in value(said["simulation-work"])
+        values = {"runs-kind": "simulate", "simulate-count": 3, "simulate-seed": "a"}
+        token = value((await researcher.on("runs-show", "click", **values))["runs-token"])
+        said = await researcher.on("runs-start", "click", **{"runs-token": token})
+        while "data-running" in value(said["runs-work"]):
+            said = await researcher.enter("runs")
+        assert "data-ended" in value(said["runs-work"])
         assert [entry[2] for entry in room.did if entry not in before] == ["short"]
     found = {origin: outcomes(database, "short", origin) for origin in ORIGINS}
     assert list(found.pop("bot").values()) == ["complete"] * 3
