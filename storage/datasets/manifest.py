@@ -101,10 +101,9 @@ class ExportManifest:
     uses: tuple[ModelTask, ...] = ()
     """The models that made the data: those that annotated conversations, and those that answered alone."""
     dataset: DatasetInfo | None = None
-    pictures: bool = False
-    """Whether the studies' texts have pictures."""
-    attached: tuple[Picture, ...] = ()
-    """The pictures that participants sent."""
+    pictures: tuple[tuple[str, Picture, int], ...] = ()
+    """The path of each picture's file, the picture and the file's size in bytes, in the order of the paths: those that
+    participants saw, and those that they sent."""
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
     masked: bool = False

@@ -31,7 +31,6 @@ from sqlalchemy import (
     update,
 )
 
-from experiments.events import Event
 from experiments.session.desk import excluded, unanswered
 from experiments.session.identity_leaks import LEAK, is_leak
 from experiments.session.state import current_location, furthest, holds_place, memoized
@@ -216,7 +215,6 @@ def sessions_left_out(study: str, origin: str, *, excluded: bool = False, comple
 
 
 WITHDRAWN = "withdrawn"
-ABOUT = frozenset({"flagged", "excluded", "included"})
 
 
 @memoized
@@ -224,7 +222,6 @@ def seat_of(study: Study, state: State) -> SessionSummary:
     """The seat that a session's events imply; only the withdrawal for a withdrawn session."""
     if state.outcome == WITHDRAWN:
         return SessionSummary(WITHDRAWN, last_us=state.events[-1].at_us)
-    relevant = [event for event in state.events if event.kind in ABOUT]
     place, first = current_location(study, state), next(iter(deadlines(study, state)), None)
     return SessionSummary(
         outcome=state.outcome or None,
@@ -232,8 +229,8 @@ def seat_of(study: Study, state: State) -> SessionSummary:
         last_us=next((event.at_us for event in reversed(state.events) if is_activity(event)), 0),
         place=without_indices(place.path) if place else "",
         furthest=furthest(place) if place else "",
-        flags=_flags(study, state, relevant),
-        excluded=excluded(relevant) if relevant else None,
+        flags=_flags(study, state),
+        excluded=excluded(state.events) if any(event.kind == "excluded" for event in state.events) else None,
         placed=holds_place(study, state),
     )
 
@@ -248,11 +245,11 @@ def seat_changes(study: Study, old_state: State, new_state: State) -> dict[str, 
     )
 
 
-def _flags(study: Study, state: State, events: list[Event]) -> str:
+def _flags(study: Study, state: State) -> str:
     """All flags once the session has ended; before that, only those that do not depend on its end."""
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
-    early = {LEAK: any(is_leak(event) for event in events), UNATTENDED: any(map(is_unattended, state.events))}
+    early = {LEAK: any(map(is_leak, state.events)), UNATTENDED: any(map(is_unattended, state.events))}
     early |= {WAITS_FOR_HELP: bool(study.file.help is not None and unanswered(state.facts.get("", ())))}
     early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
     return ",".join(what for what, so in early.items() if so)

@@ -107,7 +107,7 @@ class Codebook:
 
 def codebook(manifest: ExportManifest) -> Codebook:
     found = wordings(manifest.studies)
-    files = (*manifest.files, *exported_table(manifest))
+    files = (*manifest.files, *(exported_table(manifest) if manifest.pictures else ()))
     sheets = tuple(FileEntry(f.path, f.rows, _entries(manifest, f, found), f.table.person) for f in files)
     return Codebook(manifest.study, manifest.schema.name, manifest.origin, sheets)
 

@@ -24,7 +24,6 @@ from storage.ai_alone.model_use import ModelTask
 from storage.column_types import FRACTION, JsonColumn, Kind
 from storage.datasets.describe.markdown import code, count
 from storage.datasets.describe.pictures import TABLE, exported_table
-from storage.datasets.describe.pictures import files as pictures
 from storage.datasets.describe.publication import (
     ORIGINS,
     croissant_fields,
@@ -90,7 +89,7 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(  # as the specification prescribe
 
 
 def metadata(manifest: ExportManifest) -> Json:
-    files = (*manifest.files, *exported_table(manifest))
+    files = (*manifest.files, *(exported_table(manifest) if manifest.pictures else ()))
     lists = _Enumerations(files)
     return {
         "@context": dict(CONTEXT),
@@ -103,7 +102,7 @@ def metadata(manifest: ExportManifest) -> Json:
         **responsible_ai(manifest),
         "distribution": [
             *(found for file in files for found in _file_objects(file)),
-            *(_picture(path, picture, size) for path, picture, size in pictures(manifest)),
+            *(_picture(path, picture, size) for path, picture, size in manifest.pictures),
         ],
         "recordSet": [*lists.record_sets, *(_record_set(file, lists) for file in files)],
     }

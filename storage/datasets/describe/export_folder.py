@@ -18,7 +18,6 @@ from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.metadata_files import CFF, ZENODO, citation_files
-from storage.datasets.describe.pictures import files as picture_files
 from storage.datasets.describe.pictures import table as pictures_table
 from storage.datasets.describe.publication import STUDY, file_name
 from storage.datasets.manifest import ExportManifest
@@ -86,7 +85,7 @@ def describe(manifest: ExportManifest) -> tuple[Path, ...]:
     contents = _contents(manifest)
     hashes = {file.path: file.sha256 for file in manifest.files}
     hashes |= {file.lines.path: file.lines.sha256 for file in manifest.files if file.lines}
-    hashes |= {path: picture.sha256 for path, picture, _ in picture_files(manifest)}
+    hashes |= {path: picture.sha256 for path, picture, _ in manifest.pictures}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
     known, kept = _written_before(manifest.folder), edited(manifest.folder)
     texts = {name: text.encode() for name, text in _editable(manifest).items() if name not in kept}

@@ -47,20 +47,9 @@ COLUMNS = (
 RELEASED = ReleasedTable("pictures", TABLE, COLUMNS, ())
 
 
-def paths(studies: Sequence[Study]) -> Mapping[str, str]:
-    """The files of all pictures of these studies: paths in the export, each with its SHA-256."""
-    found = (picture for study in studies for picture in study.pictures.by_key.values())
-    return {path_of(picture): picture.sha256 for picture in found}
-
-
-def table_names(studies: Sequence[Study]) -> tuple[str, ...]:
-    """The name of the table; none if the studies have no pictures."""
-    return (TABLE,) if paths(studies) else ()
-
-
 def table(manifest: ExportManifest) -> Mapping[str, bytes]:
     """The table by its name: a row for each picture of a version and each of its alternative texts."""
-    if not paths(manifest.studies):
+    if not any(study.pictures.by_key for study in manifest.studies):
         return {}
     rows = []
     for version, key, alt, picture in _rows(manifest.studies):
@@ -71,21 +60,11 @@ def table(manifest: ExportManifest) -> Mapping[str, bytes]:
     return {TABLE: content.encode("utf-8-sig" if manifest.safe else "utf-8")}
 
 
-def exported_table(manifest: ExportManifest) -> tuple[ExportedFile, ...]:
-    """The table as a file of the export, with its columns; none if the export has no pictures."""
-    if not manifest.pictures:
-        return ()
-    ((name, content),) = table(manifest).items()
-    rows = sum(1 for _ in _rows(manifest.studies))
-    return (ExportedFile(RELEASED, name, COLUMNS, rows, len(content), sha256(content).hexdigest(), {}),)
-
-
-def files(manifest: ExportManifest) -> Iterator[tuple[str, Picture, int]]:
-    """The path of each picture's file, the picture and the file's size in bytes, in the order of the paths: those that
-    participants saw, and those that they sent."""
-    shown = [one for study in manifest.studies for one in study.pictures.by_key.values()] if manifest.pictures else []
-    for path, picture in sorted({path_of(one): one for one in (*shown, *manifest.attached)}.items()):
-        yield path, picture, (manifest.folder / path).stat().st_size
+def exported_table(manifest: ExportManifest) -> Iterator[ExportedFile]:
+    """The table as a file of the export, with its columns."""
+    for name, content in table(manifest).items():
+        rows = sum(1 for _ in _rows(manifest.studies))
+        yield ExportedFile(RELEASED, name, COLUMNS, rows, len(content), sha256(content).hexdigest(), {})
 
 
 def _rows(studies: Sequence[Study]) -> Iterator[tuple[int, str, str, Picture]]:

@@ -16,8 +16,7 @@ from problems.pictures import Picture
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe.export_folder import describe, writing_folder
-from storage.datasets.describe.pictures import path_of, table_names
-from storage.datasets.describe.pictures import paths as picture_paths
+from storage.datasets.describe.pictures import TABLE, path_of
 from storage.datasets.exports.personal_data import Mask
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import RowSelection
@@ -61,11 +60,11 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         studies = register.with_sessions(request.study, plan.origin) or tuple(
             map(register.get, asked_alone_of(database, request.study))
         )
-        pictures = picture_paths(studies)
+        shown = {path_of(one): one for study in studies for one in study.pictures.by_key.values()}
         sent = {} if request.mask else sent_pictures(connection, plan.files)  # they may show anybody
-        all_names = dict.fromkeys((*names, *pictures, *sent))
-        with writing_folder(folder, [*all_names], table_names(studies)) as paths:
-            _write_pictures({path: partial(register.picture, sha256) for path, sha256 in pictures.items()}, paths)
+        all_names = dict.fromkeys((*names, *shown, *sent))
+        with writing_folder(folder, [*all_names], [TABLE] if shown else []) as paths:
+            _write_pictures({path: partial(register.picture, one.sha256) for path, one in shown.items()}, paths)
             own = {
                 path: partial(session_picture, database, one.picture.sha256, one.stream) for path, one in sent.items()
             }
@@ -82,6 +81,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         users = tuple(count_simulated(connection, request.study)) if plan.origin == Origin.BOT else ()
         dataset = dataset_info_in(connection, request.study)
         period = period_of(connection, request.study, plan)
+    pictures = sorted((shown | {path: one.picture for path, one in sent.items()}).items())
     exported = ExportManifest(
         study=request.study,
         schema=plan.schema,
@@ -98,8 +98,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         users=users,
         uses=_uses(database, plan),
         dataset=dataset,
-        pictures=bool(pictures),
-        attached=tuple(one.picture for one in sent.values()),
+        pictures=tuple((path, picture, (folder / path).stat().st_size) for path, picture in pictures),
         period=period,
         masked=request.mask,
         personal=tuple((file.path, *one, n) for file, found in made for one, n in found.items()),

@@ -14,7 +14,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -184,6 +184,7 @@ def _types() -> Mapping[str, ColumnType]:
     }
 
 
+@cache
 def _defined() -> Mapping[str, tuple[Column, ...]]:
     """The columns of each table in `columns.csv`; one with a star stands for those of an earlier table."""
     found: dict[str, tuple[Column, ...]] = {}

@@ -168,7 +168,7 @@ async def test_an_export_has_the_sent_pictures_beside_its_messages(tmp_path: Pat
             (table,) = (one for one in manifest.files if one.table.name == "messages")
             rows = csv.DictReader((folder / table.path).read_text(encoding="utf-8").splitlines())
             assert [row["pictures"] for row in rows] == [path, ""]
-            assert (path in (folder / "SHA256SUMS").read_text(), len(manifest.attached)) == (
+            assert (path in (folder / "SHA256SUMS").read_text(), len(manifest.pictures)) == (
                 bool(written),
                 len(written),
             )
