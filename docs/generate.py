@@ -58,8 +58,8 @@ from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.sections.waves import Opening
 from experiments.study.step import Step, kinds
 from problems import registry as sources
+from storage.columns import Column
 from storage.datasets.tidy import columns as tidy
-from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
 WORDS = ("title", "text", "button", "questions")  # of a protocol's step, which its file has

@@ -11,7 +11,8 @@ from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
 from problems.pictures import Picture
 from storage.ai_alone.model_use import ModelTask
-from storage.schemas.base import Column, ReleasedTable, Schema
+from storage.columns import Column
+from storage.schemas.base import ReleasedTable, Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from typing import Any, BinaryIO, TextIO
 
 import orjson
 
-from storage.column_types import FRACTION
-from storage.schemas.base import Column
+from storage.columns import FRACTION, Column
 
 Rows = Sequence[Sequence[Any]]
 # Includes the full-width forms of = + - @, which Chinese and Japanese spreadsheets treat alike.

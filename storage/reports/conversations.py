@@ -24,7 +24,7 @@ from experiments.study.study import Study
 from experiments.views.tool_use import seen_before
 from problems.problem import DialogueMessage
 from storage import tables
-from storage.column_types import literal
+from storage.columns import literal
 from storage.db.engine import Database
 from storage.log.event_log import facts
 from storage.log.folded_sessions import folded_sessions

@@ -31,8 +31,8 @@ from experiments.session.side_by_side import (
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
-from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
-from storage.schemas.base import UNMARKED, Column, ReleasedRow, ReleasedTable, Schema
+from storage.columns import MESSAGES, ChoiceColumn, Column, IntegerColumn, JsonColumn, NumberColumn, TextColumn
+from storage.schemas.base import UNMARKED, ReleasedRow, ReleasedTable, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "random assignment for each conversation", "the clock", "the study"
 TALKED = "the participant and the model"

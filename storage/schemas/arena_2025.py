@@ -23,8 +23,8 @@ from experiments.session.side_by_side import BAD, TIE, ComparisonRound, models_b
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
-from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, Shape, TextColumn
-from storage.schemas.base import UNMARKED, Column, ReleasedRow, ReleasedTable, Schema
+from storage.columns import ChoiceColumn, Column, IntegerColumn, JsonColumn, Shape, TextColumn
+from storage.schemas.base import UNMARKED, ReleasedRow, ReleasedTable, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "random assignment for each conversation", "the clock", "the study"
 TALKED = "the participant and the model"

@@ -22,43 +22,12 @@ from sqlalchemy.types import TypeEngine
 
 from experiments.study.location import State
 from experiments.study.study import Study
-from storage.column_types import ColumnType, Kind
+from storage.columns import Column, Kind
 from storage.tables import metadata
 
 SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}
 # In the meaning of a column with replies: the releases have no column for it.
 UNMARKED = "A reply that was cut off is not marked; the column `ending` of the tidy table `messages` has that."
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A released column: its type, its meaning, and the source of its values.
-
-    `asked` are the names of the questions whose wording explains it. `stored` is its name in the database if the
-    released name cannot be used there. Published files may lack an `optional` column. A column of `theirs` is in some
-    published files, but never in files that Parley exports. `free_text` says that participants or models wrote it in
-    their own words, so that it may hold personal data; `demographic` that it describes the participant, so that several
-    of them together may identify somebody.
-    """
-
-    name: str
-    form: ColumnType
-    meaning: str
-    source: str
-    asked: tuple[str, ...] = ()
-    stored: str = ""
-    optional: bool = False
-    theirs: bool = False
-    free_text: bool = False
-    demographic: bool = False
-
-    @property
-    def kind(self) -> Kind:
-        return self.form.kind
-
-    @property
-    def sql(self) -> str:
-        return self.stored or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn, model_at
 from problems.problem import Problem
-from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
-from storage.schemas.base import UNMARKED, AiAloneTally, Column, ReleasedRow, ReleasedTable, Rule, Schema
+from storage.columns import MESSAGES, ChoiceColumn, Column, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
+from storage.schemas.base import UNMARKED, AiAloneTally, ReleasedRow, ReleasedTable, Rule, Schema
 
 # The released `answer_type` by kind of step; a chat counts if the problem is answered in it.
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}

@@ -22,8 +22,8 @@ from experiments.study.study import Study
 from experiments.views.problem_history import answers, problem_turns, took_ms
 from problems.dices import DOMAINS, HARM_TYPES, TAGS, context
 from problems.problem import Problem
-from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, LabelList, TextColumn, choice
-from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
+from storage.columns import ChoiceColumn, Column, ColumnType, IntegerColumn, LabelList, TextColumn, choice
+from storage.schemas.base import ReleasedRow, ReleasedTable, Schema
 
 LICENCE = "CC-BY-4.0"
 PAPER = "Aroyo et al.: DICES dataset: Diversity in conversational AI evaluation for safety. NeurIPS 2023."

@@ -19,8 +19,9 @@ from experiments.session.seeded_random import public_uuid
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, answers, model_at, problem_turns, ranks
-from storage.column_types import (
+from storage.columns import (
     ChoiceColumn,
+    Column,
     IntegerColumn,
     NumberColumn,
     PythonLiteral,
@@ -29,7 +30,7 @@ from storage.column_types import (
     choice,
     literal,
 )
-from storage.schemas.base import UNMARKED, Column, ReleasedRow, ReleasedTable, Schema
+from storage.schemas.base import UNMARKED, ReleasedRow, ReleasedTable, Schema
 
 MISSING = "MISSING"
 UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"

@@ -16,8 +16,8 @@ from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns
 from problems.problem import DialogueMessage, Problem
-from storage.column_types import ChoiceColumn, IntegerColumn, TextColumn
-from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
+from storage.columns import ChoiceColumn, Column, IntegerColumn, TextColumn
+from storage.schemas.base import ReleasedRow, ReleasedTable, Schema
 
 FITS, NOT, FIRST = "y", "0", "No prev"
 NAMES = {"user": "User", "bot": "AI"}

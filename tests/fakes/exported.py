@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.study import Study
-from storage.column_types import MESSAGES, JsonColumn, PythonLiteral, Shape
+from storage.columns import MESSAGES, Column, JsonColumn, PythonLiteral, Shape
 from storage.datasets.manifest import ExportedFile, ExportManifest
-from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import schema
 from tests.fakes.sessions import STUDIES, study
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from experiments.instruments.dices_safety import columns as reasons_of
 from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
-from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, LabelList, NumberColumn
-from storage.schemas.base import Column, ReleasedTable
+from storage.columns import ChoiceColumn, Column, IntegerColumn, JsonColumn, LabelList, NumberColumn
+from storage.schemas.base import ReleasedTable
 from storage.schemas.chatbench import QUESTIONS
 from storage.schemas.dices import OVERALL, beneath, combined
 from storage.schemas.registry import schema

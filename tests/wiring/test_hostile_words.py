@@ -18,9 +18,9 @@ from rich.tree import Tree
 
 from app.cli.printing import out
 from app.cli.safe_console import EscapingConsole
-from storage import column_types
+from storage import columns
+from storage.columns import Column
 from storage.datasets.writers import CsvWriter, JsonWriter, escaped, is_formula
-from storage.schemas.base import Column
 from tests.fakes.examples import examples
 from tests.fakes.hostile import ALL, LIGHT
 from tests.fakes.released_rows import NASTY
@@ -61,7 +61,7 @@ def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[s
     table = pa_csv.read_csv(io.BytesIO(written.encode()), parse_options=parsing, convert_options=as_texts)
     assert table["text"].to_pylist() == texts
     whole = io.BytesIO()
-    objects = JsonWriter(whole, [Column("text", column_types.TextColumn(), "a text", "here")])
+    objects = JsonWriter(whole, [Column("text", columns.TextColumn(), "a text", "here")])
     objects.rows([(text,) for text in texts])
     objects.close()
     assert [row["text"] for row in json.loads(whole.getvalue())] == texts

@@ -15,7 +15,7 @@ import orjson
 from experiments.study.fields import Field
 from experiments.study.step import Step
 from experiments.study.study import Study
-from storage.column_types import Kind
+from storage.columns import Kind
 from storage.datasets.describe.markdown import bullets, code, join, rendered
 from storage.datasets.describe.pictures import exported_table
 from storage.datasets.describe.publication import HASH_CHARS

@@ -21,7 +21,7 @@ from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from problems.pictures import Picture
 from storage.ai_alone.model_use import ModelTask
-from storage.column_types import FRACTION, JsonColumn, Kind
+from storage.columns import FRACTION, Column, JsonColumn, Kind
 from storage.datasets.describe.markdown import code, count
 from storage.datasets.describe.pictures import TABLE, exported_table
 from storage.datasets.describe.publication import (
@@ -40,7 +40,6 @@ from storage.datasets.describe.publication import (
 )
 from storage.datasets.manifest import ExportedFile, ExportManifest, LinesCopy
 from storage.registers.origins import SIMULATED, Origin
-from storage.schemas.base import Column
 
 Json = dict[str, Any]
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"

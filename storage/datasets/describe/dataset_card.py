@@ -17,7 +17,7 @@ from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from storage.ai_alone.model_use import ModelTask
-from storage.column_types import JsonColumn, Shape
+from storage.columns import Column, JsonColumn, Shape
 from storage.datasets.describe.croissant import collection_facts, column_name, record_set
 from storage.datasets.describe.markdown import code, rendered, table
 from storage.datasets.describe.publication import (
@@ -38,7 +38,6 @@ from storage.datasets.describe.publication import (
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.registers.origins import Origin
-from storage.schemas.base import Column
 from storage.yaml_text import yaml_text
 
 Yaml = dict[str, Any]

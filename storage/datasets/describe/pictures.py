@@ -14,11 +14,11 @@ from urllib.parse import unquote
 from experiments.study.study import Study
 from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
-from storage.column_types import IntegerColumn, TextColumn, choice
+from storage.columns import Column, IntegerColumn, TextColumn, choice
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.datasets.picture_files import ENDINGS, FOLDER, picture_path
 from storage.datasets.writers import csv_text, escaped
-from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.base import ReleasedTable
 
 TABLE = "pictures.csv"
 STUDY = "the study file"

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, false, func, select, union
 from problems.pictures import Picture
 from storage import tables
 from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
+from storage.columns import Column
 from storage.datasets.describe.export_folder import describe, writing_folder
 from storage.datasets.describe.pictures import TABLE, path_of
 from storage.datasets.exports.personal_data import Mask
@@ -32,7 +33,6 @@ from storage.registers.origins import Origin, count_simulated
 from storage.registers.session_pictures import session_picture
 from storage.registers.studies import StoredPicture, Studies
 from storage.registers.study_status import dataset_info_in
-from storage.schemas.base import Column
 
 # A file, and what its mask found.
 Written = tuple[ExportedFile, Mapping[tuple[str, str], int]]

@@ -19,9 +19,8 @@ from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Any
 
-from storage.column_types import UNREADABLE, PythonLiteral, literal
+from storage.columns import UNREADABLE, Column, PythonLiteral, literal
 from storage.datasets.writers import Rows
-from storage.schemas.base import Column
 
 SITES = (
     "facebook|fb|instagram|linkedin|twitter|x|github|gitlab|tiktok|youtube|reddit|snapchat|pinterest|threads|twitch|"

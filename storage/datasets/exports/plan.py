@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from experiments.errors import suggestion
 from storage.ai_alone.answers import asked_alone
+from storage.columns import Column
 from storage.datasets.exports.chatbench_filter import ATTENTION, passing_filter, sessions_passing_filter
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
@@ -25,7 +26,7 @@ from storage.errors import StorageError
 from storage.registers.imported_rows import imports
 from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
-from storage.schemas.base import Column, Schema
+from storage.schemas.base import Schema
 from storage.schemas.registry import schema as schema_of
 
 

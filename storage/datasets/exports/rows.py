@@ -15,10 +15,11 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Select, Table, Text, case, cast, func, literal_column, or_, select
 
 from storage import tables
+from storage.columns import Column
 from storage.datasets.writers import FORMULA_STARTS, Rows
 from storage.registers.origins import Origin
 from storage.registers.study_status import study_stream
-from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.base import ReleasedTable
 
 AT_ONCE = 200
 

@@ -18,6 +18,7 @@ from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.views.integrity import written
 from storage import tables
+from storage.columns import Column
 from storage.datasets.integrity import (
     SessionEvidence,
     SessionWriting,
@@ -29,7 +30,7 @@ from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.datasets.writers import FORMULA_STARTS, Rows
 from storage.log.telemetry import by_path
-from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.base import ReleasedTable
 
 AT_ONCE = 50
 _session, _seat, _fact, _attempt = tables.sessions.c, tables.seats.c, tables.events.c, tables.attempts.c

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from experiments.events import Event
 from storage import tables
-from storage.column_types import BITS
+from storage.columns import BITS
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.records import CellDeviation, shown
 from storage.db.append_events import append_events

@@ -17,10 +17,10 @@ import orjson
 
 from problems.errors import did_you_mean
 from problems.text import texts_in, unstorable
-from storage.column_types import BITS, UNREADABLE, ValueTooLarge, csv_spelling, json_spelling
+from storage.columns import BITS, UNREADABLE, Column, ValueTooLarge, csv_spelling, json_spelling
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.records import CellDeviation, FileRecord, Reader, shown
-from storage.schemas.base import Column, ReleasedRow, ReleasedTable
+from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import schemas
 
 _ESCAPED = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")

@@ -27,8 +27,8 @@ from experiments.study.schema import Factor
 from experiments.study.step import kinds
 from experiments.study.study import Study
 from experiments.views.transcript import WORDS
-from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, NumberColumn, TextColumn, choice
-from storage.schemas.base import Column, ReleasedTable, Schema
+from storage.columns import ChoiceColumn, Column, ColumnType, IntegerColumn, NumberColumn, TextColumn, choice
+from storage.schemas.base import ReleasedTable, Schema
 from storage.schemas.registry import schemas
 
 NAME = "tidy"

@@ -20,9 +20,10 @@ from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems import dices
 from problems.problem import DialogueMessage, Problem
+from storage.columns import Column
 from storage.datasets.imports.importer import deviations
 from storage.datasets.imports.records import CellDeviation
-from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.base import ReleasedTable
 from storage.schemas.dices import OVERALL, SCHEMA_350, SCHEMA_990, combined
 from tests.fakes.sessions import play, study, whole
 

@@ -12,7 +12,7 @@ from experiments.session.engine import decide, fold, screen
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import DialogueMessage, Problem
-from storage.schemas.base import Column
+from storage.columns import Column
 from storage.schemas.taxonomy import SCHEMA
 from tests.fakes.sessions import play
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from storage.column_types import JsonColumn
+from storage.columns import Column, JsonColumn
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.export_folder import describe
 from storage.datasets.manifest import ExportedFile, ExportManifest
-from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value
 

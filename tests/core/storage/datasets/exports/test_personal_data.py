@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.column_types import JsonColumn, PythonLiteral, TextColumn, all_texts, literal
+from storage.columns import Column, JsonColumn, PythonLiteral, TextColumn, all_texts, literal
 from storage.datasets.exports.personal_data import MARKS, Mask, mask, masked_cell
-from storage.schemas.base import Column
 
 FOUND = {
     "email": ["anna.m@example.org", "a+b@mail.example.co.uk", "MÜLLER@EXAMPLE.DE"],

@@ -1,4 +1,4 @@
-"""Types of released columns: their allowed values, and the conversion of cells of files to database values.
+"""Released columns and their types: the allowed values, and the conversion of cells of files to database values.
 
 `read` takes a cell of a csv and `take` a value of a JSON file; both return the value to store, or raise ValueError.
 A file may spell a value differently from Parley (`1.0`, `True`): see `csv_spelling`. Blank cells are handled by the
@@ -242,6 +242,37 @@ class JsonColumn(ColumnType):
 
     def _words(self) -> str:
         return self.what
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A released column: its type, its meaning, and the source of its values.
+
+    `asked` are the names of the questions whose wording explains it. `stored` is its name in the database if the
+    released name cannot be used there. Published files may lack an `optional` column. A column of `theirs` is in some
+    published files, but never in files that Parley exports. `free_text` says that participants or models wrote it in
+    their own words, so that it may hold personal data; `demographic` that it describes the participant, so that several
+    of them together may identify somebody.
+    """
+
+    name: str
+    form: ColumnType
+    meaning: str
+    source: str
+    asked: tuple[str, ...] = ()
+    stored: str = ""
+    optional: bool = False
+    theirs: bool = False
+    free_text: bool = False
+    demographic: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return self.form.kind
+
+    @property
+    def sql(self) -> str:
+        return self.stored or self.name
 
 
 def literal(cell: str) -> Any:
