@@ -20,7 +20,6 @@ from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid5
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
-from starlette.requests import Request
 
 from storage.registers.participants import ParticipantId
 
@@ -151,9 +150,8 @@ class RehearsalLinks:
         visitor = self._visitor(token)
         return visitor if visitor is not None and visitor.study == study else None
 
-    def sent_by(self, request: Request) -> bool:
-        token = request.headers.get(REHEARSAL_HEADER)
-        return token is not None and self._visitor(token) is not None
+    def holds(self, token: str) -> bool:
+        return self._visitor(token) is not None
 
     def _visitor(self, token: str) -> RehearsedVisitor | None:
         try:

@@ -143,8 +143,8 @@ class SecurityMiddleware:
     `rate` (requests per second) and `burst` limit one person, whom `known` identifies. All requests from one address
     are limited to `people` times as much; unidentified requests and those that start sessions have a separate limit of
     that size, so that a flood of them does not block participants. `known` must be derived from a signed cookie:
-    otherwise each request of a flood could claim a new identity. Requests that are `exempt` have no limit of rates.
-    `address` is the public one, and `failure_page` answers a start from another origin.
+    otherwise each request of a flood could claim a new identity. Requests with a valid value in a header of `exempt`
+    have no limit of rates. `address` is the public one, and `failure_page` answers a start from another origin.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class SecurityMiddleware:
         app: ASGIApp,
         *,
         known: Callable[[Request], str | None],
-        exempt: Callable[[Request], bool] = lambda _: False,
+        exempt: Mapping[str, Callable[[str], bool]],
         failure_page: Callable[[Request], Awaitable[Response]],
         address: str,
         rate: float,
@@ -222,7 +222,7 @@ class SecurityMiddleware:
 
     def _floods(self, scope: Scope) -> bool:
         request, path = Request(scope), scope["path"]
-        if self._exempt(request):
+        if any(name in request.headers and valid(request.headers[name]) for name, valid in self._exempt.items()):
             return False
         person = self._known(request) if path == "/" or path.startswith("/api/") else None
         address, now_s = (scope.get("client") or ("unknown",))[0], time.monotonic()

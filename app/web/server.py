@@ -26,7 +26,7 @@ from app.i18n.negotiation import from_accept_language
 from app.session.reminders.sender import ReminderTask, Reminding
 from app.session.retention import RetentionTask
 from app.session.service import SessionService
-from app.session.signed_links import PreviewLinks, RehearsalLinks, Tickets, TrialLinks
+from app.session.signed_links import REHEARSAL_HEADER, PreviewLinks, RehearsalLinks, Tickets, TrialLinks
 from app.use_cases.prolific_task import ProlificTask
 from app.use_cases.remind import reminder_channels
 from app.web import pictures
@@ -152,7 +152,7 @@ def build_app(
     gate = SecurityMiddleware(
         app,
         known=cookies.read_any,
-        exempt=rehearsals.sent_by,
+        exempt={REHEARSAL_HEADER: rehearsals.holds},
         failure_page=arrival.failure_page,
         address=settings.address,
         rate=settings.requests_per_second,

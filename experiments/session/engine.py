@@ -26,10 +26,18 @@ from experiments.session.desk import asked, ended, help_view, is_ended_by_resear
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
 from experiments.session.identity_leaks import guarded, masked
 from experiments.session.memory import SLOT, makes, recalls, tasks_of
-from experiments.session.outcomes import end_page_of, outcome_of
+from experiments.session.outcomes import end_page_of
 from experiments.session.progress import progress
 from experiments.session.sampling import draw_fact, order_fact
-from experiments.session.state import cached_path, current_location, factors_of, holds_place, is_later_wave, memoized
+from experiments.session.state import (
+    cached_path,
+    current_location,
+    factors_of,
+    holds_place,
+    is_later_wave,
+    memoized,
+    outcome_of,
+)
 from experiments.session.timing import (
     can_extend,
     check_minimum_time,

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import get_args
 from urllib.parse import quote
 
-from experiments.events import Data
 from experiments.study.sections.recruitment import EndPage, OutcomeName
 from experiments.study.study import Study
 from experiments.study.texts import fill
@@ -45,10 +44,6 @@ COMMON: Mapping[str, tuple[str, str]] = {
         "You are no longer taking part. Everything you contributed to this study has been deleted.",
     ),
 }
-
-
-def outcome_of(finished: Data) -> str:
-    return str(finished.get("outcome", "complete"))
 
 
 def end_page_of(study: Study, outcome: str, own_page: EndPage, *, part: bool = False) -> EndPage:

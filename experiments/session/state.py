@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
-from experiments.events import Event
+from experiments.events import Data, Event
 from experiments.study.location import Location, LoopTurn, Scope, State, without_indices
 from experiments.study.schema import Factor, Loop, Node, Phase, Wave
 from experiments.study.step import Step
@@ -76,6 +76,11 @@ def holds_place(study: Study, state: State) -> bool:
 TRAIL = "trail"
 # The kinds of events that can change which conditions hold anywhere in the study.
 LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
+
+
+def outcome_of(finished: Data) -> str:
+    """The outcome in the data of an event `finished`."""
+    return str(finished.get("outcome", "complete"))
 
 
 def flow_of(study: Study, state: State) -> Sequence[Node]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, select
 
-from experiments.session.outcomes import outcome_of
+from experiments.session.state import outcome_of
 from experiments.session.waves import WaveHistory, WaveVisit
 from storage import tables
 from storage.db.engine import Database

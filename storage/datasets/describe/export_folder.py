@@ -19,7 +19,7 @@ from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.metadata_files import CFF, ZENODO, citation_files
 from storage.datasets.describe.pictures import table as pictures_table
-from storage.datasets.describe.publication import STUDY, file_name
+from storage.datasets.describe.publication import STUDY, file_name, publication
 from storage.datasets.manifest import ExportManifest
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import make_folder, writing
@@ -116,7 +116,8 @@ def _contents(manifest: ExportManifest) -> Mapping[str, bytes]:
 
 
 def _editable(manifest: ExportManifest) -> Mapping[str, str]:
-    return {README: dataset_card(manifest), **citation_files(manifest)}
+    citation = citation_files(manifest) if publication(manifest).authors else {}
+    return {README: dataset_card(manifest), **citation}
 
 
 def _write(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:

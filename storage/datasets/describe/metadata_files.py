@@ -1,6 +1,6 @@
 """`CITATION.cff` (Citation File Format 1.2.0) and `.zenodo.json` (the metadata of Zenodo's deposit API).
 
-Both formats require authors, so the files are not written where the authors are unknown.
+Both formats require authors, so the files are written only where the authors are known.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ CFF, ZENODO = "CITATION.cff", ".zenodo.json"
 
 
 def citation_files(manifest: ExportManifest) -> Mapping[str, str]:
-    """The text of each file by name; empty if the authors are unknown."""
+    """The text of each file by name, for data whose authors are known."""
     info = publication(manifest)
-    if not info.authors:
-        return {}
     zenodo = json.dumps(_zenodo(manifest, info), indent=2, ensure_ascii=False)
     return {CFF: yaml_text(_cff(manifest, info)), ZENODO: zenodo + "\n"}
 
