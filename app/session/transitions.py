@@ -15,7 +15,7 @@ from typing import Any
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Data, Event, PendingTask
 from experiments.session.assignment import open_cells_or_refuse
-from experiments.session.conversation import ATTACHED, dropped
+from experiments.session.conversation import ATTACHED, dropped_pictures
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.memory import history_of
 from experiments.session.state import holds_place, is_later_wave
@@ -113,7 +113,7 @@ def to_append(
         seat=seat_changes(session.study, session.state, later_session.state),
         erases="withdrew" in kinds,
         picture=picture if isinstance(picture, NewPicture) and ATTACHED in kinds else None,
-        dropped=dropped(session.state, later_session.state),
+        dropped=dropped_pictures(session.state, later_session.state),
     )
 
 

@@ -6,7 +6,7 @@ prompts. Pure.
     said        has `pictures`, those that were attached
 
 The content of a picture is no part of an event. It is stored in the transaction of `attached`, and deleted once no
-event of the session needs it (`dropped`).
+event of the session needs it (`dropped_pictures`).
 """
 
 from __future__ import annotations
@@ -279,10 +279,10 @@ def messages_left(location: Location, of: int) -> int:
 ATTACHED, DETACHED = "attached", "detached"
 Facts = tuple[Fact, ...]
 # How often pictures are attached at one step: they can be removed again.
-MOST_CHANGES = 500
-NO_MORE = "You cannot attach more pictures here."
+MOST_PICTURES_CHANGED = 500
+NO_MORE_PICTURES = "You cannot attach more pictures here."
 # What the model reads in place of a picture that is no longer sent with the conversation.
-LEFT_OUT = "[A picture that was sent here is not shown again.]"
+PICTURE_LEFT_OUT = "[A picture that was sent here is not shown again.]"
 
 
 def shown_pictures(data: Data) -> tuple[ShownPicture, ...]:
@@ -290,7 +290,7 @@ def shown_pictures(data: Data) -> tuple[ShownPicture, ...]:
     return tuple(ShownPicture(one["sha256"], one["width"], one["height"]) for one in data.get("pictures", ()))
 
 
-def unsent(events: Sequence[Event], returned: frozenset[int]) -> tuple[Data, ...]:
+def unsent_pictures(events: Sequence[Event], returned: frozenset[int]) -> tuple[Data, ...]:
     """The pictures that are attached to a step's next message; also those of the last one, if it was given back."""
     found: dict[str, Data] = {}
     for event in events:
@@ -324,12 +324,12 @@ def attached(pictures: Sequence[Data], events: Sequence[Event], action: Action) 
         return (Fact(DETACHED, {"sha256": given}),)
     if not isinstance(given, NewPicture):
         raise Refused("not_offered", NOT_OFFERED)
-    if sum(event.kind == ATTACHED for event in events) >= MOST_CHANGES:
-        raise Refused("invalid", NO_MORE)
+    if sum(event.kind == ATTACHED for event in events) >= MOST_PICTURES_CHANGED:
+        raise Refused("invalid", NO_MORE_PICTURES)
     return () if given.sha256 in known else (Fact(ATTACHED, given.facts),)
 
 
-def dropped(before: State, after: State) -> frozenset[str]:
+def dropped_pictures(before: State, after: State) -> frozenset[str]:
     """The pictures whose content no event of a session needs any longer, and which `before` needed."""
     return frozenset(_needed(before)) - frozenset(_needed(after))
 
@@ -340,17 +340,17 @@ def _needed(state: State) -> Iterator[str]:
         if any(event.kind == ATTACHED for event in events):
             yield from (one["sha256"] for event in events for one in event.data.get("pictures", ()))
             over = state.outcome or any(event.kind in LEAVING_EVENTS for event in events)
-            yield from () if over else (one["sha256"] for one in unsent(events, frozenset()))
+            yield from () if over else (one["sha256"] for one in unsent_pictures(events, frozenset()))
 
 
-def newest(messages: Sequence[Mapping[str, Any]], most: int) -> list[dict[str, Any]]:
+def with_newest_pictures(messages: Sequence[Mapping[str, Any]], most: int) -> list[dict[str, Any]]:
     """The messages of a prompt with the `most` newest of their pictures."""
     found, left = [], most
     for message in reversed(messages):
         pictures = message.get("pictures", ())
         sent = pictures[max(0, len(pictures) - left) :] if left else ()
         left -= len(sent)
-        notes = [LEFT_OUT] * (len(pictures) - len(sent))
+        notes = [PICTURE_LEFT_OUT] * (len(pictures) - len(sent))
         text = "\n\n".join(filter(None, (*notes, message["text"]))) if notes else message["text"]
         found.append({**message, "text": text, "pictures": tuple(sent)})
     return found[::-1]

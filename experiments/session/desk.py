@@ -81,7 +81,7 @@ def refuse_repeated(events: Iterable[Event], kind: str) -> None:
 
 MOST_CHARS_ASKED = 1_000
 MOST_UNANSWERED = 3
-NO_MORE = "You have written as often as you can for now. Please wait for an answer."
+NO_MORE_HELP = "You have written as often as you can for now. Please wait for an answer."
 RESEARCHER = "researcher"
 
 
@@ -112,7 +112,7 @@ def asked(location: Location, data: Data) -> Fact:
         raise Refused("not_offered", "This study has no help.")
     events = location.state.facts.get("", ())
     if len(unanswered(events)) >= MOST_UNANSWERED:
-        raise Refused("too_fast", NO_MORE)
+        raise Refused("too_fast", NO_MORE_HELP)
     try:
         text = read_text(data.get("help"), MOST_CHARS_ASKED, required=True)
     except Invalid as error:

@@ -37,14 +37,14 @@ from experiments.session.conversation import (
     messages,
     messages_left,
     messages_of,
-    newest,
     prompt,
     rated_reply,
     returned_messages,
     sent_messages,
     stopped_by_user,
-    unsent,
+    unsent_pictures,
     why_unanswered,
+    with_newest_pictures,
 )
 from experiments.session.conversation_design import ConversationDesign, MessageLimits
 from experiments.study.base_model import StrictModel
@@ -264,7 +264,7 @@ class ModelConversation(ConversationDesign):
         said = prompt(location, name, held, problem_in_prompt=self.problem_in_prompt, additions=added)
         data = {
             "model": name,
-            "messages": newest(said, self._limits.max_resent) if self.attach else said,
+            "messages": with_newest_pictures(said, self._limits.max_resent) if self.attach else said,
             "problem": location.shown_problem,
             **({"stopped": True} if stopped else {}),
         }
@@ -306,7 +306,7 @@ class ModelConversation(ConversationDesign):
 
 def _unsent(location: Location) -> tuple[Data, ...]:
     """The pictures that are attached to the next message."""
-    return unsent(location.facts, returned_messages(location.facts))
+    return unsent_pictures(location.facts, returned_messages(location.facts))
 
 
 def _scales(names: tuple[str, ...]) -> tuple[Scale, ...]:

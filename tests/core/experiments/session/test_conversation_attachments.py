@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.errors import Refused
-from experiments.session.conversation import LEFT_OUT, dropped
+from experiments.session.conversation import PICTURE_LEFT_OUT, dropped_pictures
 from experiments.session.engine import pending_tasks
 from problems.attachments import NewPicture
 from tests.fakes.driven import ABOUT, Driven, small
@@ -62,13 +62,13 @@ def test_a_message_that_was_given_back_has_its_pictures_again() -> None:
     before = talk.state
     talk.do("detach", picture=ONE.sha256).do("say", text="Well")
     assert sent(talk) == [[]]
-    assert dropped(before, talk.state) == frozenset(), "it was sent once"
+    assert dropped_pictures(before, talk.state) == frozenset(), "it was sent once"
 
 
 def test_the_newest_pictures_are_sent_again_and_of_others_that_they_were_there() -> None:
     talk = session(attach_limits={"max_resent": 1}).do("attach", picture=ONE).do("say", text="").hear()
     talk.do("attach", picture=TWO).do("say", text="And this?")
-    assert (sent(talk), talk.prompts) == ([[], [], ["b"]], [[LEFT_OUT, "Says .", "And this?"]])
+    assert (sent(talk), talk.prompts) == ([[], [], ["b"]], [[PICTURE_LEFT_OUT, "Says .", "And this?"]])
     talk.hear().do("say", text="Thanks")
     assert sent(talk) == [[], [], ["b"], [], []]
 
@@ -76,10 +76,12 @@ def test_the_newest_pictures_are_sent_again_and_of_others_that_they_were_there()
 def test_the_content_is_needed_until_nothing_refers_to_it() -> None:
     talk = session().do("attach", picture=ONE).do("attach", picture=TWO)
     attached = talk.state
-    assert dropped(attached, talk.do("detach", picture=ONE.sha256).state) == {ONE.sha256}
+    assert dropped_pictures(attached, talk.do("detach", picture=ONE.sha256).state) == {ONE.sha256}
     kept = talk.state
-    assert dropped(kept, talk.do("submit").state) == {TWO.sha256}, "the step is over, and it was not sent"
+    assert dropped_pictures(kept, talk.do("submit").state) == {TWO.sha256}, "the step is over, and it was not sent"
     sent_one = session().do("attach", picture=ONE).do("say", text="See").hear()
     before = sent_one.state
-    assert dropped(before, sent_one.do("submit").state) == frozenset()
-    assert dropped(before, replace(before, outcome="withdrawn")) == frozenset(), "whose pictures go with all else"
+    assert dropped_pictures(before, sent_one.do("submit").state) == frozenset()
+    assert dropped_pictures(before, replace(before, outcome="withdrawn")) == frozenset(), (
+        "whose pictures go with all else"
+    )
