@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta, system_of
 from app.clock import VirtualClock
-from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.session.service import SessionService
-from app.session.transitions import LoadedSession
-from app.studies.loader import load_study
-from experiments.study.study import Study
-from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, GuessCount, blinding
-from tests.fakes import studies
 from tests.fakes.backends import registered
-from tests.fakes.clicks import click
+from tests.fakes.sitting import Sitting
 
 pytestmark = pytest.mark.anyio
 LABELS = {"gpt": "ChatGPT", "claude": "Claude", "open": "An open model"}
@@ -45,7 +37,32 @@ def _leaky() -> Iterator[None]:
         yield
 
 
-def blind(folder: Path, **keys: Any) -> Study:
+class Blinded(Sitting):
+    """Somebody who takes part, and guesses as they are told."""
+
+    async def guess(self, key: str) -> None:
+        shown = repr(self.live.screen)
+        assert not any(word in shown for word in (*TRUTH, *(f"'{key}'" for key in LABELS), "truth"))
+        words = {**LABELS, "unsure": "I do not know"}
+        (asked,) = self.live.screen.panel.fields
+        letters = {label: letter for letter, label in asked.options.items()}  # type: ignore[attr-defined]
+        await self.click("submit", guess=letters[words[key]])
+
+    async def walk(self, keys: tuple[str, str, str]) -> None:
+        """The whole study, with a talk of two messages before the first guess and none before the second."""
+        await self.click("say", text="Hello")
+        await self.click("say", text="And?")
+        await self.click("submit")
+        await self.guess(keys[0])
+        await self.click("submit")
+        await self.guess(keys[1])
+        await self.click("say", text="Both of you?")
+        await self.click("vote", winner="tie")
+        await self.click("submit")
+        await self.guess(keys[2])
+
+
+def blind(folder: Path) -> Blinded:
     """A talk and a guess in a loop, two models side by side, and a guess at the end."""
     system = {"by": "tone", "pick": {"loud": "Boast.", "quiet": "Hush."}}
     raw = {
@@ -64,45 +81,8 @@ def blind(folder: Path, **keys: Any) -> Study:
             {**ASK, "id": "at_end"},
             {"step": "finish"},
         ],
-        **keys,
     }
-    return load_study(str(studies.write(folder, raw)))
-
-
-class Person:
-    """Somebody who takes part, and guesses as they are told."""
-
-    def __init__(self, service: SessionService, study: Study) -> None:
-        self.runtime, self.study = service, study
-        self.live: LoadedSession
-
-    async def begin(self, seed: str, origin: str) -> Mapping[str, str]:
-        self.live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
-        return self.live.state.factors
-
-    async def act(self, kind: str, **values: Any) -> None:
-        self.live = await click(self.runtime, self.live, kind, **values)
-
-    async def guess(self, key: str) -> None:
-        shown = repr(self.live.screen)
-        assert not any(word in shown for word in (*TRUTH, *(f"'{key}'" for key in LABELS), "truth"))
-        words = {**LABELS, "unsure": "I do not know"}
-        (asked,) = self.live.screen.panel.fields
-        letters = {label: letter for letter, label in asked.options.items()}  # type: ignore[attr-defined]
-        await self.act("submit", guess=letters[words[key]])
-
-    async def walk(self, keys: tuple[str, str, str]) -> None:
-        """The whole study, with a talk of two messages before the first guess and none before the second."""
-        await self.act("say", text="Hello")
-        await self.act("say", text="And?")
-        await self.act("submit")
-        await self.guess(keys[0])
-        await self.act("submit")
-        await self.guess(keys[1])
-        await self.act("say", text="Both of you?")
-        await self.act("vote", winner="tie")
-        await self.act("submit")
-        await self.guess(keys[2])
+    return Blinded(folder, raw, VirtualClock(0))
 
 
 PLANS = (
@@ -113,16 +93,12 @@ PLANS = (
 )
 
 
-async def taken_part(database: Database, study: Study, count: int, origin: str = "person") -> list[Mapping[str, str]]:
+async def taken_part(blinded: Blinded, count: int) -> list[Mapping[str, str]]:
     """Sessions that guess by PLANS in turn; the factors of each."""
-    runtime = SessionService(database, Settings(_env_file=None), VirtualClock(0))
-    runtime.prepare(study)
     found = []
     for number in range(count):
-        person = Person(runtime, study)
-        found.append(await person.begin(f"{origin}{number}", origin))
-        await person.walk(PLANS[number % len(PLANS)])
-    await runtime.close()
+        found.append((await blinded.begin(f"person{number}")).live.state.factors)
+        await blinded.walk(PLANS[number % len(PLANS)])
     return found
 
 
@@ -132,9 +108,9 @@ def row(report: Blinding, step: str, by: str = "", value: str = "") -> GuessCoun
 
 
 async def test_replies_and_guesses_are_counted_by_condition(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    drawn = await taken_part(database, blind(tmp_path), 12)
-    report = blinding(database, "blind")
+    async with blind(tmp_path) as blinded:
+        drawn = await taken_part(blinded, 12)
+        report = blinding(blinded.database, "blind")
     assert (report.origin, report.sessions) == ("person", 12)
 
     loud = [one for one in drawn if one["tone"] == "loud"]

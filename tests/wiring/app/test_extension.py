@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tests.fakes.studies import write
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("app", "storage", "experiments", "problems")
 EXTENSIONS = tuple(file.parent.name for file in ROOT.glob("app/extensions/*/__init__.py"))
-COMMANDS = ("report", "evals", "deposit", "trial")
+MISSING = ("evals",), ("publishing",), ("trials",), ("analysis", "trials")  # trials stands on analysis
+COMMANDS = {"analysis": "report", "evals": "evals", "publishing": "deposit", "trials": "trial"}
 IMPORTED = ("fastapi.testclient", "gradio", "pydantic_settings", "sqlalchemy", "typer")
 PLAN = {
     "participants": 200,
@@ -140,14 +143,20 @@ def copy_without(names: Sequence[str], folder: Path) -> Path:
     return folder / "copy"
 
 
-def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path) -> None:
-    copy, study = copy_without(EXTENSIONS, tmp_path), str(write(tmp_path, STUDY))
-    lines = ["--help"], ["check", study], ["simulate", study, "-n", "2"], ["export", "alone", "-o", "data"]
-    ((listed, *done, where),) = run(Job(copy, tmp_path, (*lines, [SERVE, study], [f"\n{WHERE}"])), imported=IMPORTED)
-    assert where.out.split() == [str(copy / "app"), str(copy / "storage")]
-    assert [command for command in COMMANDS if f"│ {command} " in listed.out] == []
-    assert [one.code for one in done] == [0, 0, 0, 0], done
-    assert (tmp_path / "data").is_dir()
+@pytest.mark.parametrize("missing", [pytest.param(MISSING, marks=pytest.mark.nightly), (EXTENSIONS,)])
+def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path, missing: Sequence[Sequence[str]]) -> None:
+    jobs = []
+    for names in missing:
+        (folder := tmp_path / "-".join(names)).mkdir()
+        study = str(write(folder, STUDY))
+        lines = ["--help"], ["check", study], ["simulate", study, "-n", "2"], ["export", "alone", "-o", "data"]
+        jobs.append(Job(copy_without(names, folder), folder, (*lines, [SERVE, study], [f"\n{WHERE}"])))
+    for names, job, (listed, *done, where) in zip(missing, jobs, run(*jobs, imported=IMPORTED), strict=True):
+        assert where.out.split() == [str(job.copy / "app"), str(job.copy / "storage")]
+        shown = {name for name, command in COMMANDS.items() if f"│ {command} " in listed.out}
+        assert shown == {*EXTENSIONS} - {*names}
+        assert [one.code for one in done] == [0, 0, 0, 0], (names, done)
+        assert (job.folder / "data").is_dir()
 
 
 def test_a_study_that_uses_a_missing_extension_is_told_which(tmp_path: Path) -> None:
