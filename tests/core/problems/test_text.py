@@ -138,6 +138,7 @@ DOORS = {
     "csv": Door("q.csv", "question,answer\nOù?,b\n", pool("items")),
     "json": Door("q.json", '[{"question": "Où?"},\n{"question": "b", "options": ["a", "b"]}]', pool("items")),
     "json lines": Door("q.jsonl", '{"question": "Où?"}\n{"question": "b", "options": "[1, 2]"}', pool("items")),
+    "markdown": Door("q.md", "---\nanswer: Où\n---\nWhere?\n", pool("items")),
     "theorems": Door("sums/p1_sum.md", "Let $x$ be\na café.\n", lambda path: pool("checkmate")(path.parent)),
     "prolific": Door("p.csv", "Participant id,Status\nabc,APPROVED\n", read_prolific),
     "ids": Door("ids.txt", "abc\ndef\n", lambda path: listed_ids(read_text(path))),
