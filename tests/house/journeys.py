@@ -1,7 +1,8 @@
 """How many of our files a message, a click and an export pass: `python -m tests.house.journeys [--list NAME]`.
 
-Each journey is made once to warm the caches, and once more under `sys.setprofile`, in threads other than the one that
-plays the participant. What counts are files, functions and calls of app, storage, experiments and problems.
+Each journey is made once to warm the caches, and again under `sys.setprofile`, in threads other than the one that plays
+the participant; those of a participant twice, of which the shorter counts, as what the server does by its clock may
+fall into one. What counts are files, functions and calls of app, storage, experiments and problems.
 """
 
 from __future__ import annotations
@@ -95,17 +96,18 @@ def _participant(tracer: Tracer, folder: Path, base_url: str) -> dict[str, Count
         async def begun() -> HttpBot:
             return HttpBot(served.url, "way")
 
-        for measured in (False, True):
+        for measured in (False, True, True):
             bot = runner.run(begun())
             for name, way in (
                 ("start page", lambda bot: bot.send("GET", "/s/way")),
                 ("arrival", lambda bot: bot.arrive("way")),
-                ("click", answer),
+                ("", answer),
                 ("click", answer),
                 ("message", talk_once),
             ):
-                if measured:
-                    found[name] = tracer.during(lambda way=way, bot=bot: runner.run(way(bot)))
+                if measured and name:
+                    calls = tracer.during(lambda way=way, bot=bot: runner.run(way(bot)))
+                    found[name] = min(found.get(name, calls), calls, key=_files)
                 else:
                     runner.run(way(bot))
             runner.run(bot.client.aclose())
@@ -136,6 +138,10 @@ def _researcher(tracer: Tracer, folder: Path) -> dict[str, Counter[tuple[str, st
     return found
 
 
+def _files(calls: Counter[tuple[str, str]]) -> int:
+    return len({file for file, _ in calls})
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--list", default="", help="print the files of this journey, with their functions and calls")
@@ -144,12 +150,11 @@ def main() -> int:
     out = Console()
     table = Table("journey", "files", "bar", "functions", "calls")
     for name, calls in found.items():
-        files = len({file for file, _ in calls})
-        table.add_row(name, str(files), str(BARS.get(name, "")), str(len(calls)), f"{calls.total():,}")
+        table.add_row(name, str(_files(calls)), str(BARS.get(name, "")), str(len(calls)), f"{calls.total():,}")
     out.print(table)
     for (file, function), count in sorted(found.get(chosen, Counter()).items()):
         out.print(f"{file}  {function}  {count:,}", highlight=False)
-    return int(any(len({file for file, _ in found[name]}) > bar for name, bar in BARS.items()))
+    return int(any(_files(found[name]) > bar for name, bar in BARS.items()))
 
 
 if __name__ == "__main__":
