@@ -7,7 +7,6 @@ from app.studies.loader import INSTRUMENTS, read_instruments
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
 from experiments.session.conversation import UNANSWERED
 from experiments.session.engine import screen
-from experiments.steps.confidence import IN_POINTS
 from experiments.study.fields import (
     Checkbox,
     LongText,
@@ -58,9 +57,6 @@ AGREED = (Checkbox(name="agreed", text="I agree to this consent form."),)
 WEIGHT = "How heavy is a full-grown African elephant, on average?"
 NUMBER = NumericAnswer(unit="kg", minimum=0).field().model_copy(update={"text": ""})
 SURE = ANSWER_SURE.model_copy(update={"text": "How sure are you that your answer is right?"})
-AGAIN_ADVISED = "Here is the same question again, with a recommendation. You may keep your answer or change it."
-ADVISED = TextBlock("**Recommendation:** 5400 kg")
-
 PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for
 \(x \geq 0\), and suppose that
 
@@ -74,18 +70,6 @@ OPTIONS = {
     "C": r"\(\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}\)",
     "D": "None of these; the limit does not exist, since the function grows without bound on the positive reals",
 }
-
-THEOREM = r"""Let \(G\) be a group and \(H \leq G\) a subgroup of index two. Define
-
-\[ f(x) = \begin{cases} \left(\frac{x}{2}\right)^2 & \text{if } x > 0 \\ -x & \text{otherwise} \end{cases} \]
-
-\[ \begin{aligned} (a+b)^2 &= a^2 + 2ab + b^2 \\ &\geq 4ab \end{aligned} \]
-
-Show that \(\Pr(X \geq a) \leq \frac{\mathsf{E}(X)}{a}\), that \(\operatorname{rank}(A) \equiv \binom{n}{k} \pmod{n}\), that \
-\(A^\intercal \mathbf{x} = \overline{z}\) and \(\bigcup_{i \in I} U_i \subseteq \mathcal{L}^p(\mu)\), \(\|f\|_p = \lfloor x \rfloor\), \
-\(\mathrm{d}x\), \(90^\circ\), \(f''(x)\), \(x \mapsto \hat{x}\); it costs $5 and \(\nonsense{x}\) is shown as its source.
-
-$$\lim_{n \to \infty} \max_{1 \leq i \leq n} a_i = \left|\begin{matrix} a & b \\ c & d \end{matrix}\right|$$"""
 
 SUM = " + ".join(f"a_{{{n}}} x^{{{n}}}" for n in range(10))
 
@@ -122,12 +106,6 @@ SURVEY = (
     ShortText(name="field", text="What did you study?", required=False),
     LongText(name="thoughts", text="What do you expect of such a tool?", max_chars=1000),
     Checkbox(name="honest", text="I have answered honestly."),
-)
-
-OPTIONAL = (
-    ShortText(name="job", text="What do you work as?", required=False),
-    Number(name="years", text="For how many years?", required=False),
-    Slider(name="trust", text="How far do you trust it?", required=False),
 )
 
 REPLY = r"""Good question. For a **stationary point** we need \(f'(x) = 0\), that is
@@ -240,7 +218,6 @@ CHECKED = (
     Number(name="count", text="How many questions will you answer?"),
 )
 AGAIN = NoticeBlock("You have one more attempt. That answer is not correct yet.", (CHECKED[0].text,))
-WARNING = NoticeBlock("Some of your answers were not as expected. You may **not** use other tools.")
 # Items on lines, on points with labels at the ends, and on points that all have a label.
 ASKED = tuple(
     field
@@ -260,7 +237,6 @@ SCREENS: dict[str, Screen] = {
     ),
     "survey": _screen("survey", Panel("About you", (TextBlock("A few questions about yourself."),), SURVEY), "submit"),
     "instruments": _screen("instruments", Panel("About the task", (), ASKED), "submit"),
-    "optional": _screen("optional", Panel("If you like", (), OPTIONAL), "submit"),
     "confidence": _screen(
         "confidence",
         Panel(
@@ -268,11 +244,6 @@ SCREENS: dict[str, Screen] = {
             (TextBlock("Please read the following question carefully."), ProblemBlock(PROBLEM, tuple(OPTIONS.items()))),
             (SingleChoice(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),),
         ),
-        "submit",
-    ),
-    "theorem": _screen(
-        "theorem",
-        Panel("A theorem", (ProblemBlock(THEOREM),), (Scale.model_validate({"type": "scale", "scale": "solo_solve"}),)),
         "submit",
     ),
     "wide-formulas": _screen(
@@ -375,18 +346,11 @@ SCREENS: dict[str, Screen] = {
         ),
         "submit",
     ),
-    "check-warning": _screen("check", Panel("Did we explain it?", (WARNING,)), "submit"),
     "number": _screen(
         "answer",
         Panel("", (TextBlock("Take as much time as you need."), ProblemBlock(WEIGHT)), (NUMBER, SURE)),
         "submit",
     ),
-    "advice": _screen(
-        "answer",
-        Panel("", (TextBlock(AGAIN_ADVISED), ProblemBlock(WEIGHT), ADVISED), (NUMBER, SURE)),
-        "submit",
-    ),
-    "confidence-points": _screen("confidence", Panel("", (ProblemBlock(WEIGHT),), (IN_POINTS,)), "submit"),
     "finish": _screen(
         "finish",
         Panel(

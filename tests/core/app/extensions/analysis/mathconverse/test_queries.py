@@ -14,6 +14,7 @@ import pytest
 from app.extensions.analysis.mathconverse.queries import marks
 from app.extensions.analysis.public import query_labels, query_types
 from experiments.instruments.scales import HEADERS, WRITE_IN_HEADER
+from tests.fakes.figures import named
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
 
@@ -45,7 +46,7 @@ def test_published_queries_are_joined_as_by_plain_loops(shared: Path) -> None:
     data = pd.read_csv(shared / "annotated_taxonomy_part.csv", keep_default_na=False)
     data = data.rename(columns={data.columns[0]: ""})
     findings = query_types(data, pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False))
-    found = {one.name: one for finding in findings for one in finding.estimates}
+    found = named(findings)
     assert sum(sizes.values()) > 20
     for model, size in sizes.items():
         for name in NAMES:
@@ -66,41 +67,17 @@ def queries(*rows: dict[str, object]) -> pd.DataFrame:
     return data.assign(previous_interactions="No prev", problem_declaration=None)
 
 
-def counts(data: pd.DataFrame) -> dict[str, float]:
-    return {one.name: one.further["count"] for finding in query_labels(data) for one in finding.estimates}
-
-
-def test_the_published_labels_are_those_of_an_independent_count(shared: Path) -> None:
-    path = shared / "annotated_taxonomy_part.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    own = Counter(name for row in rows for name, header in NAMES.items() if row[header] not in ("0", "0.0", ""))
-    several = [sum(row[header] not in ("0", "0.0", "") for header in HEADERS.values()) for row in rows]
-    data = pd.read_csv(path, keep_default_na=False)
-    data = data.rename(columns={data.columns[0]: ""})
-    found = {one.name: one for finding in query_labels(data) for one in finding.estimates}
-    for name in NAMES:
-        one = found[f"taxonomy.label.{name}"]
-        assert (one.value, one.n) == (pytest.approx(own[name] / len(rows), abs=1e-9), len(rows))
-        assert one.further["count"] == own[name]
-    assert found["taxonomy.labels.none"].further["count"] == several.count(0)
-    assert found["taxonomy.labels.several"].further["count"] == sum(number > 1 for number in several)
-    first = sum(row["previous_interactions"] == "No prev" for row in rows)
-    assert query_labels(data)[0].note == f"{first} of 53 messages begin a conversation."
-    assert (
-        query_labels(pd.read_csv(path).rename(columns={"Unnamed: 0": ""}))[0].estimates
-        == query_labels(data)[0].estimates
-    )
-
-
 def test_every_mark_but_nought_counts_and_a_write_in_is_no_label() -> None:
     data = queries(
         {"definition": "y", "reason": "xw"}, {"definition": "yy"}, {"not-mathematics": "A whole sentence."},
         {"other": "a joke"}, {"definition": None, "other": 0.0}, {"definition": float("nan"), "reason": ""},
     )  # fmt: skip
-    found = counts(data)
-    assert {name: number for name, number in found.items() if number} == {
+    findings = query_labels(data)
+    found = named(findings)
+    assert {name: one.further["count"] for name, one in found.items() if one.value} == {
         "taxonomy.label.definition": 2, "taxonomy.label.reason": 1, "taxonomy.label.not-mathematics": 1,
         "taxonomy.label.other": 1, "taxonomy.labels.none": 3, "taxonomy.labels.several": 1,
     }  # fmt: skip
+    assert (found["taxonomy.label.definition"].value, found["taxonomy.label.definition"].n) == (2 / 6, 6)
+    assert findings[0].note == "6 of 6 messages begin a conversation."
     assert marks(data).to_numpy().sum() == 5
