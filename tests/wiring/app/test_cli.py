@@ -168,7 +168,7 @@ AS_JSON = {
     "show status": ("demo", "--origin", "bot"),
     "show versions": ("demo",),
     "trial look": None,  # in test_looks.py
-    "trial power": None,  # in test_power_command.py
+    "trial power": None,  # in test_trial_commands_power.py
 }
 OF_EXTENSIONS = {
     "publishing": ("deposit",),
