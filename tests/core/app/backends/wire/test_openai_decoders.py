@@ -1,11 +1,11 @@
-"""Which of several choices is the reply, in whatever order a server sends them."""
+"""What is the reply in an answer of OpenAI's protocols: one of its choices, no thoughts, calls put together."""
 
 from typing import Any
 
 import pytest
 
 from app.backends.base import Delta, StreamEnd, TextDelta, ToolCall
-from app.backends.wire.openai_decoders import ChatCompletions
+from app.backends.wire.openai_decoders import ChatCompletions, Responses
 
 
 def choice(index: int, text: str, form: str) -> dict[str, Any]:
@@ -60,3 +60,35 @@ def test_calls_of_tools_are_put_together_by_index(chunks: list[list[dict[str, An
 
 def test_a_call_without_an_id_gets_one_and_arguments_may_be_an_object() -> None:
     assert calls_of([[piece(0, "look", {"q": 2})]]) == [ToolCall("call_0", "look", '{"q": 2}')]
+
+
+def spoken(events: list[dict[str, Any]]) -> str:
+    decoder = Responses()
+    return "".join(one.text for event in events for one in decoder.read(event) if isinstance(one, TextDelta))
+
+
+@pytest.mark.parametrize("known_by", [{"item_id"}, {"output_index"}, {"item_id", "output_index"}])
+def test_thoughts_are_told_by_the_item_that_they_belong_to(known_by: set[str]) -> None:
+    def added(kind: str, item: str, place: int) -> dict[str, Any]:
+        return {"type": "response.output_item.added", "item": {"type": kind, "id": item}, "output_index": place}
+
+    def words(text: str, item: str, place: int) -> dict[str, Any]:
+        where = {"item_id": item, "output_index": place}
+        return {"type": "response.output_text.delta", "delta": text} | {name: where[name] for name in known_by}
+
+    events = [
+        added("reasoning", "r", 0),
+        words("Let me think.", "r", 0),
+        added("message", "m", 1),
+        words("Twe", "m", 1),
+    ]
+    assert spoken([*events, added("reasoning", "s", 2), words("Hm.", "s", 2), words("lve.", "m", 1)]) == "Twelve."
+
+
+def test_thoughts_of_a_whole_response_are_no_part_of_the_reply() -> None:
+    thought, told = (
+        {"type": kind, "content": [{"type": "output_text", "text": text}]}
+        for kind, text in (("reasoning", "Let me think."), ("message", "Twelve."))
+    )
+    assert spoken([{"status": "completed", "output": [thought, told]}]) == "Twelve."
+    assert spoken([{"status": "completed", "output": [thought]}]) == ""
