@@ -29,7 +29,7 @@ from app.session.service import SessionService
 from app.session.signed_links import REHEARSAL_HEADER, PreviewLinks, RehearsalLinks, Tickets, TrialLinks
 from app.use_cases.prolific_task import ProlificTask
 from app.use_cases.remind import reminder_channels
-from app.web import pictures
+from app.web import gradio_import, pictures  # noqa: F401  (Gradio is first imported by it)
 from app.web.health import database_check, inside, liveness, readiness
 from app.web.open_studies import OpenStudies
 from app.web.participant import page

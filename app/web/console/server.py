@@ -18,7 +18,7 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.extension import extensions, imported
 from app.studies.draft_files import sweep_uploads
-from app.web import pictures
+from app.web import gradio_import, pictures  # noqa: F401  (Gradio is first imported by it)
 from app.web.console import page, uploads
 from app.web.console.auth import Authentication
 from app.web.console.context import ConsoleContext
