@@ -377,4 +377,4 @@ class RunsTab:
         data = cost_tables(self._context.database, found, by if by in get_args(By) else "model")
         data |= {"answers_of_models_alone": model_runs.alone_rows(self._context.database, study)}
         data |= {"annotations": annotated_by(self._context.database, study)}
-        return {self._costs: self._context.html("as_tables.html.j2", tables=tuple(tables(data)))}
+        return {self._costs: self._context.html("as_tables.html.j2", of="Costs", tables=tuple(tables(data)))}

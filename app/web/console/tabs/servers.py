@@ -96,7 +96,7 @@ class ServersTab:
         context = self._context
         deployment = Deployment(context.settings, tuple(published(context.database)), context.database)
         rows = [{"area": area, **asdict(one)} for area, one in examine(deployment)]
-        return {self._found: context.html("as_tables.html.j2", tables=tuple(tables(rows)))}
+        return {self._found: context.html("as_tables.html.j2", of="Findings", tables=tuple(tables(rows)))}
 
     def _shown(self, user: CurrentUser) -> dict[Any, Any]:
         saved = saved_servers(self._context.database)

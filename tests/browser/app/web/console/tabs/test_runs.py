@@ -34,8 +34,9 @@ def chosen(ada: AtConsole, label: str) -> None:
 def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, audit: Audit, shared: Path) -> None:
     ada.open("Runs")
     ada.quiet()
-    ada.press("runs-show")
-    ada.reads("note", "questions")  # the study has none that models could be asked alone
+    chosen(ada, "Ask models alone")
+    ada.press("runs-show")  # the study has no examples to show them
+    expect(ada.at("note").get_by_role("alert")).to_be_visible(timeout=LONG_MS)
     chosen(ada, "Annotate conversations")
     ada.choose("annotate-names", "user_effort")
     ada.choose("annotate-model", "careful")
