@@ -211,6 +211,7 @@ def work(folder: str, url: str, id_: str) -> None:
     database.dispose()
 
 
+@pytest.mark.timeout(300)  # what the processes are forked from may have to import first
 async def test_two_hundred_submissions_and_two_kills(here: Live, recruited: RecruitedStudy, tmp_path: Path) -> None:
     await take_part(here, 200, seed=11)
     # kill -9: when the approvals are carried out and not answered, and when the bonuses are asked for, and paid or not
