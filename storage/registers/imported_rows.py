@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, values
 from storage import tables
-from storage.registers.study_status import person_stream, study_stream
+from storage.registers.study_status import person_stream, study_events
 from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import released, schemas
 
@@ -77,12 +77,10 @@ def _filled(row: ReleasedRow, found: Mapping[str, Mapping[str, Any]]) -> Release
     return replace(row, values=full, written=written)
 
 
-def imports(connection: Connection, study: str, schema: str | None = None) -> list[dict[str, Any]]:
+def imports(connection: Connection, study: str, schema: str | None = None) -> list[Mapping[str, Any]]:
     """The imports of a study, oldest first: the data of its `imported` events."""
-    t = tables.events.c
-    stream = study_stream(study)
-    found = connection.execute(select(t.data).where(t.stream == stream, t.kind == "imported").order_by(t.seq)).scalars()
-    return [data for data in found if schema in (None, data["schema"])]
+    found = study_events(connection, study, "imported")
+    return [event.data for event in found if schema in (None, event.data["schema"])]
 
 
 def importing_studies(connection: Connection) -> Iterator[str]:

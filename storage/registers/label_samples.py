@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from experiments.events import Actor
-from storage import tables
 from storage.db.engine import Database
-from storage.registers.study_status import StatusTransaction, decided, study_stream
+from storage.registers.study_status import StatusTransaction, decided, study_events
 
 SAMPLED = "sampled"
-_fact = tables.events.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,6 @@ def record_label_sample(database: Database, study: str, sample: LabelSample, *, 
 
 
 def _recorded(connection: Connection, study: str) -> list[LabelSample]:
-    conditions = _fact.stream == study_stream(study), _fact.kind == SAMPLED
-    found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()
+    found = (event.data for event in study_events(connection, study, SAMPLED))
     ids = ("population", "sample")
     return [LabelSample(**{**data, **{name: tuple(data[name]) for name in ids}}) for data in found]

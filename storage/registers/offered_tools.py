@@ -6,18 +6,15 @@ same. An event `differed` says that a server has others since, or the same again
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from experiments.session.study_status import Decision
-from storage import tables
 from storage.db.engine import Database
-from storage.registers.study_status import StatusTransaction, decided, study_stream
+from storage.registers.study_status import StatusTransaction, decided, study_events
 
 Described = Mapping[str, Any]
-_fact = tables.events.c
 
 
 def offered_tools(database: Database, study: str, version: str, name: str) -> Sequence[Described] | None:
@@ -65,14 +62,10 @@ def differing_tools(database: Database, study: str, version: str) -> Mapping[str
 
 def _noted(connection: Connection, study: str, version: str) -> dict[str, Mapping[str, Any]]:
     """The data of the last event `differed` of each set."""
-    return {data["set"]: data for data in _events(connection, study, "differed") if data["hash"] == version}
+    found = study_events(connection, study, "differed")
+    return {event.data["set"]: event.data for event in found if event.data["hash"] == version}
 
 
 def _offered(connection: Connection, study: str, version: str, name: str) -> Sequence[Described] | None:
-    events = _events(connection, study, "offered")
-    return next((data["tools"] for data in events if (data["hash"], data["set"]) == (version, name)), None)
-
-
-def _events(connection: Connection, study: str, kind: Decision) -> Iterator[Mapping[str, Any]]:
-    wanted = select(_fact.data).where(_fact.stream == study_stream(study), _fact.kind == kind)
-    return iter(connection.execute(wanted.order_by(_fact.seq)).scalars())
+    found = (event.data for event in study_events(connection, study, "offered"))
+    return next((data["tools"] for data in found if (data["hash"], data["set"]) == (version, name)), None)

@@ -20,7 +20,7 @@ from storage.db.engine import writer
 from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import StorageError
 from storage.registers.imported_rows import imports
-from storage.registers.study_status import study_stream
+from storage.registers.study_status import study_events
 from storage.schemas.registry import schemas
 
 # The maximal total length of the cached documents; a character takes about 2.5 bytes of memory.
@@ -86,12 +86,11 @@ class Studies:
 
     def newest(self, name: str) -> Study:
         """The last published study of that name, or else the last registered; raises StorageError if there is none."""
-        t, fact = tables.studies.c, tables.events.c
-        conditions = fact.stream == study_stream(name), fact.kind == "published"
+        t = tables.studies.c
         with self._engine.connect() as connection:
-            data = connection.execute(select(fact.data).where(*conditions).order_by(fact.seq.desc()).limit(1)).scalar()
+            published = study_events(connection, name, "published")
             last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
-            found = data["hash"] if data else connection.execute(last).scalar()
+            found = published[-1].data["hash"] if published else connection.execute(last).scalar()
             known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()
             imported = not found and bool(imports(connection, name))
         if imported:

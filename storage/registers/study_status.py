@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, func, select
 
 from experiments.events import Actor, Event
 from experiments.session.study_status import KINDS, Decision, StudyStatus, fold_operations, refuse_unfit
@@ -42,7 +42,12 @@ def recruiter_stream(recruiter: str) -> str:
 
 Made = TypeVar("Made")
 _fact = tables.events.c
-_DECIDED = select(*tables.EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
+
+
+def study_events(connection: Connection, study: str, *kinds: str) -> list[Event]:
+    """The events of these kinds in a study's own stream, in their order."""
+    wanted = select(*tables.EVENT).where(_fact.stream == study_stream(study), _fact.kind.in_(kinds))
+    return [Event(*row) for row in connection.execute(wanted.order_by(_fact.seq))]
 
 
 def operations_of(database: Database, study: str) -> StudyStatus:
@@ -58,8 +63,7 @@ def last_decision(database: Database, study: str) -> int:
 
 
 def operations_in(connection: Connection, study: str) -> StudyStatus:
-    found = connection.execute(_DECIDED, {"stream": study_stream(study)})
-    return fold_operations([Event(*fact) for fact in found])
+    return fold_operations(study_events(connection, study, *KINDS))
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
@@ -134,6 +138,5 @@ def describe_in(
 
 
 def _recorded(connection: Connection, study: str) -> list[DatasetInfo]:
-    conditions = _fact.stream == study_stream(study), _fact.kind == "described"
-    found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()
-    return [DatasetInfo.model_validate(data["dataset"]) for data in found]
+    found = study_events(connection, study, "described")
+    return [DatasetInfo.model_validate(event.data["dataset"]) for event in found]

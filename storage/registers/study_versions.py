@@ -27,11 +27,11 @@ from storage.registers.study_status import (
     describe_in,
     every_operations_in,
     operations_in,
-    study_stream,
+    study_events,
 )
 from storage.yaml_text import yaml_text
 
-_fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
+_study, _seat = tables.studies.c, tables.seats.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ def publish_on_start(database: Database, study: Study, *, at_us: int) -> Study:
 def versions(database: Database, name: str) -> tuple[StudyVersion, ...]:
     """The published versions of a study, newest first, by the time of their last publishing."""
     with database.connect() as connection:
-        facts = _publications(connection, name)
-    last = {fact.hash: fact for fact in facts}
-    newest = facts[-1].hash if facts else None
-    found = (StudyVersion(fact.hash, fact.version, fact.at_us, fact.hash == newest) for fact in last.values())
+        published = study_events(connection, name, "published")
+    last = {event.data["hash"]: event for event in published}
+    newest = published[-1].data["hash"] if published else None
+    found = (StudyVersion(hash_, one.data["version"], one.at_us, hash_ == newest) for hash_, one in last.items())
     return tuple(sorted(found, key=lambda version: (version.current, version.published_us), reverse=True))
 
 
@@ -108,20 +108,6 @@ def readable(study: Study) -> str:
     return "\n".join(_readable({"file": json.loads(study.document)["file"]})[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class _Publication:
-    at_us: int
-    by: str
-    hash: str
-    version: int
-
-
-def _publications(connection: Connection, name: str) -> list[_Publication]:
-    conditions = _fact.stream == study_stream(name), _fact.kind == "published"
-    rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*conditions).order_by(_fact.seq))
-    return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
-
-
 def _publish(transaction: StatusTransaction, study: Study, by: Actor, at_us: int) -> PublishResult:
     described = describe_in(transaction, study.file.dataset, by=by, at_us=at_us, once=by == "system")
     held = operations_in(transaction.connection, study.name)
@@ -134,9 +120,9 @@ def _publish(transaction: StatusTransaction, study: Study, by: Actor, at_us: int
 
 
 def _bring(transaction: StatusTransaction, study: Study, at_us: int) -> None:
-    facts = _publications(transaction.connection, study.name)
-    known = any(fact.hash == study.hash for fact in facts)
-    if known and facts[-1].by == "researcher":
+    published = study_events(transaction.connection, study.name, "published")
+    known = any(event.data["hash"] == study.hash for event in published)
+    if known and published[-1].by == "researcher":
         describe_in(transaction, study.file.dataset, by="system", at_us=at_us, once=True)
     else:
         _publish(transaction, study, "system", at_us)

@@ -6,6 +6,7 @@ as the files that were imported, with their columns in their order, followed by 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class ExportPlan:
     schema: Schema
     origin: str
     files: tuple[FileRows, ...]
-    sources: tuple[dict[str, Any], ...] = ()
+    sources: tuple[Mapping[str, Any], ...] = ()
     passing: FilterResult | None = None
 
     @property

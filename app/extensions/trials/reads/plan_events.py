@@ -16,7 +16,7 @@ from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.registers.study_status import StatusTransaction, decided, set_status, study_stream
+from storage.registers.study_status import StatusTransaction, decided, set_status, study_events
 
 STATES = ("closed", "opened", "piloted")
 _fact = tables.events.c
@@ -72,15 +72,12 @@ def plan_events(database: Database, study: str) -> PlanEvents:
 
 
 def _events_in(connection: Connection, study: str) -> PlanEvents:
-    wanted = select(_fact.at_us, _fact.kind, _fact.data).where(
-        _fact.stream == study_stream(study), _fact.kind.in_((*PLAN, *STATES))
-    )
-    found = connection.execute(wanted.order_by(_fact.seq)).all()
+    found = [(one.at_us, one.kind, one.data) for one in study_events(connection, study, *PLAN, *STATES)]
     return PlanEvents(
         tuple(Preregistration(at_us, **data) for at_us, kind, data in found if kind == "preregistered"),
         tuple(RecordedLook(at_us, **data) for at_us, kind, data in found if kind == "looked"),
         {data["deviation"]: data["why"] for _, kind, data in found if kind == "explained"},
-        tuple(_closings([(at_us, kind, data) for at_us, kind, data in found if kind in STATES])),
+        tuple(_closings([one for one in found if one[1] in STATES])),
     )
 
 
