@@ -31,7 +31,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from app.config.settings import Settings, env_name, reachable_url
 from app.errors import SettingsError
 from storage.client_networks import client_networks
-from storage.db.private_files import files_of, restrict_to_owner
 
 log = logging.getLogger(__name__)
 
@@ -229,7 +228,6 @@ PORTS = {"port": 7870, "console_port": 7871}
 def listen(server: ASGIApp, settings: Settings, port: int, listening: socket.socket | None = None) -> None:
     """Serve until somebody stops it, at a port, or where somebody is `listening` already."""
 
-    restrict_to_owner(files_of(settings.database_url))
     running = made(server, settings, port)
     threading.excepthook = _end
     gc.freeze()  # what is there now stays, and need not be looked through again

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from storage.db.checksums import sha256_of, sums
 from storage.db.database_url import sqlite_path
-from storage.db.private_files import create, restrict_to_owner, write_private, writing
+from storage.db.private_files import create, write_private, writing
 from storage.errors import StorageError
 
 # Pages that are copied at once, mostly of 4 KiB.
@@ -110,7 +110,6 @@ def restore(
         _no_journal(file)
         write_private(_copy(backup, file, on_progress), file)
         return RestoreResult(checked, None, (), summed)
-    restrict_to_owner([file])  # what comes in its place may be read by those who might read it
     with exclusive_lock(file) as held:
         known = _withdrawn(held)
         part = _copy(backup, file, on_progress)

@@ -9,21 +9,17 @@ import errno
 import getpass
 import logging
 import os
-import re
 import shutil
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from filelock import FileLock
 
-from storage.db.database_url import sqlite_path
 from storage.errors import StorageError
 
 FILE, FOLDER = 0o600, 0o700
-GROUP, ALL = 0o070, 0o007
 
 log = logging.getLogger(__name__)
 
@@ -120,32 +116,3 @@ def delete_abandoned(folder: Path, lock: Path) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     held.release()
     return True
-
-
-def restrict_to_owner(files: Iterable[Path]) -> None:
-    """Close files that every account of the machine may open, as older versions made them, and say so. Where only a
-    group may, somebody may have meant it: that is only said."""
-    for file in files if os.name == "posix" else ():
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & ALL:
-            with suppress(PermissionError):
-                file.chmod(FILE)
-                log.warning(
-                    "%s was open to every account of this machine (%o); now it is its owner's alone", file, mode
-                )
-                continue
-        if mode & (GROUP | ALL):
-            log.warning(
-                "%s is open to more accounts than its owner's (%o). Unless that is meant: chmod 600", file, mode
-            )
-
-
-def files_of(url: str) -> list[Path]:
-    """The files of an SQLite database that hold what people gave: it, its journal, the secret and backups beside it."""
-    file = sqlite_path(url)
-    if file is None or not file.absolute().parent.is_dir():
-        return []
-    own = {file.name, f"{file.name}-wal", f"{file.name}-shm", file.with_suffix(".secret").name}
-    copies = re.compile(rf"{re.escape(file.stem)}-.*{re.escape(file.suffix or '.db')}")
-    beside = sorted(file.absolute().parent.iterdir())
-    return [path for path in beside if path.is_file() and (path.name in own or copies.fullmatch(path.name))]

@@ -39,11 +39,10 @@ def imported_event(row: ReleasedRow) -> dict[str, Any]:
 
 
 def row_of(data: Mapping[str, Any]) -> ReleasedRow:
-    """The row in a `recorded` event. Events from before 2026-11-26 name each value."""
+    """The row in a `recorded` event."""
     table: ReleasedTable = released(data["table"])
-    names, recorded = [column.sql for column in table.columns], data["values"]
-    named = recorded if isinstance(recorded, Mapping) else dict(zip(names, recorded, strict=False))
-    values = {name: named.get(name) for name in names}
+    names = [column.sql for column in table.columns]
+    values = dict.fromkeys(names) | dict(zip(names, data["values"], strict=False))
     return ReleasedRow(table.name, data["row"], values, data.get("part", ""), data.get("written"))
 
 
