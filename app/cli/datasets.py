@@ -44,7 +44,6 @@ from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
@@ -134,7 +133,6 @@ PartOption = Annotated[
         "and the folder for a study's own sessions. Default: all, and the first.",
     ),
 ]
-UserOption = Annotated[str, option("--user KIND", "Only simulated users of this kind, such as `two_step`.")]
 MaskOption = Annotated[
     bool,
     option(
@@ -171,17 +169,16 @@ def export_(
     language: LanguageOption = "",
     with_excluded: WithExcludedOption = False,
     part: PartOption = "",
-    user: UserOption = "",
     mask: MaskOption = False,
     without: WithoutOption = None,
     ids: IdsOption = None,
 ) -> None:
     name = name_of(study)
-    kept = SessionFilter(complete=complete, language=language, with_excluded=with_excluded, user=user)
+    kept = SessionFilter(complete=complete, language=language, with_excluded=with_excluded)
     request = ExportRequest(
         study=name,
         schema=schema,
-        origin=origin or (Origin.BOT if user else None),
+        origin=origin,
         safe=safe,
         selection=read_filter(kept, where or (), since, until),
         part=part,

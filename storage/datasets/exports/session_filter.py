@@ -1,4 +1,4 @@
-"""Filter a study's own sessions for an export: by condition, start time, completion, language or simulated user.
+"""Filter a study's own sessions for an export: by condition, start time, completion or language.
 
 Sessions that a researcher excluded are left out by default. Each session that is left out is counted once, under the
 first rule that it does not pass, in the order of the rules here.
@@ -17,7 +17,6 @@ from storage import tables
 from storage.datasets.manifest import SessionSelection
 from storage.errors import StorageError
 from storage.log.seats import COMPLETE, NOT_WITHDRAWN, cells_of
-from storage.registers.origins import played_by, simulated_kinds
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_CHARS = len("2026-01-31")
@@ -39,7 +38,6 @@ class SessionFilter:
     complete: bool = False
     language: str = ""
     with_excluded: bool = False
-    user: str = ""
 
     @property
     def factors(self) -> Mapping[str, list[str]]:
@@ -145,14 +143,6 @@ def _misses(connection: Connection, study: str, sessions: SessionFilter) -> dict
         found["started later"] = _seat.begun_us >= sessions.until_us
     if sessions.complete:
         found["not completed"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
-    found |= _asked_by_name(connection, study, sessions)
-    _in_order(sessions)
-    return found
-
-
-def _asked_by_name(connection: Connection, study: str, sessions: SessionFilter) -> dict[str, ColumnElement[bool]]:
-    """Conditions for language and kind of simulated user; raises StorageError for a value that no session has."""
-    found: dict[str, ColumnElement[bool]] = {}
     if sessions.language:
         known = languages_of(connection, study)
         if sessions.language not in known:
@@ -161,13 +151,7 @@ def _asked_by_name(connection: Connection, study: str, sessions: SessionFilter) 
                 f"{suggestion(sessions.language, known)}"
             )
         found["in another language"] = _seat.language != sessions.language
-    if sessions.user:
-        kinds = simulated_kinds(connection, study)
-        if sessions.user not in kinds:
-            raise StorageError(
-                f"no session of {study!r} has the simulated user {sessions.user!r}{suggestion(sessions.user, kinds)}"
-            )
-        found["of another kind of user"] = _seat.stream.not_in(played_by(study, sessions.user))
+    _in_order(sessions)
     return found
 
 
@@ -196,7 +180,6 @@ def _rules(sessions: SessionFilter) -> tuple[str, ...]:
     rules += [f"started before {_when(sessions.until_us)}"] if sessions.until_us is not None else []
     rules += ["completed sessions only"] if sessions.complete else []
     rules += [f"in the language {sessions.language}"] if sessions.language else []
-    rules += [f"with the simulated user {sessions.user}"] if sessions.user else []
     return tuple(rules)
 
 
