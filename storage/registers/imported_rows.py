@@ -39,10 +39,11 @@ def imported_event(row: ReleasedRow) -> dict[str, Any]:
 
 
 def row_of(data: Mapping[str, Any]) -> ReleasedRow:
-    """The row in a `recorded` event."""
+    """The row in a `recorded` event. Events from before 2026-11-26 name each value."""
     table: ReleasedTable = released(data["table"])
-    names = [column.sql for column in table.columns]
-    values = dict.fromkeys(names) | dict(zip(names, data["values"], strict=False))
+    names, recorded = [column.sql for column in table.columns], data["values"]
+    named = recorded if isinstance(recorded, Mapping) else dict(zip(names, recorded, strict=False))
+    values = {name: named.get(name) for name in names}
     return ReleasedRow(table.name, data["row"], values, data.get("part", ""), data.get("written"))
 
 

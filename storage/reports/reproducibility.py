@@ -75,6 +75,8 @@ def _derived(study: Study, state: State, event: Event) -> Iterator[str]:
     if event.kind == "assigned":
         again: Data = assigned_fact(study, state, event.data)
     elif event.kind in ("drawn", ORDERED):
+        if not all(event.data.get("taken", {}).values()):
+            return  # of an older version, which told only of those that were drawn
         place = current_location(study, state)
         if place is None or place.path != event.path:
             yield f"fact {event.seq}: {event.kind} at {event.path!r}, where the session was at {place and place.path!r}"
