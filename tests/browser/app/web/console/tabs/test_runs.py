@@ -41,14 +41,14 @@ def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, 
     ada.choose("annotate-names", "user_effort")
     ada.choose("annotate-model", "careful")
     run(ada)
-    done = ada.at("runs-work").get_by_role("region", name="Annotate conversations")
+    done = ada.at("runs-work").locator("section", has_text="Annotate conversations")
     expect(done.locator("[data-ended]")).to_be_visible(timeout=LONG_MS)
 
     chosen(ada, "Rehearse the day")
     ada.write("rehearse-people", "1")
     ada.write("rehearse-over", "0")
     run(ada)  # no participants' server runs: what went wrong stays on the page
-    failed = ada.at("runs-work").get_by_role("region", name="Rehearse the day")
+    failed = ada.at("runs-work").locator("section", has_text="Rehearse the day")
     expect(failed.get_by_role("alert")).to_be_visible(timeout=LONG_MS)
     expect(done).to_be_visible()
 
@@ -58,7 +58,7 @@ def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, 
     ada.choose("import-schema", "dices-350")
     run(ada)
     expect(
-        ada.at("runs-work").get_by_role("region", name="Import released data").locator("[data-ended]")
+        ada.at("runs-work").locator("section", has_text="Import released data").locator("[data-ended]")
     ).to_be_visible()
     audit(ada.page)
 
