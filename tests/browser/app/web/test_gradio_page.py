@@ -72,7 +72,7 @@ GIVEN = re.compile(r"(?:class|className|classList\.\w+|elem_classes|elem_id|id)[
 # crossed out in a formula, and those of Pygments for code.
 COMPUTED = {
     "layout", "right", "noted", "added", "removed", "phase", "each", "soon", "hidden", "user", "message",
-    "bot", "live", "parens", "gradio-container", "menclose-downdiagonalstrike",
+    "bot", "live", "parens", "pairs", "gradio-container", "menclose-downdiagonalstrike",
     *STANDARD_TYPES.values(),
 }  # fmt: skip
 
