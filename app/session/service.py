@@ -288,6 +288,7 @@ class SessionService(Sessions):
         self._judges = Judges(database, questions, self._reply_context, self.act)
         contents = partial(picture_contents, database)
         self._answering = ReplyTasks(self._reply_context, self.act, turn, self._judges, self.tools, contents)
+        self._leaving: set[asyncio.Task[None]] = set()
         self._budget_gate = BudgetGate(database, clock)
         self.closed = self._budget_gate.closed_reason
         """Why new participants cannot start a study; None while they can."""
@@ -314,6 +315,7 @@ class SessionService(Sessions):
         await self._answering.close()
         await self._judges.close()
         await self._models.close()
+        await asyncio.gather(*self._leaving)
         await self.tools.close()
         if self.claims is not None:
             await asyncio.to_thread(self.claims.close)
@@ -444,12 +446,14 @@ class SessionService(Sessions):
             return await self.reload(session.stream) or session
 
     async def sweep(self) -> None:
-        """Apply passed deadlines to sessions that no participant is requesting, at most MOST_SWEPT of them."""
+        """Apply passed deadlines to sessions that no participant is requesting, at most MOST_SWEPT of them, and let go
+        of servers of tools that nobody uses."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
             try:
                 await self.reload(stream)
             except Exception:  # a named edge: whatever ails one session, the clock goes on for the others
                 log.exception("session %s: failed to act on a deadline", stream)
+        await self.tools.close_idle()
 
     async def act(self, stream: str, action: Action) -> LoadedSession:
         """Perform an action on the cached session; if that is refused as stale, on the session as it is in the log."""
@@ -549,7 +553,15 @@ class SessionService(Sessions):
         if self._answering.ensure_running(later_session.stream, later_session.study, later_session.state):
             for _ in range(TURNS):
                 await asyncio.sleep(0)
+        if later_session.study.file.tools and later_session.state.outcome:
+            self._leaving.add(task := asyncio.create_task(self._leave_tools(later_session.stream)))
+            task.add_done_callback(self._leaving.discard)
         return later_session
+
+    async def _leave_tools(self, stream: str) -> None:
+        """Let go of the servers of tools of a session that has ended, once a call in progress is made."""
+        await self._answering.settled(stream)
+        await self.tools.close_session(stream)
 
     def _reply_context(self, stream: str, task: PendingTask, state: State, study: Study) -> ReplyContext:
         """The context of a model call for a session. The model is one of `study`; each attempt is recorded."""

@@ -1,9 +1,9 @@
 """The tools of models in sessions: what models are offered, and the calls that are made for them.
 
-A session has a connection of its own to each set's server, for as long as it is used, and another in each turn of a
-loop, so that each problem begins with the server as it is at first. What is offered was read from the server when the
-study was published, or else for the first reply (`storage/registers/offered_tools.py`), and stays, whatever the server
-has since.
+A session has a connection of its own to each set's server, for as long as it is used and at most until it ends, and
+another in each turn of a loop, so that each problem begins with the server as it is at first. What is offered was read
+from the server when the study was published, or else for the first reply (`storage/registers/offered_tools.py`), and
+stays, whatever the server has since.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ class SessionTools:
 
     async def call(self, stream: str, study: Study, state: State, task: PendingTask) -> ToolResult:
         """Make a call that is due; never raises but when it is cancelled."""
-        await self._close_idle()
         name, call = task.data["set"], (task.data["tool"], json.loads(task.data["arguments"] or "{}"))
         tools, turn = (study.file.tools or {})[name], task.path[: task.path.rfind("]") + 1]
         session = public_uuid(state.seed, f"tools/{turn}")
@@ -104,14 +103,19 @@ class SessionTools:
             await connection.close()
 
     async def close(self) -> None:
-        connections, self._connections = list(self._connections.values()), {}
-        await asyncio.gather(*(one.close() for one in connections))
+        await self._close([*self._connections])
 
-    async def _close_idle(self) -> None:
+    async def close_idle(self) -> None:
         until_s = asyncio.get_running_loop().time() - IDLE_S
-        idle = {key for key, used_s in self._used_s.items() if used_s < until_s}
-        self._used_s = {key: used_s for key, used_s in self._used_s.items() if key not in idle}
-        await asyncio.gather(*[self._connections.pop(key).close() for key in idle])
+        await self._close([key for key, used_s in self._used_s.items() if used_s < until_s])
+
+    async def close_session(self, stream: str) -> None:
+        await self._close([key for key in self._connections if key[0] == stream])
+
+    async def _close(self, keys: Sequence[tuple[str, str, str]]) -> None:
+        for key in keys:
+            self._used_s.pop(key, None)
+        await asyncio.gather(*[self._connections.pop(key).close() for key in keys])
 
     async def _first(self, study: Study, name: str) -> Sequence[Mapping[str, Any]]:
         try:

@@ -7,6 +7,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from app.backends.base import Backend, Delta, Request, StreamEnd, TextDelta, Too
 from app.bots.random_bot import RandomBot
 from app.clock import SystemClock
 from app.errors import SettingsError
+from app.session.replies import tools
 from app.tools.packages import TOOL_SERVERS
 from app.use_cases.doctor import Deployment, check_tools
 from app.use_cases.studies import publish_study
@@ -183,6 +185,35 @@ async def test_each_column_has_calls_and_decisions_of_its_own(desks: MakeDesk) -
     for (request,) in query(desk.database, "SELECT request FROM attempt ORDER BY turn DESC LIMIT 2"):
         (told,) = [message["text"] for message in json.loads(request)["messages"] if message["role"] == "tool"]
         assert "No." in told
+
+
+@pytest.mark.parametrize("why", ["ended", "idle"])
+async def test_a_server_ends_with_its_session_and_when_nobody_calls_it_any_more(
+    why: str, desks: MakeDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = list[str]()
+
+    @asynccontextmanager
+    async def noted(_: object) -> AsyncIterator[None]:
+        running.append("server")
+        yield
+        running.remove("server")
+
+    def server(session: str) -> MCPServer:
+        made = MCPServer("desk", lifespan=noted)
+        made.add_tool(lambda order: "It is on its way.", name="find")
+        return made
+
+    TOOL_SERVERS.entries[NAME] = server
+    desk = await desks(FIND, writes=[]).say()
+    await desk.service.sweep()
+    assert (desk.kinds[-1], running) == ("replied", ["server"])
+    if why == "ended":
+        await desk.finish()
+    else:
+        monkeypatch.setattr(tools, "IDLE_S", -1)
+        await desk.service.sweep()
+    await until(lambda: not running)
 
 
 async def test_every_prefix_of_the_log_resumes(desks: MakeDesk) -> None:
