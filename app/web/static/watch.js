@@ -166,11 +166,12 @@ listen(document, ["change"], (event) => {
   if (screen && event.target.matches?.("[data-honeypot]") && event.target.value) add(screen.path, { kind: "honeypot" });
 });
 
-// ---- Pasting and copying: how much, and where
+// ---- Pasting and copying: how much text, and where; pictures are none
 
 listen(document, ["paste", "drop"], (event) => {
   const box = boxOf(event.target);
-  if (!box?.name) return;
+  const chars = (event.clipboardData ?? event.dataTransfer)?.getData("text/plain").length ?? 0;
+  if (!box?.name || !chars) return;
   const blocked = box.paste === "block";
   if (blocked) {
     event.preventDefault();
@@ -178,7 +179,6 @@ listen(document, ["paste", "drop"], (event) => {
     note(WORDS.nopaste, null, { fades: true });
   }
   if (!screen || box.paste === "allow") return;
-  const chars = (event.clipboardData ?? event.dataTransfer)?.getData("text/plain").length ?? 0;
   add(screen.path, { kind: "pasted", box: box.name, chars: whole(chars, MOST_COUNT), blocked });
 }, { capture: true });
 

@@ -21,6 +21,11 @@ from tests.wiring.reading import query
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 SECRET = "a sentence from elsewhere"
+PICTURE = """(box) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.items.add(new File(["x"], "x.png", { type: "image/png" }));
+  box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
@@ -107,6 +112,7 @@ def test_what_is_done_is_told_in_numbers_and_pasting_is_blocked_where_the_box_sa
     paste(page, "[name=own]")
     expect(page.locator("#note .note")).to_be_visible()
     page.locator("[name=own]").press_sequentially("typed", delay=30)
+    page.locator("[name=free]").evaluate(PICTURE)
     paste(page, "[name=free]")
     expect(page.locator("[name=own]")).to_have_value("typed")
     expect(page.locator("[name=free]")).to_have_value(SECRET)
