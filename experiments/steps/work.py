@@ -16,7 +16,7 @@ from pydantic import model_validator
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.session.conversation import chosen_text
-from experiments.session.document import EDITED, OVER, Document, document_of, word_count
+from experiments.session.document import EDITED, OVER, Document, Splice, document_of, splice_of, word_count
 from experiments.session.document_tools import LABELS, NAMES, TOOLS, carry_out
 from experiments.session.model_conversation import ModelConversation
 from experiments.session.tool_calls import RETURNED
@@ -31,7 +31,7 @@ from problems.text import clean
 
 DOCUMENT = DocumentView.name
 CONVERSATION_KEYS = {*ModelConversation.model_fields} - {*Step.model_fields, "paste", "button"}
-TOO_LONG = "Your text may have at most {most:,} characters. It has {count:,}. Please shorten it."
+TOO_LONG = "Your text may have at most {most:,} characters. With this change it has {count:,}. Please shorten it."
 TOO_SHORT = "Your text needs at least {least:,} words. It has {count:,}."
 
 
@@ -132,7 +132,9 @@ class WorkStep(ModelConversation):
                 last = document.undoable()
                 if last is None or str(last.data["version"]) != str(action.data.get("version")):
                     raise Refused("stale", "The text was changed meanwhile. Here is the newest.")
-                return (document.undone(last),)
+                undone = document.undone(last)
+                self._check_room(document, splice_of(undone.data))
+                return (undone,)
             case "submit":
                 text = self.document(location).text
                 if (words := word_count(text)) < self.min_words:
@@ -149,11 +151,15 @@ class WorkStep(ModelConversation):
         if not isinstance(version, int) or not 0 <= version <= document.version or not isinstance(text, str):
             raise Refused("invalid", "There is no such version of the text.")
         change = document.merged(version, clean(text), over=bool(given.get(OVER)))
+        self._check_room(document, change)
+        return (change.fact(document.version + 1),) if change.removed != change.added else ()
+
+    def _check_room(self, document: Document, change: Splice) -> None:
+        """Raise Refused if the document has no room for a change; one that was longer at the beginning may shrink."""
         before = len(document.text)
         if (chars := before + change.growth) > max(before, self.max_document_chars):
             fault = lazy(TOO_LONG, most=self.max_document_chars, count=chars)
             raise Refused("invalid", fault, {DOCUMENT: fault})
-        return (change.fact(document.version + 1),) if change.removed != change.added else ()
 
     def tool_set(self, location: Location) -> tuple[str, ToolSet | None]:
         name, tools = super().tool_set(location)

@@ -99,6 +99,16 @@ def test_a_model_reads_and_changes_the_document_and_is_offered_its_tools() -> No
     assert [one["role"] for one in messages][-4:] == ["assistant", "tool", "assistant", "tool"]
 
 
+def test_a_change_is_not_brought_back_where_it_has_no_room_any_more() -> None:
+    session = AtWork(max_document_chars=60).said().calls(version=0, old="two", new="two" * 8).undo()
+    session.edits("six", "x" * 30)
+    with pytest.raises(Refused) as refused:
+        session.undo()
+    assert refused.value.fields.keys() == {"document"}
+    session.edits("x" * 30, "six").undo()
+    assert session.document.text == TEXT.replace("two", "two" * 8)
+
+
 @pytest.mark.parametrize(
     ("given", "failed"),
     [
