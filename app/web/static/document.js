@@ -3,7 +3,7 @@
 
 import { newKey, post, send } from "./api.js";
 import { whenComposed } from "./composition.js";
-import { $ } from "./forms.js";
+import { $, tellRoom } from "./forms.js";
 import { escaped, setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
@@ -175,6 +175,7 @@ function count() {
   const words = typed.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
   const least = Number(line.dataset.words);
   setText(line, (words < least ? WORDS.least : WORDS.count).replace("{count}", words).replace("{least}", least));
+  tellRoom($("#left .document [data-room]"), typed);
   tell();
 }
 

@@ -24,6 +24,15 @@ export function unanswered(form) {
 
 export const missing = (form) => unanswered(form).filter((field) => "required" in field.dataset);
 
+// How many characters are left of those that a text may have, once it has most of them. Nothing is cut off; the server
+// refuses what is longer.
+const NEAR = 0.1; // of the characters that it may have
+export function tellRoom(line, text) {
+  if (!line) return;
+  const left = line.dataset.room - [...text].length;
+  setText(line, left < NEAR * line.dataset.room ? WORDS.room.replace("{count}", left) : "");
+}
+
 // A slider has no answer until the participant has set its handle, even if only to its initial position.
 const slid = (event) => {
   const line = event.target;

@@ -9,7 +9,7 @@ import { copy } from "./copy.js";
 import { previewDocument, saveDocumentAtOnce, saved, showDocument } from "./document.js";
 import { tellHost } from "./embed.js";
 import { TOUCH, catchFocus, ignoreKeys } from "./focus.js";
-import { $, $$, addFaults, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
+import { $, $$, addFaults, goTo, missing, showFaults, showMissing, tellRoom, valuesOf } from "./forms.js";
 import { showHelp } from "./help.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
@@ -22,7 +22,6 @@ const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const PREVIEW_MS = 300;
 const DRAFT_MS = 2000; // after the last key; most screens are answered before, which spares the server their drafts
 const LAST_MS = 600;
-const NEAR = 0.1; // of the characters that a message may have: from then on those left are counted
 const MOST_UNSAVED_MS = 10_000; // after the first key that is not saved
 // The server's last response.
 let now = { path: null, seen: null, whose: history.state?.whose ?? null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
@@ -325,9 +324,7 @@ function refresh() {
     if (hint) setText(hint, text);
     showMissing(form, lacking);
   }
-  const [room, written] = [$("[data-room]"), [...(box()?.value.trim() ?? "")].length];
-  const left = room ? room.dataset.room - written : 0;
-  if (room) setText(room, left < NEAR * room.dataset.room ? WORDS.room.replace("{count}", left) : "");
+  tellRoom($("#side [data-room]"), box()?.value.trim() ?? "");
   const open = now.actions.includes("say") && !busy;
   if (open !== refresh.open) paint({ send: { interactive: open } });
   refresh.open = open;

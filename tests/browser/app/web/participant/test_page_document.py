@@ -26,12 +26,13 @@ SAVED = "document.querySelector('[data-document-state]').textContent === 'Saved'
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Process]:
+    more = {"min_words": 5, "format": "markdown"}
     raw = {
         "study": "work",
         "title": "Work",
         "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0, "calls": [[CALL]]}}},
         "flow": [
-            {"step": "work", "model": "one", "initial": f"{OLD}\n", "min_words": 5, "format": "markdown"},
+            {"step": "work", "model": "one", "initial": f"{OLD}\n", "max_document_chars": 1000, **more},
             {"step": "finish"},
         ],
     }
@@ -94,6 +95,18 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
     submitted = next(event for event in newest_facts(server) if event.kind == "submitted")
     assert submitted.data == {"document": f"{OLD}\nMine and **more**."}
     assert visitor.complaints == []
+
+
+def test_what_is_too_long_is_kept_and_its_writer_told(server: Process, new_context: NewContext) -> None:
+    visitor, document = at_work(server, new_context, WIDE)
+    page = visitor.page
+    document.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("x" * 1000)
+    expect(document).to_have_value(f"{OLD}\n{'x' * 1000}")
+    expect(page.locator("#left [data-room]")).to_contain_text(f"-{len(OLD) + 1}")
+    page.locator("#left [type=submit]").click()
+    expect(page.locator("#document-fault")).to_be_visible()
 
 
 @pytest.mark.nightly
