@@ -4,6 +4,7 @@ import { $ } from "./forms.js";
 import { setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
+const HOUR_S = 3600; // what ends later is not on anybody's mind: no clock runs
 const LATE_MS = 2200; // the server lets a click of the last moment arrive
 let times = {};
 let timer = null;
@@ -45,7 +46,7 @@ function tell(now, near) {
   const clock = $("#clock"), alarm = $("#alarm");
   if (!clock || !alarm) return;
   const left = times.ends === null ? null : Math.max(0, Math.ceil((times.ends - now) / 1000));
-  const text = left === null ? "" : WORDS.left.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
+  const text = left === null || left > HOUR_S ? "" : WORDS.left.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
   setText(clock, text);
   const soon = left !== null && now >= times.warns;
   clock.classList.toggle("soon", soon);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.waiting import settled, until
 
@@ -264,6 +264,26 @@ def test_on_a_phone_the_head_has_the_whole_title_in_two_rows_and_the_bar_its_who
     assert page.locator("#head .masthead").bounding_box()["height"] <= 88  # type: ignore[index]
     for one in (title, onward):
         assert not one.evaluate("one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight")
+
+
+def ending(ms: int) -> Callable[[Route], None]:
+    """Let a screen end in so many milliseconds."""
+
+    def ends(route: Route) -> None:
+        answer = route.fetch()
+        told = answer.json()
+        route.fulfill(response=answer, json=told | {"timing": {**told["timing"], "warns_ms": ms, "ends_ms": ms}})
+
+    return ends
+
+
+def test_a_clock_runs_in_the_last_hour(screens: Screens) -> None:
+    page = screens("consent")
+    for minutes, shown in ((61, False), (59, True)):
+        page.route("**/api/look", ending(minutes * 60_000))
+        screens("survey")
+        assert bool(page.locator("#clock").inner_text()) == shown
+        page.unroute_all()
 
 
 def test_the_warning_that_time_runs_out_moves_nothing(screens: Screens) -> None:
