@@ -77,7 +77,9 @@ class ToolCallState:
         """The call as the participant sees it; `whole`, with its arguments, where they decide on it; `over` once its
         reply has ended."""
         end = self.end
-        state: StepState = "failed" if over else "waiting" if self.waits(tools) else "running"
+        state: StepState = "waiting" if self.waits(tools) else "running"
+        if over:
+            state = "failed" if self.has(CALLING) else "not_made"
         if end is not None:
             state = "refused" if end.kind == DENIED else "failed" if end.data.get("failed") else "done"
         shown = tools.show == "steps"

@@ -47,13 +47,13 @@ WHY_CHARS = 500
 Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
-StepState = Literal["waiting", "running", "done", "failed", "refused"]
+StepState = Literal["waiting", "running", "done", "failed", "refused", "not_made"]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStep:
     """A call of a tool as the participant sees it: `arguments` by name and the result are there only where the study
-    shows them; `state` is `waiting`, `running`, `done`, `failed` or `refused`."""
+    shows them; `state` is `waiting`, `running`, `done`, `failed`, `refused`, or `not_made` if the reply ended first."""
 
     tool: str
     state: StepState
@@ -233,6 +233,8 @@ class ChatView:
     sends_suggestion: bool = False
     over: str = ""
     """What participants are told once the conversation has ended by itself."""
+    may_end: bool = False
+    """True if a rule may end the conversation before, so that nobody is told how many messages are left."""
     approval: Approval | None = None
     """The call of a tool that waits for the participant's decision."""
     delay_s: float = 0

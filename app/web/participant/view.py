@@ -58,6 +58,7 @@ TOOL_STATES = {
     "done": "done",
     "failed": "did not work",
     "refused": "not allowed",
+    "not_made": "not made: the reply was ended before",
 }
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
@@ -446,7 +447,7 @@ def _side(screen: Screen) -> Fragment:
             "actions": actions,
         }
 
-    design = (chat.over, chat.suggestions, chat.approval, chat.attachments)
+    design = (chat.over, chat.may_end, chat.suggestions, chat.approval, chat.attachments)
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))

@@ -31,6 +31,13 @@ def test_marks_that_show_a_text_in_another_order_are_shown_themselves() -> None:
     assert one.step.arguments == (("to\ufffd", "\ufffd001"), ("names", '["\ufffdÄda"]'))
 
 
+def test_a_call_that_was_never_begun_is_not_said_to_have_failed() -> None:
+    play = asked("c")
+    decide(play, "a:c", play.screen.seen).acts("begin", "a").acts("interrupt", "a").do("stop")
+    play.acts("fail", "a", reason="stopped").acts("fail", "b", reason="stopped")
+    assert [reply.used[0].steps[0].state for reply in play.chat.rounds[-1].replies] == ["failed", "not_made"]
+
+
 def test_a_reason_is_kept_while_it_is_typed_for_the_call_it_is_about_and_stands_with_it_once_it_is_given() -> None:
     play = asked("c")
     names = [one.draft for one in play.chat.approvals]
