@@ -186,7 +186,7 @@ class ConversationDesign(Step):
         sends = bool(self.suggestions and self.suggestions.send)
         over = location.fill(self.ends.text) if self.ends and self.is_over(location) else ""
         design = {"suggestions": self.suggested(location), "sends_suggestion": sends, "over": over}
-        return {**design, "delay_s": _number(location, self.delay_s)}
+        return {**design, "may_end": self.ends is not None, "delay_s": _number(location, self.delay_s)}
 
     def suggested(self, location: Location) -> tuple[str, ...]:
         return tuple(map(location.fill, self.suggestions.texts)) if self.suggestions else ()

@@ -147,6 +147,16 @@ def test_a_reply_that_is_not_whole_says_so() -> None:
         assert mark in looked_back.updates["left"]["value"]
 
 
+@pytest.mark.parametrize("columns", [0, 2])
+def test_how_many_messages_are_left_is_told_only_where_no_rule_ends_the_conversation_before(columns: int) -> None:
+    def told(*, left: int, may_end: bool) -> str:
+        chat = replace(CHAT, remaining=left, may_end=may_end, columns=columns)
+        return str(painted(screen_of(Panel(chat=chat), "say")).updates["side"]["value"])
+
+    assert "4" in ParsedPage(told(left=4, may_end=False)).words
+    assert "4" not in ParsedPage(told(left=4, may_end=True)).words
+
+
 def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_typed_since() -> None:
     said = tuple(ChatMessage("You", "No.", "unanswered") for _ in range(2))
     chat = replace(CHAT, messages=said[:1], failed="It could not be answered.", refused="No.", minimum=1, remaining=3)

@@ -117,6 +117,7 @@ def test_a_conversation_ends_by_a_rule_or_by_the_assistant(ends: Data, text: str
     session.do("rate", helpfulness="5")
     assert session.actions == (("submit",) if why else ("say", "submit"))
     assert (bool(session.chat.over), session.chat.remaining) == (bool(why), 0 if why else 19)
+    assert session.chat.may_end
     assert messages(session)[1].get("ended_by") == why
     both = Driven(side_by_side({"ends": ends})).do("say", text="Hi").hear("a", text, **more).hear("b")
     assert both.do("vote", winner="a").actions == (("submit",) if why else ("say", "submit"))
