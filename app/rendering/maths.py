@@ -46,11 +46,13 @@ _POSITION = re.compile(r"^\d+: ")
 
 @lru_cache(maxsize=4096)
 def mathml(latex: str, *, display: bool = False) -> str:
-    """A formula as MathML, in display style if `display`; its source in a `code` element if it cannot be converted."""
+    """A formula as MathML, in display style if `display`, with its source as its alternative text; its source in a
+    `code` element if it cannot be converted."""
+    source = escape(latex.strip())
     try:
-        return _drawn(latex.strip(), display).replace(">", ' translate="no">', 1)
+        return _drawn(latex.strip(), display).replace(">", f' alttext="{source}" translate="no">', 1)
     except _NotDrawn:
-        return f'<code translate="no">{escape(latex.strip())}</code>'
+        return f'<code translate="no">{source}</code>'
 
 
 def not_drawn(latex: str, *, display: bool = False) -> str:
