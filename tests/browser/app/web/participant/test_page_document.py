@@ -26,7 +26,7 @@ SAVED = "document.querySelector('[data-document-state]').textContent === 'Saved'
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Process]:
-    more = {"min_words": 5, "format": "markdown"}
+    more = {"min_words": 5, "format": "markdown", "suggestions": {"texts": ["Shorten it."]}}
     raw = {
         "study": "work",
         "title": "Work",
@@ -62,6 +62,8 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
         visitor.page.locator("#sheet-bar button").first,
     )
     expect(document).to_have_value(f"{OLD}\n")
+    for uncovered in ("#chat .title", "#chat .empty", "[data-suggestion]"):
+        page.locator(uncovered).click(trial=True)
     document.focus()
     page.keyboard.press("Control+End")
     page.keyboard.type("Mine")
