@@ -81,7 +81,6 @@ SHOWN = {
     "quotas": "The participant quotas of a study and its cells.",
     "costs": "The cost of model calls, and the budgets.",
     "calls": "A study's model calls: time, outcome and errors.",
-    "screens": "The time that participants spent on each screen.",
     "versions": "The published versions of a study, the newest first.",
     "diff": "What changed between two versions of a study.",
     "draws": "Whether all assignments and draws follow from their seeds.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -112,29 +112,16 @@ def build_app(
     retention = RetentionTask(service, database, participants)
     prolific = ProlificTask(settings, database, participants, clock)
 
-    @asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
-        await offered.names()  # whatever is published and lacks something here is logged now, not when people come
-        tasks = [
-            asyncio.create_task(work)
-            for work in (
-                _repeat("deadlines", service.sweep),
-                _repeat("alerts", _watch(settings, database, clock, service)),
-                _repeat("prolific", prolific.once, service.claims),
-                _repeat("reminders", reminders.once, service.claims),
-                _repeat("retention", retention.once, service.claims, at_once=True),
-            )
-        ]
-        for task in tasks:
-            task.add_done_callback(_log_end)
-        yield
-        for task in tasks:
-            task.cancel()
-        await service.close()
-
+    work = (
+        partial(_repeat, "deadlines", service.sweep),
+        partial(_repeat, "alerts", _watch(settings, database, clock, service)),
+        partial(_repeat, "prolific", prolific.once, service.claims),
+        partial(_repeat, "reminders", reminders.once, service.claims),
+        partial(_repeat, "retention", retention.once, service.claims, at_once=True),
+    )
     checks = {"": database_check(database), "/live": liveness, "/ready": readiness(service.log, service.now_us)}
     app = Starlette(
-        lifespan=life,
+        lifespan=_lifespan(service, offered, work),
         routes=[
             *ParticipantApi(service, cookies, partial(return_path, participants), settings.address).routes(),
             *arrival.routes(),
@@ -160,6 +147,23 @@ def build_app(
         people=settings.address_rate_multiplier,
     )
     return SubPath(gate, settings.sub_path, is_route) if settings.sub_path else gate
+
+
+def _lifespan(
+    service: SessionService, offered: OpenStudies, work: Sequence[Callable[[], Coroutine[Any, Any, None]]]
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        await offered.names()  # whatever is published and lacks something here is logged now, not when people come
+        tasks = [asyncio.create_task(begin()) for begin in work]
+        for task in tasks:
+            task.add_done_callback(_log_end)
+        yield
+        for task in tasks:
+            task.cancel()
+        await service.close()
+
+    return life
 
 
 def _reminders(

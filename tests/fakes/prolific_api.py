@@ -88,12 +88,10 @@ class FakeProlific(HttpFake):
 
     base = "/api/v1/"
     clock_s: Callable[[], float] = staticmethod(time.time)
-    available = 1_000_000
-    """The balance in cents."""
+    available = 1_000_000  # the balance in cents
     tells_cost = True
     secret = ""
-    page = 20
-    """The most results of one page."""
+    page = 20  # the most results of one page
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ ROOMS = ("app/", "experiments/", "storage/", "problems/")
 MOST_LINES = 80
 LEAST_TIMEOUT_S = 60
 # Where any exception is caught, once each: a backend's, a reply's, the log's writer's.
-EDGES = ("app/backends/guard.py", "app/session/service.py", "app/tools/connection.py", "app/web/console/page.py")
+EDGES = ("app/backends/guard.py", "app/session/service.py", "app/tools/connection.py", "app/web/console/context.py")
 EDGES = (*EDGES, "storage/log/event_log.py")
 # Who asks the log to append.
 APPENDING = ("app/session/", "storage/log/")

@@ -91,7 +91,7 @@ Key = Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
 class RequestBody(BaseModel):
     """What requests for a screen have in common; unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     shown: Annotated[str, Field(max_length=500)] | None = None
     """What the page already shows: `shown` of the last response."""
