@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from shlex import join
+from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
@@ -64,23 +66,29 @@ def result_of(text: str, most_chars: int, failed: str = "") -> ToolResult:
 
 class ToolConnection:
     """Opened with the first call, and again after it broke. `looks` is given what the server has whenever it is opened,
-    and when the server says that it has others."""
+    and when the server says that it has others. A program writes its errors into the file `errors`, or where Parley
+    does."""
 
-    def __init__(self, tools: ToolSet, session: str, settings: Settings, looks: Looks | None = None) -> None:
+    def __init__(
+        self,
+        tools: ToolSet,
+        session: str,
+        settings: Settings,
+        looks: Looks | None = None,
+        *,
+        errors: TextIO = sys.stderr,
+    ) -> None:
         self._tools, self._session, self._settings, self._looks = tools, session, settings, looks
+        self._errors = errors
         self._client: asyncio.Future[Client] | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     async def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools that a model may ask for, by name; raises SettingsError where the server cannot be asked or lacks
+        """The tools that a model may ask for, by name; raises ToolServerError, or SettingsError where the server lacks
         one."""
-        try:
-            async with _edge(), asyncio.timeout(self._tools.timeout_s):
-                found = await self._listed(await self._opened())
-        except ToolServerError as error:
-            self._drop()
-            raise SettingsError(f"The server of tools cannot be asked: {error}") from error
+        async with _edge(), asyncio.timeout(self._tools.timeout_s):
+            found = await self._listed(await self._opened())
         names = [spec.name for spec in found]
         wanted = dict.fromkeys((*self._tools.allow, *self._tools.writes))
         if missing := [name for name in wanted if name not in names]:
@@ -140,7 +148,8 @@ class ToolConnection:
         """Keep a client open in a task of its own, as it must be closed by the task that opened it."""
         told = asyncio.Event()
         try:
-            async with _edge(), _client(self._tools, self._session, self._settings, told) as client:
+            place = self._tools, self._session, self._settings, self._errors
+            async with _edge(), _client(*place, told) as client:
                 opened.set_result(client)
                 watching = asyncio.create_task(self._watch(client, told))
                 try:
@@ -196,9 +205,12 @@ async def _edge() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _client(tools: ToolSet, session: str, settings: Settings, told: asyncio.Event) -> AsyncIterator[Client]:
+async def _client(
+    tools: ToolSet, session: str, settings: Settings, errors: TextIO, told: asyncio.Event
+) -> AsyncIterator[Client]:
     try:
         from mcp import Client, StdioServerParameters
+        from mcp.client.stdio import stdio_client
         from mcp.types import ToolListChangedNotification
     except ImportError:
         raise SettingsError(f"Tools need the package mcp: {INSTALL}") from None
@@ -207,12 +219,15 @@ async def _client(tools: ToolSet, session: str, settings: Settings, told: asynci
         if isinstance(message, ToolListChangedNotification):
             told.set()
 
+    # below it the SDK logs what a server wrote, which may quote what people said
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     async with AsyncExitStack() as stack:
         if tools.package:
             place: Any = TOOL_SERVERS.find(tools.package)(session)
         elif tools.command:
             program, *words = tools.command
-            place = StdioServerParameters(command=program, args=words, env={SESSION_VARIABLE: session})
+            own = {SESSION_VARIABLE: session}
+            place = stdio_client(StdioServerParameters(command=program, args=words, env=own), errors)
         else:
             place = await _address(tools.url, _key(tools, settings), stack)
         client = Client(place, read_timeout_seconds=tools.timeout_s, message_handler=hears)
@@ -259,8 +274,37 @@ def _result(found: CallToolResult, most_chars: int) -> ToolResult:
     return result_of("\n".join(parts), most_chars, "error" if found.is_error else "")
 
 
-def _said(error: BaseException) -> str:
+def _first(error: BaseException) -> BaseException:
     """The first of the errors in a group, as anyio raises them."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"[:500]
+    return error
+
+
+def _said(error: BaseException) -> str:
+    first = _first(error)
+    return f"{type(first).__name__}: {first}"[:500]
+
+
+def why_not_asked(error: ToolServerError, tools: ToolSet, written: str) -> str:
+    """Why a server cannot be asked for its tools, and what to do; `written` is what its program wrote of errors."""
+    cause = _first(error.__cause__ or error)
+    while isinstance(cause, ToolServerError) and cause.__cause__:
+        cause = _first(cause.__cause__)
+    code = getattr(cause, "code", None)  # of the SDK's error
+    if isinstance(cause, TimeoutError) or code == REQUEST_TIMEOUT:
+        why = f"no answer within {tools.timeout_s:g} s"
+    elif isinstance(cause, OSError) and tools.command:
+        return f"The program {tools.command[0]!r} cannot be started ({cause.strerror}). Is it installed, and in PATH?"
+    elif code == CONNECTION_CLOSED:
+        why = "the program ended before it answered" if tools.command else "it closed the connection"
+    else:
+        why = str(cause) or type(cause).__name__
+    last = written.strip().rpartition("\n")[2][:500]
+    why = f"The server of tools cannot be asked: {why}{last and f', with the last line of errors `{last}`'}."
+    if tools.command:
+        return (
+            f"{why} Run `{join(tools.command)}` in the folder in which Parley is started: it must wait for requests, "
+            "and write nothing but the protocol to its standard output"
+        )
+    return f"{why} Is {tools.url} the address of a server of tools? Many end in /mcp" if tools.url else why

@@ -14,14 +14,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from tempfile import TemporaryFile
 from typing import Any
 
 from app.backends.base import ToolSpec
 from app.backends.registry import BACKENDS
 from app.clock import Clock
 from app.config.settings import Settings
-from app.errors import SettingsError
-from app.tools.connection import ToolConnection, ToolResult, frozen_hash
+from app.errors import SettingsError, ToolServerError
+from app.tools.connection import ToolConnection, ToolResult, frozen_hash, why_not_asked
 from app.tools.packages import REPLAYED
 from experiments.errors import ValidationIssue, unknown
 from experiments.events import Data, PendingTask
@@ -139,11 +140,16 @@ class SessionTools:
 
 async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:
     """What a server has now; raises SettingsError where it cannot be asked or lacks a tool of the set."""
-    connection = ToolConnection(tools, "check", settings)
-    try:
-        return await connection.specs()
-    finally:
-        await connection.close()
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        connection = ToolConnection(tools, "check", settings, errors=errors)
+        try:
+            return await connection.specs()
+        except ToolServerError as error:
+            await connection.close()  # the program has written what it writes
+            errors.seek(0)
+            raise SettingsError(why_not_asked(error, tools, errors.read())) from error
+        finally:
+            await connection.close()
 
 
 async def tool_server_issues(study: Study, settings: Settings) -> list[ValidationIssue]:

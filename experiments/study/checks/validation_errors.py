@@ -194,7 +194,7 @@ def _named(raw: Any, where: str) -> set[str]:
             value = value[int(part[1:-1])]
         if isinstance(value, dict):
             names |= {str(value[key]) for key in ("id", "step", "each", "name") if key in value}
-        if where.startswith(("factors.", "models.", "problems.")):
+        if where.startswith(("factors.", "models.", "problems.", "tools.")):
             names.add(part)
     return names
 

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from experiments.study.base_model import Slug, StrictModel
 from experiments.study.sections.recruitment import Address
+from problems.errors import did_you_mean
 
 ToolName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
@@ -53,7 +54,8 @@ class ToolSet(StrictModel):
         if self.server and not self.url:
             raise ValueError("`server` has the key for `url`; remove it, or give the address")
         if self.allow and (odd := [name for name in self.writes if name not in self.allow]):
-            raise ValueError(f"`writes` has {', '.join(odd)}, which `allow` has not")
+            hint = did_you_mean(odd[0], self.allow)
+            raise ValueError(f"`writes` has {', '.join(odd)}, which `allow` has not{hint and '.'}{hint}")
         return self
 
     def asks(self, tool: str) -> bool:

@@ -100,6 +100,13 @@ def test_a_model_that_may_reply_sees_what_is_attached(models: dict[str, Any], fo
 SETS = {"desk": {"package": "desk"}, "till": {"package": "desk", "writes": ["pay"]}}
 
 
+def test_a_set_of_tools_that_cannot_be_read_is_not_missed_where_it_is_used() -> None:
+    sets = {"shop": {"package": "desk", "allow": ["serch", "order"], "writes": ["ordr"]}}
+    loop = {"each": "item", "of": "pool", "flow": [{"step": "chat", "model": "one", "tools": "shop"}]}
+    found = places(small, loop, problems=[ABOUT], models=("one",), tools=sets)
+    assert found == ["tools.shop"]
+
+
 def test_columns_have_no_tools_that_change_something() -> None:
     columns = {"step": "compare", "models": ["one", "two"]}
     other = {"step": "compare", "id": "other", "models": ["one", "two"], "tools": {"by": "arm", "pick": {"x": "desk"}}}

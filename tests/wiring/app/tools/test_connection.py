@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from app.errors import SettingsError
+from app.session.replies.tools import asked
+from experiments.study.sections.tools import ToolSet
 from storage.registers.offered_tools import differing_tools
+from tests.fakes.served import settings_for
 from tests.fakes.tool_desk import FIND, Desk, until
 from tests.fakes.tool_server import RUN, over_http
 
@@ -53,6 +57,24 @@ async def test_whatever_a_server_does_is_told_to_the_model(place: dict[str, Any]
         assert "added" not in offered
     finally:
         await desk.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("import sys; print('starting', file=sys.stderr); sys.exit('no licence')", "`no licence`"),
+        ("print('hello'); import time; time.sleep(3600)", "2.5 s"),
+    ],
+)
+async def test_a_program_that_is_no_server_is_told_by_what_it_did(
+    program: str, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    limit = 2.5 if told == "2.5 s" else 120
+    tools = ToolSet(command=(sys.executable, "-c", program), timeout_s=limit)
+    with pytest.raises(SettingsError) as caught:
+        await asked(settings_for(tmp_path), tools)
+    assert told in str(caught.value)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.nightly
