@@ -14,7 +14,8 @@
                                that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
     offered {hash, set, tools, sha256}  the tools of a set as models are offered them, from the server as it was then
-    differed {hash, set, sha256, tools}  the server of a set has other tools since, by name; the same again with none
+    differed {hash, set, sha256, tools}  the server of a set has other tools since, by name; the same again with none;
+                               an empty sha256 if it cannot be reached
     sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.

@@ -1,7 +1,7 @@
 """The tools of a study's sets as models are offered them: events `offered` of the study's own stream.
 
 They are read from their server once for each version of a study and set, so that all participants of a version have the
-same. An event `differed` says that a server has others since, or the same again.
+same. An event `differed` says that a server has others since, cannot be reached, or has the same again.
 """
 
 from __future__ import annotations
@@ -41,23 +41,30 @@ def offer_tools(
 def note_tools(
     database: Database, study: str, version: str, name: str, sha256: str, tools: Sequence[str], at_us: int
 ) -> None:
-    """Record what the server of a set has now, by its hash, and which `tools` are not as offered, unless the last such
-    event says the same."""
+    """Record what the server of a set has now, by its hash ("" if it cannot be reached), and which `tools` are not as
+    offered, unless that is known."""
+
+    def is_known(connection: Connection) -> bool:
+        known = _noted(connection, study, version).get(name)
+        return known["sha256"] == sha256 if known else bool(sha256) and not tools
 
     def record(transaction: StatusTransaction) -> None:
-        known = _noted(transaction.connection, study, version).get(name)
-        if known is None or known["sha256"] != sha256:
+        if not is_known(transaction.connection):
             data = {"hash": version, "set": name, "sha256": sha256, "tools": list(tools)}
             transaction.add("differed", data, by="system", at_us=at_us)
 
+    with database.connect() as connection:
+        if is_known(connection):  # the usual case writes nothing
+            return
     decided(database, study, record)
 
 
 def differing_tools(database: Database, study: str, version: str) -> Mapping[str, Sequence[str]]:
-    """By set of the version with this hash whose server has other tools than models are offered: their names."""
+    """By set of the version with this hash whose server has other tools than models are offered: their names, or none
+    if it cannot be reached."""
     with database.connect() as connection:
         found = _noted(connection, study, version)
-    return {name: data["tools"] for name, data in found.items() if data["tools"]}
+    return {name: data["tools"] for name, data in found.items() if data["tools"] or not data["sha256"]}
 
 
 def _noted(connection: Connection, study: str, version: str) -> dict[str, Mapping[str, Any]]:

@@ -49,8 +49,6 @@ class SessionTools:
         # by the session's stream, the set, and the turn of a loop with the reply's slot
         self._connections: dict[tuple[str, str, str], ToolConnection] = {}
         self._used_s: dict[tuple[str, str, str], float] = {}
-        # by a version and its set: the hash of what its server was last known to have
-        self._found: dict[tuple[str, str], str] = {}
 
     async def offered(self, study: Study, name: str) -> tuple[ToolSpec, ...]:
         """The tools that models are offered of a set; raises SettingsError where they were never read and its server
@@ -90,7 +88,10 @@ class SessionTools:
             looks = partial(self._looks, study, name)
             self._connections[key] = ToolConnection(tools, session, self._settings, looks)
         self._used_s[key] = asyncio.get_running_loop().time()
-        return await self._connections[key].call(*call)
+        result = await self._connections[key].call(*call)
+        if result.failed == "unavailable":
+            await self._looks(study, name, None)
+        return result
 
     async def _replay(
         self, connection: ToolConnection, state: State, task: PendingTask, call: tuple[str, Any]
@@ -127,15 +128,14 @@ class SessionTools:
         place = self._database, study.name, study.hash, name
         return await asyncio.to_thread(offer_tools, *place, described, frozen_hash(specs), self._clock.now_us())
 
-    async def _looks(self, study: Study, name: str, specs: Sequence[ToolSpec]) -> None:
-        """Note that a server has other tools than those that models are offered, or the same again."""
-        key, now = (study.hash, name), frozen_hash(specs)
+    async def _looks(self, study: Study, name: str, specs: Sequence[ToolSpec] | None) -> None:
+        """Note that a server has other tools than those that models are offered, cannot be reached (None), or has the
+        same again."""
         with suppress(SettingsError, StorageError):  # the next connection looks again
             kept = await self.offered(study, name)
-            if self._found.get(key, frozen_hash(kept)) != now:
-                place = self._database, study.name, study.hash, name
-                await asyncio.to_thread(note_tools, *place, now, differing(kept, specs), self._clock.now_us())
-            self._found[key] = now
+            found = ("", []) if specs is None else (frozen_hash(specs), differing(kept, specs))
+            place = self._database, study.name, study.hash, name
+            await asyncio.to_thread(note_tools, *place, *found, self._clock.now_us())
 
 
 async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:

@@ -245,7 +245,11 @@ async def test_a_misspelt_tool_is_told_with_its_set_and_with_those_that_the_serv
     assert "pay" in said
 
 
-async def test_a_server_that_changes_while_a_study_runs_is_noted_once_and_until_it_is_the_same_again(
+def away(session: str) -> MCPServer:
+    raise ConnectionRefusedError
+
+
+async def test_a_server_that_changes_or_is_away_while_a_study_runs_is_noted_once_and_until_it_is_the_same_again(
     desks: MakeDesk,
 ) -> None:
     desk = desks(FIND, writes=[])
@@ -255,8 +259,13 @@ async def test_a_server_that_changes_while_a_study_runs_is_noted_once_and_until_
     alert = AlertKey("shift", "desk", "", "server of the tools desk")
     offered, another = TOOL_SERVERS.entries[NAME], MCPServer("another")
     another.add_tool(lambda number: f"Order {number}.", name="find")
-    for server, levels in ((offered, ["ok"]), (lambda session: another, ["problem"]), (offered, ["ok"])):
+    servers = (offered, lambda session: another, offered, away, offered)
+    for number, server in enumerate(servers):
+        levels = ["problem"] if number % 2 else ["ok"]
         TOOL_SERVERS.entries[NAME] = server
+        if number > 2:
+            await desk.kill()
+            desk.start()
         for _ in range(2):
             await desk.say()
             assert desk.kinds[-1] == "replied"
@@ -265,7 +274,7 @@ async def test_a_server_that_changes_while_a_study_runs_is_noted_once_and_until_
         holding = [key for key, _ in conditions(desk.settings, desk.database, 2, defaultdict(dict))]
         assert (alert in holding) == (levels == ["problem"])
     kinds = query(desk.database, "SELECT kind FROM event WHERE stream = :s", s=study_stream("desk"))
-    assert kinds.count(("differed",)) == 2
+    assert kinds.count(("differed",)) == 4
 
 
 class Obedient(Backend):
