@@ -178,6 +178,7 @@ def sample(
     record_label_sample(database, name_of(study), drawn, by="researcher", at_us=SystemClock().now_us())
     echo(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}")
     echo(f"Next, let people label them: parley serve {quote(str(path))}")
+    echo(f"Where a server runs already: parley publish {quote(str(path))}, then parley recruit open {label.name}")
     echo(f"Then: parley annotate agreement {study} --annotator {name} --label-study {label.name}")
 
 
@@ -202,7 +203,11 @@ def agreement(
     pairs = _annotated(database, name_of(study), annotator, origin, model)
     found = compare_answers(database, annotator, pairs, (name_of(labels), label_origin), secret_for(settings, database))
     compared = {one.field.name: _verified(one) for one in found}
-    show({field: asdict(about) if about else None for field, about in compared.items()}, as_json)
+    if as_json:
+        show({field: asdict(about) if about else None for field, about in compared.items()}, as_json)
+    else:
+        show([_row(field, about) for field, about in compared.items()], as_json)
+        echo("In brackets: intervals of 95 %.")
 
 
 def _annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
@@ -231,3 +236,26 @@ def _verified(pairs: AnswerPairs) -> Any:
     options = tuple(pairs.field.options) if pairs.field.closed else ()
     verify = needed("annotator_agreement", "analysis")
     return verify(pairs.field.name, pairs.pairs, options)
+
+
+def _row(field: str, about: Any) -> dict[str, Any]:
+    """The agreement on a field as people read it; `about` is None for one that is not compared or has no labels."""
+    row: dict[str, Any] = {"field": field, "labels": about.n if about else 0}
+    if about is None:
+        return row
+    alone = "needs two people" if about.raters < 2 else "undefined"
+    return row | {
+        "conversations": about.conversations,
+        "people": about.raters,
+        "equal labels": _told(about.agreement),
+        "kappa with people": _told(about.kappa),
+        "alpha among people": _told(about.people, alone),
+    }
+
+
+def _told(interval: Any, absent: str = "undefined") -> str:
+    if interval is None:
+        return absent
+    if interval.low is None:
+        return f"{interval.value:.2f} ({interval.why})"
+    return f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"

@@ -53,3 +53,6 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
     assert (found["n"], found["raters"], found["agreement"]["value"]) == (16, 4, 0.5)
     assert found["people"]["value"] < 0.5
+    told = annotate(tmp_path, *same).stdout
+    low, high = (f"{found['agreement'][end]:.2f}" for end in ("low", "high"))
+    assert (f"0.50 [{low}, {high}]" in told, told.count("user_effort")) == (True, 1)
