@@ -231,7 +231,8 @@ def _say_exported(manifest: ExportManifest) -> None:
         echo(f"{manifest.folder / file.path}: {how_many(file.rows, 'row')}")
     echo(f"{how_many(manifest.sessions, 'session')} of origin {manifest.origin}; README.md describes them", "dim")
     for name in edited(manifest.folder):
-        warn(f"{name} was changed by hand and is kept. For a new one, move it away and export again.")
+        warn(f"{name} was changed by hand and is kept: it may say what these data no longer are.")
+        warn("For a new one move it away and export again.")
     for why, number in manifest.selected.left_out if manifest.selected else ():
         echo(f"  left out: {number:,} {why}")
     for kept in manifest.filtered:

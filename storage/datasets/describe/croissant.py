@@ -334,7 +334,7 @@ def _factors(study: Study) -> Iterator[str]:
 def _forms(study: Study) -> Iterator[str]:
     places = ", ".join(code(path) for path, step in study.steps if step.step == "consent")
     if places:
-        yield f"Participants agreed to a consent form; its text is in the study file (step {places})."
+        yield f"Participants were asked for their consent; the form is in the study file (step {places})."
 
 
 def _bonus(bonus: Bonus) -> str:

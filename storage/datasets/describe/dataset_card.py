@@ -171,9 +171,12 @@ def _settings_of(tasks: Sequence[ModelTask]) -> dict[str, Mapping[str, Any]]:
 
 def _settings(model: ModelSpec) -> str:
     """The settings of a model; those that are not listed were left to the model server."""
-    given = model.model_dump(exclude_none=True, exclude={"options", "system"})
-    options = [f"{name} {code(str(value))}" for name, value in model.options.items()]
-    return ", ".join([*(f"{name} {code(str(value))}" for name, value in given.items() if value != ""), *options])
+    given = model.model_dump(exclude_none=True, exclude={"options", "system"}) | dict(model.options)
+    return ", ".join(f"{name} {code(_value(value))}" for name, value in given.items() if value not in ("", (), {}))
+
+
+def _value(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _line(file: ExportedFile) -> str:
