@@ -11,14 +11,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
 
-from app.backends.base import ToolSpec
+from app.backends.base import ToolSpec, parse_options
 from app.backends.registry import BACKENDS
+from app.backends.scripted import ScriptedOptions
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import SettingsError, ToolServerError
@@ -153,20 +154,38 @@ async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:
 
 
 async def tool_server_issues(study: Study, settings: Settings) -> list[ValidationIssue]:
-    """What is wrong between a study's sets of tools and their servers, each of which is asked once."""
+    """What is wrong between a study's sets of tools, or its scripted calls, and their servers, each of which is asked
+    once."""
     sets = study.file.tools or {}
-    found = await asyncio.gather(*[_issues_of_set(name, tools, settings) for name, tools in sets.items()])
-    return [issue for issues in found for issue in issues]
+    found = await asyncio.gather(*[_read(name, tools, settings) for name, tools in sets.items()])
+    issues = [issue for _, several in found for issue in several]
+    if all(specs for specs, _ in found) and not any(step.own_tools for _, step in study.steps):
+        issues += _odd_calls(study, {spec.name for specs, _ in found for spec in specs})
+    return issues
 
 
-async def _issues_of_set(name: str, tools: ToolSet, settings: Settings) -> list[ValidationIssue]:
+async def _read(
+    name: str, tools: ToolSet, settings: Settings
+) -> tuple[tuple[ToolSpec, ...], Sequence[ValidationIssue]]:
     try:
         specs = await asked(settings, tools)
     except SettingsError as error:
-        return [ValidationIssue(f"tools.{name}", str(error))]
+        return (), [ValidationIssue(f"tools.{name}", str(error))]
     known = {name for spec in specs for name in (spec.name, *_arguments(spec))}
     odd = [label for label in tools.labels if label not in known]
-    return [ValidationIssue(f"tools.{name}.labels.{label}", unknown("tool or argument", label, known)) for label in odd]
+    return specs, [
+        ValidationIssue(f"tools.{name}.labels.{label}", unknown("tool or argument", label, known)) for label in odd
+    ]
+
+
+def _odd_calls(study: Study, known: Collection[str]) -> Iterator[ValidationIssue]:
+    for label, model in study.file.models.items():
+        turns = parse_options(ScriptedOptions, model.options).calls if model.backend == "scripted" else ()
+        for number, calls in enumerate(turns):
+            for place, call in enumerate(calls):
+                if call.tool not in known:
+                    where = f"models.{label}.options.calls[{number}][{place}].tool"
+                    yield ValidationIssue(where, unknown("tool", call.tool, known))
 
 
 def _arguments(spec: ToolSpec) -> Sequence[str]:

@@ -245,6 +245,12 @@ async def test_a_misspelt_tool_is_told_with_its_set_and_with_those_that_the_serv
     assert "pay" in said
 
 
+async def test_a_script_that_asks_for_a_tool_that_no_set_has_is_an_error(desks: MakeDesk) -> None:
+    desk = desks(FIND, {"tool": "fnd", "arguments": {}})
+    found = await tools.tool_server_issues(desk.study, desk.settings)
+    assert [issue.where for issue in found] == ["models.one.options.calls[0][1].tool"]
+
+
 def away(session: str) -> MCPServer:
     raise ConnectionRefusedError
 
