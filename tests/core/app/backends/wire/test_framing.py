@@ -110,7 +110,7 @@ def test_what_is_cut_off_is_never_a_reply(data):
         deltas = parse(framing(), make(), [whole[:place]])
     except BackendError:
         return
-    assert [d for d in deltas if isinstance(d, TextDelta)] == parsed[:-1]
+    assert [d for d in deltas if not isinstance(d, StreamEnd)] == parsed[:-1]
 
 
 def values(framing, chunks):
