@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from app.ai_alone.methods import registry
@@ -23,6 +24,7 @@ from experiments.errors import suggestion
 from experiments.study.ai_alone_questions import ai_alone_of, examples, questions
 from experiments.study.schema import FromTag, weights
 from experiments.study.study import Study
+from problems.errors import ParleyError
 from problems.pictures import described_problem
 from problems.problem import Problem
 from storage.ai_alone.replies import StoredCell
@@ -122,6 +124,14 @@ def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
     return [MethodContext(model, alone, extractor, shown, tools, request.specs) for model in models]
 
 
+def possible(study: Study) -> Iterator[str]:
+    """Of the methods that are asked unless others are named, those that the study's questions and settings allow."""
+    for name in registry.RELEASED:
+        with suppress(ParleyError):
+            cells(study, AiAloneRequest(methods=(name,), most=1))
+            yield name
+
+
 def models_of(study: Study) -> tuple[str, ...]:
     """The models that participants may meet: those of the factor `model`, or all of the study's."""
     factor = study.file.factors.get("model")
@@ -130,7 +140,7 @@ def models_of(study: Study) -> tuple[str, ...]:
 
 def _check(study: Study, models: Sequence[ModelRef]) -> None:
     if not models:
-        raise AloneError(f"{study.name!r} has no model: add --model BACKEND:NAME.")
+        raise AloneError(f"{study.name!r} has no model; name one: BACKEND:NAME.")
     labels = Counter(model.label for model in models)
     for label in (label for label, count in labels.items() if count > 1):
         raise AloneError(

@@ -60,7 +60,7 @@ class MethodContext:
         if self.extractor is None:
             raise AloneError(
                 "No model is set to extract answers from free text: write `ai_alone: {extractor: MODEL}` into the "
-                "study file, or add --extractor MODEL; a model of the study, or BACKEND:NAME."
+                "study file, or name an extractor for this run: a model of the study, or BACKEND:NAME."
             )
         return self._to(self.extractor, self.alone.extraction_system, (text,), None)
 

@@ -1,8 +1,8 @@
 """Long work that a tab starts: it runs in a thread of the console, for each study one at a time.
 
 What it would do and cost is planned and shown first; who confirms starts just that, once. Who loads the page again, or
-comes later, sees how far it is, and then its result or its error, until the next work of its kind or until the console
-stops. What was stored by then is kept, and the same work goes on from there.
+comes later, sees how far it is, and then its result or its error, until it is dismissed, the same work is started again
+or the console stops. What was stored by then is kept, and the same work goes on from there.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Work:
     stopping: bool = False
     task: Future[Any] = field(default_factory=Future)
 
-    def tell(self, done: int, total: int) -> None:
-        """Say how far it is; raises NotPossible if it is to stop."""
+    def tell(self, done: int, total: int, of: str) -> None:
+        """Say how far it is, in `of`; raises NotPossible if it is to stop."""
         self.done, self.total = done, total
         if self.stopping:
-            raise NotPossible("Stopped.")
+            raise NotPossible(f"Stopped after {done:,}{f' of {total:,}' if total else ''} {of}.")
 
     def stopped(self) -> bool:
         return self.stopping
@@ -85,7 +85,7 @@ class Planned:
 
 
 class LongWork:
-    """The console's work, the last of each kind for each study, and what each user was shown last."""
+    """The console's work on each study, of the same work the last, and what each user was shown last."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._lock = clock, threading.Lock()
@@ -116,17 +116,24 @@ class LongWork:
             work = Work(planned.kind, planned.study, planned.about, user.name, self._clock.now_us())
             work.task = self._pool.submit(lambda: asyncio.run(_awaited(planned.do(work))))
             work.task.add_done_callback(_log_failure)
-            self._works[planned.study, planned.kind] = work
+            self._works[planned.study, planned.about] = work
         return work
 
     def of(self, study: str, kinds: Collection[str] = ()) -> list[Work]:
-        """The last work of each kind on a study, the newest first."""
+        """The work on a study, the newest first."""
         found = [one for one in list(self._works.values()) if one.study == study and (not kinds or one.kind in kinds)]
         return sorted(found, key=lambda work: -work.began_us)
 
     def stop(self, study: str, kinds: Collection[str]) -> None:
         for work in self.of(study, kinds):
             work.stopping = True
+
+    def dismiss(self, study: str, kinds: Collection[str]) -> None:
+        """Forget what has ended."""
+        with self._lock:
+            for work in self.of(study, kinds):
+                if not work.running:
+                    del self._works[study, work.about]
 
     def close(self) -> None:
         for work in self._works.values():

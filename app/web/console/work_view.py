@@ -1,8 +1,9 @@
-"""What a tab shows of long work: how far it is, its result or its error, and a button to stop it."""
+"""What a tab shows of long work: how far it is, its result or its error, and buttons to stop and to dismiss it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -18,7 +19,8 @@ Look = Callable[[CurrentUser, str], Mapping[Any, Any]]
 
 
 class WorkView:
-    """The work of some kinds on a study, with a button to stop what is under way; it refreshes itself meanwhile."""
+    """The work of some kinds on a study, with buttons to stop what is under way and to dismiss what has ended; it
+    refreshes itself meanwhile."""
 
     def __init__(self, context: ConsoleContext, kinds: Collection[str], name: str) -> None:
         self._context, self._kinds, self._name = context, kinds, name
@@ -26,27 +28,29 @@ class WorkView:
     def build(self) -> None:
         self.stop = gr.Button("Stop", visible=False, size="sm", elem_id=f"{self._name}-stop")
         self._list = html_part(elem_id=f"{self._name}-work")
+        self._dismiss = gr.Button("Dismiss what has ended", visible=False, size="sm", elem_id=f"{self._name}-dismiss")
         self.timer = gr.Timer(ASK_S, active=False)
-        self.outputs: list[Component] = [self._list, self.stop, self.timer]
+        self.outputs: list[Component] = [self._list, self.stop, self._dismiss, self.timer]
 
     def wire(self, study: Component, look: Look | None = None, outputs: Sequence[Any] = ()) -> None:
         """Let it refresh itself, or what a tab's own `look` paints with it in the tab's `outputs`."""
         bind, look, outputs = self._context.bind, look or self.look, outputs or self.outputs
 
-        def stop(user: CurrentUser, name: str) -> Mapping[Any, Any]:
+        def on_mine(act: Callable[[str, Collection[str]], None], user: CurrentUser, name: str) -> Mapping[Any, Any]:
             for mine in (name, own(user)) if user.owner else (own(user),):
-                self._context.work.stop(mine, self._kinds)
+                act(mine, self._kinds)
             return look(user, name)
 
         bind(self.timer.tick, look, [study], outputs, quiet=True)
-        bind(self.stop.click, stop, [study], outputs)
+        bind(self.stop.click, partial(on_mine, self._context.work.stop), [study], outputs)
+        bind(self._dismiss.click, partial(on_mine, self._context.work.dismiss), [study], outputs)
 
     def look(self, user: CurrentUser, study: str) -> dict[Any, Any]:
         found = [work for name in (study, own(user)) for work in self._context.work.of(name, self._kinds)]
-        running = [work for work in found if work.running]
-        may_stop = any(not work.stopping and (user.owner or work.study == own(user)) for work in running)
+        mine = [work for work in found if user.owner or work.study == own(user)]
         return {
             self._list: self._context.html("work.html.j2", works=found, now_us=self._context.clock.now_us()),
-            self.stop: gr.update(visible=may_stop),
-            self.timer: gr.update(active=bool(running)),
+            self.stop: gr.update(visible=any(work.running and not work.stopping for work in mine)),
+            self._dismiss: gr.update(visible=any(not work.running for work in mine)),
+            self.timer: gr.update(active=any(work.running for work in found)),
         }

@@ -140,7 +140,7 @@ class ExportTab:
         context = self._context
 
         async def do(work: Work) -> None:
-            context.downloads.make(user, context.database, request, said, lambda _, rows: work.tell(rows, 0))
+            context.downloads.make(user, context.database, request, said, lambda _, rows: work.tell(rows, 0, "rows"))
 
         words = f"Create the {request.schema} export of {request.study}"
         context.work.start(user, Planned(self.name, own(user), words, None, do))

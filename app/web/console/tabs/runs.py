@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from itertools import groupby
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -12,7 +14,7 @@ import gradio as gr
 from gradio.components import Component
 
 from app.ai_alone.methods import registry as methods
-from app.ai_alone.plan import AiAloneRequest, models_of
+from app.ai_alone.plan import AiAloneRequest, models_of, possible
 from app.annotation.annotators.registry import ANNOTATORS
 from app.batch.plan import RunLimits, RunProgress
 from app.bots.rehearse import RehearsalProgress
@@ -45,10 +47,11 @@ from storage.schemas.registry import schemas
 MOST_TOLD = 5
 ANY_ORIGIN = ("The first of participants, imported and simulated", "")
 Given = Mapping[str, Any]
-FieldKind = Literal["number", "amount", "line", "tick", "list", "lists", "html"]
+FieldKind = Literal["number", "line", "tick", "list", "lists", "html"]
 # The key, label and kind of a field.
 Field = tuple[str, str, FieldKind]
-BUDGET: Field = ("budget", "Budget (none if empty)", "amount")
+# What may be empty is a line: an empty number of Gradio's shows 0.
+BUDGET: Field = ("budget", "Budget (none if empty)", "line")
 
 
 def whole(given: Given, key: str, label: str, least: int, most: int) -> int:
@@ -58,8 +61,20 @@ def whole(given: Given, key: str, label: str, least: int, most: int) -> int:
     return value
 
 
+def most_of(given: Given) -> int | None:
+    typed = text(given["most"]).strip()
+    if typed and not re.fullmatch(r"[1-9][0-9]{0,8}", typed):
+        raise ArgumentInvalid("Questions of each dataset: type a whole number from 1, or leave it empty for all.")
+    return int(typed) if typed else None
+
+
 def limits(given: Given) -> RunLimits:
-    if (budget := given["budget"]) is not None and budget < 0:
+    typed = text(given["budget"]).strip()
+    try:
+        budget = float(typed) if typed else None
+    except ValueError:
+        budget = -1
+    if budget is not None and not 0 <= budget < inf:
         raise ArgumentInvalid("Budget: type an amount from 0 up, or leave it empty for none.")
     return RunLimits(budget=budget)
 
@@ -100,13 +115,17 @@ class AskAlone(RunKind):
         ("models", "Models (all if empty)", "lists"),
         ("methods", "How to ask", "lists"),
         ("repeats", "Times each question is asked", "number"),
-        ("most", "Questions of each dataset (all if empty)", "number"),
+        ("most", "Questions of each dataset (all if empty)", "line"),
+        ("extractor", "Model that reads answers out of free text (the study’s if empty)", "list"),
         BUDGET,
     )
 
     def begins(self, user: CurrentUser, study: Study | None) -> Given:
         models = list(models_of(study)) if study else []
-        return {"models": (models, []), "methods": (list(methods.names()), list(methods.RELEASED)), "repeats": 50}
+        asked = [*possible(study)] if study else []
+        every = list(study.file.models) if study else []
+        ways = {"methods": (list(methods.names()), asked), "extractor": (every, None)}
+        return {"models": (models, []), **ways, "repeats": 50, "most": "", "budget": ""}
 
     def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
         database, settings, found = self._context.database, self._context.settings, self._context.studies.newest(study)
@@ -114,7 +133,8 @@ class AskAlone(RunKind):
             models=texts(given["models"]),
             methods=texts(given["methods"]) or methods.RELEASED,
             repeats=whole(given, "repeats", "Times each question is asked", 1, 10_000),
-            most=None if given["most"] is None else whole(given, "most", "Questions of each dataset", 1, 1_000_000),
+            most=most_of(given),
+            extractor=text(given["extractor"]),
         )
         plan, limited = asyncio.run(model_runs.plan_alone(database, settings, found, request)), limits(given)
 
@@ -124,7 +144,7 @@ class AskAlone(RunKind):
 
         takes = model_runs.costs_of(database, plan.run, REPLY_TOKENS, found.file.currency)
         about = f"{self.label}, each question {request.repeats} times"
-        return Planned(self.name, study, about, {**takes, "budget": given["budget"]}, do)
+        return Planned(self.name, study, about, {**takes, "budget": limited.budget}, do)
 
 
 class Annotate(RunKind):
@@ -140,7 +160,12 @@ class Annotate(RunKind):
         own = list(study.file.annotators or ()) if study else []
         origins = [ANY_ORIGIN, *((WHOSE[name], name) for name in Origin)]
         models = list(study.file.models) if study else []
-        return {"names": ([*ANNOTATORS.all(), *own], own), "model": (models, None), "origin": (origins, "")}
+        return {
+            "names": ([*ANNOTATORS.all(), *own], own),
+            "model": (models, None),
+            "origin": (origins, ""),
+            "budget": "",
+        }
 
     def plan(self, user: CurrentUser, study: str, given: Given) -> Planned:
         context, found, names = self._context, self._context.study(study), texts(given["names"])
@@ -155,7 +180,7 @@ class Annotate(RunKind):
 
         currency = found.file.currency if found else ""
         costs = model_runs.costs_of(context.database, plan.run, model_runs.ANNOTATION_TOKENS, currency)
-        takes = {**plan.shown, **costs, "budget": given["budget"]}
+        takes = {**plan.shown, **costs, "budget": limited.budget}
         return Planned(self.name, study, f"{self.label}: {', '.join(names)}", takes, do)
 
 
@@ -212,7 +237,7 @@ class Simulate(RunKind):
         async def do(work: Work) -> Any:
             def ended(session: SimulatedSession | StoppedSession) -> None:
                 progress.add(session)
-                work.tell(progress.done, progress.total)
+                work.tell(progress.done, progress.total, "sessions")
 
             await simulate(context.database, context.settings, run, ended)
             stopped = [f"{one.stream}: {one.why}" for one in progress.stopped[:MOST_TOLD]]
@@ -261,7 +286,7 @@ class Import(RunKind):
             read = dict.fromkeys(paths, 0)
 
             def tell(path: Path, done: int) -> None:
-                work.tell(sum((read | {path: done}).values()), sum(sizes.values()))
+                work.tell(sum((read | {path: done}).values()), sum(sizes.values()), "bytes")
 
             done = import_files(context.database, schema, paths, name, tell)
             for path in paths:
@@ -275,8 +300,8 @@ class Import(RunKind):
 def component(field: Field, elem_id: str) -> Component:
     _, label, kind = field
     match kind:
-        case "number" | "amount":
-            return gr.Number(label=label, precision=0 if kind == "number" else None, elem_id=elem_id)
+        case "number":
+            return gr.Number(label=label, precision=0, elem_id=elem_id)
         case "line":
             return gr.Textbox(label=label, max_lines=1, max_length=60, elem_id=elem_id)
         case "tick":
@@ -297,10 +322,12 @@ class RunsTab:
         self._kinds: dict[str, RunKind] = {kind.name: kind(context) for kind in kinds}
         self._view = WorkView(context, self._kinds, self.name)
         self._fields: dict[tuple[str, str], Component] = {}
+        self._given: dict[str, tuple[Any, ...]] = {}
+        """By the user, what stood in the form when they were shown what it takes."""
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        html_part(self._context.html("runs_head.html.j2"))
+        self._head = html_part(elem_id="runs-head")
         self._columns: dict[str, gr.Column] = {}
         with gr.Column(visible=False, elem_classes="asks", elem_id="runs-form") as self._form:
             choices = [(kind.label, name) for name, kind in self._kinds.items()]
@@ -315,23 +342,24 @@ class RunsTab:
             with gr.Column(visible=False, elem_id="runs-plan") as self._asked:
                 self._takes = html_part(elem_id="runs-takes")
                 start = gr.Button("Start", size="sm", variant="primary", elem_id="runs-start")
-            self._token = gr.Textbox(visible="hidden", elem_id="runs-token")
-            sent = gr.Button("Uploaded", visible="hidden", elem_id="release-sent")
+        # Not within the form: what is hidden there comes to light with it.
+        self._token = gr.Textbox(visible="hidden", elem_id="runs-token")
+        sent = gr.Button("Uploaded", visible="hidden", elem_id="release-sent")
         self._view.build()
         self._by = gr.Radio(choices=list(get_args(By)), value="model", label="Costs by", elem_id="runs-by")
         self._costs = html_part(elem_id="runs-costs")
         plan, every, study = [self._asked, self._takes, self._token], [*self._fields.values()], self._location.study
-        self.outputs = [self._form, self._kind, *self._columns.values(), *every, *plan, *self._view.outputs]
+        self.outputs = [self._head, self._form, self._kind, *self._columns.values(), *every, *plan, *self._view.outputs]
         self.outputs += [self._by, self._costs]
         on, files = self._context.bind, self._fields["import", "files"]
         typed = [field.input for field in every if not isinstance(field, gr.HTML)]  # type: ignore[attr-defined]
         on(self._kind.input, self._choose, [self._kind], [*self._columns.values(), *plan], owner=True)
-        on(typed, lambda user: self._nothing(), [], plan, owner=True, quiet=True)
+        on(typed, self._typed, [self._token, self._kind, *every], plan, owner=True, quiet=True)
         on(sent.click, lambda user: {files: self._kinds["import"].begins(user, None)["files"]}, [], [files], owner=True)
         on(show.click, self._plan, [study, self._kind, *every], plan, owner=True)
         on(start.click, self._start, [study, self._token], [*plan, *self._view.outputs], owner=True)
+        self._view.wire(study, self._look, [*self._view.outputs, study])
         on(self._by.input, self._cost, [study, self._by], [self._costs])
-        self._view.wire(study)
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         study, first = self._context.study(location.study), next(iter(self._kinds))
@@ -339,6 +367,7 @@ class RunsTab:
         values = {field: begins[name].get(key) for (name, key), field in self._fields.items()}
         lists = {field: value for field, value in values.items() if isinstance(value, tuple)}
         return {
+            self._head: self._context.html("runs_head.html.j2", owner=user.owner),
             self._form: gr.update(visible=user.owner),
             self._kind: first,
             **self._choose(user, first),
@@ -352,6 +381,18 @@ class RunsTab:
     def _nothing(self) -> dict[Any, Any]:
         return {self._asked: gr.update(visible=False), self._takes: "", self._token: ""}
 
+    def _typed(self, user: CurrentUser, token: str, *given: Any) -> dict[Any, Any]:
+        """What it takes is no longer shown once the form says something else. Gradio also sends this later than what
+        a field was left for, and then what is shown is of what stands there."""
+        return self._nothing() if token and self._given.get(user.name) != given else {}
+
+    def _look(self, user: CurrentUser, study: str) -> dict[Any, Any]:
+        """What is under way; once it has ended, the picker offers the studies that it brought."""
+        shown = self._view.look(user, study)
+        if shown[self._view.timer]["active"]:
+            return shown
+        return {**shown, self._location.study: gr.update(choices=self._context.names())}
+
     def _choose(self, user: CurrentUser, chosen: str) -> dict[Any, Any]:
         shown = {column: gr.update(visible=name == chosen) for name, column in self._columns.items()}
         return {**shown, **self._nothing()}
@@ -362,6 +403,7 @@ class RunsTab:
         given = {key: value for (name, key), value in zip(self._fields, values, strict=True) if name == chosen}
         planned = self._kinds[chosen].plan(user, study, given)
         takes = self._context.html("runs_plan.html.j2", about=planned.about, tables=tuple(tables(planned.takes)))
+        self._given[user.name] = (chosen, *values)
         token = self._context.work.show(user, planned)
         return {self._asked: gr.update(visible=True), self._takes: takes, self._token: token}
 

@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
 
+# So long after a field was left Gradio may still tell of it.
+LATE_MS = 1000
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.nightly]
 
 
@@ -29,6 +31,28 @@ def run(ada: AtConsole) -> None:
 def chosen(ada: AtConsole, label: str) -> None:
     ada.page.get_by_role("radio", name=label).check()
     ada.quiet()
+
+
+def test_the_form_keeps_what_it_takes_and_hides_its_plumbing(ada: AtConsole) -> None:
+    ada.open("Runs")
+    ada.quiet()
+    plumbing = [ada.page.locator(f"#{name}") for name in ("runs-token", "release-sent")]
+    ada.page.locator("#simulate-count input").press_sequentially("3")
+    ada.press("runs-show")
+    expect(ada.at("runs-takes").locator("table").first).to_be_visible(timeout=LONG_MS)
+    ada.quiet()
+    ada.page.wait_for_timeout(LATE_MS)
+    expect(ada.at("runs-start")).to_be_visible()
+    ada.write("simulate-count", "4")
+    expect(ada.at("runs-start")).to_be_hidden()
+    for room in ("Export", "Runs"):
+        ada.open(room)
+        ada.quiet()
+    for part in plumbing:
+        expect(part).to_be_hidden()
+    chosen(ada, "Ask models alone")
+    for name in ("alone-most", "alone-budget"):
+        expect(ada.at(name).locator("input, textarea").first).to_have_value("")
 
 
 def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, audit: Audit, shared: Path) -> None:

@@ -19,7 +19,7 @@ from tests.fakes.researcher import Researcher, value, visible
 
 pytestmark = pytest.mark.anyio
 Console = tuple[Room, Researcher]
-ALONE = {"runs-kind": "alone", "alone-models": ["tutor-a"], "alone-methods": ["free_text"], "alone-most": 1}
+ALONE = {"runs-kind": "alone", "alone-models": ["tutor-a"], "alone-methods": ["free_text"], "alone-most": "1"}
 ONCE = {**ALONE, "alone-repeats": 1}
 
 
@@ -68,13 +68,35 @@ async def test_what_the_form_says_later_is_not_started(at: Console) -> None:
     assert not value(started.get("runs-work")), "nothing is under way"
 
 
+async def test_what_it_takes_stays_until_the_form_says_something_else(at: Console) -> None:
+    _, researcher = at
+    plan = await planned(researcher, **ONCE)
+    token = {"runs-token": value(plan["runs-token"])}
+    late = await researcher.on("alone-repeats", "input", **ONCE, **token)
+    assert "value" not in late["runs-token"], "the form says what was shown"
+    other = await researcher.on("alone-repeats", "input", **{**ONCE, "alone-repeats": 2}, **token)
+    assert not visible(other["runs-plan"])
+    assert not value(other["runs-token"])
+
+
+async def test_a_form_that_nobody_changed_can_be_started(at: Console) -> None:
+    _, researcher = at
+    shown = await researcher.open(tab="runs", study="chatbench")
+    begins = {name: value(shown[name]) for name in shown if name.startswith("alone-")}
+    assert begins["alone-methods"], "those that the study allows"
+    plan = await planned(researcher, **begins, **{"runs-kind": "alone"})
+    assert visible(plan["runs-plan"]), plan["note"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {**ALONE, "alone-repeats": 0},
         {**ALONE, "alone-repeats": 1.5},
         {**ONCE, "alone-models": ["nobody"]},
-        {**ONCE, "alone-budget": -1},
+        {**ONCE, "alone-budget": "-1"},
+        {**ONCE, "alone-budget": "nan"},
+        {**ONCE, "alone-most": "0"},
         {"runs-kind": "annotate", "annotate-names": []},
         {"runs-kind": "rehearse", "rehearse-people": 0},
         {"runs-kind": "import", "import-schema": "dices-350"},
@@ -105,6 +127,9 @@ async def test_what_is_under_way_can_be_stopped_and_goes_on_from_there(at: Conso
         await researcher.on("runs-stop", "click")
         shown = await ended(researcher)
         assert "data-ended" in shown
+    gone = await researcher.on("runs-dismiss", "click")
+    print([(k, one.about, one.study, one.running) for k, one in at[0].desk.work._works.items()], researcher.place)
+    assert "data-ended" not in value(gone["runs-work"])
 
 
 async def test_released_files_are_uploaded_and_imported(at: Console, database: Database, shared: Path) -> None:
@@ -120,6 +145,7 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
     plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
     await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
     assert "data-ended" in await ended(researcher)
+    assert "dices" in str((await researcher.on("runs-dismiss", "click"))["study"]), "the picker offers it at once"
     assert list(export_options(database, "dices").schemas) == ["import"]
 
 
@@ -131,6 +157,7 @@ async def test_an_analyst_sees_results_and_starts_stops_and_uploads_nothing(at: 
     room.as_("analyst", "Bob")
     shown = await researcher.open(tab="runs", study="chatbench")
     assert not visible(shown["runs-form"])
+    assert "owners" in value(shown["runs-head"])
     token = {"runs-token": value(plan["runs-token"])}
     assert not visible((await researcher.on("runs-stop", "click"))["runs-stop"])
     assert [work.stopping for work in room.desk.work.of("chatbench")] == [False]
