@@ -11,7 +11,7 @@ from gradio.components import Component
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.long_work import own
+from app.web.console.long_work import LongWork, own
 from app.web.console.tab import html_part
 
 ASK_S = 1
@@ -36,14 +36,14 @@ class WorkView:
         """Let it refresh itself, or what a tab's own `look` paints with it in the tab's `outputs`."""
         bind, look, outputs = self._context.bind, look or self.look, outputs or self.outputs
 
-        def on_mine(act: Callable[[str, Collection[str]], None], user: CurrentUser, name: str) -> Mapping[Any, Any]:
+        def on_mine(act: Callable[..., None], user: CurrentUser, name: str) -> Mapping[Any, Any]:
             for mine in (name, own(user)) if user.owner else (own(user),):
-                act(mine, self._kinds)
+                act(self._context.work, mine, self._kinds)
             return look(user, name)
 
         bind(self.timer.tick, look, [study], outputs, quiet=True)
-        bind(self.stop.click, partial(on_mine, self._context.work.stop), [study], outputs)
-        bind(self._dismiss.click, partial(on_mine, self._context.work.dismiss), [study], outputs)
+        bind(self.stop.click, partial(on_mine, LongWork.stop), [study], outputs)
+        bind(self._dismiss.click, partial(on_mine, LongWork.dismiss), [study], outputs)
 
     def look(self, user: CurrentUser, study: str) -> dict[Any, Any]:
         found = [work for name in (study, own(user)) for work in self._context.work.of(name, self._kinds)]
