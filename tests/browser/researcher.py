@@ -85,8 +85,14 @@ class AtConsole:
         self.quiet()  # the tabs are shut until they are painted
 
     def open(self, room: str) -> None:
-        """Open a tab."""
-        self.page.get_by_role("tab", name=room, exact=True).click()
+        """Open a tab; in a narrow window the last ones are in a menu."""
+        tab = self.page.get_by_role("tab", name=room, exact=True)
+        more = self.page.get_by_role("button", name="More tabs").first
+        expect(tab.or_(more).first).to_be_visible(timeout=LONG_MS)
+        if not tab.is_visible():
+            more.click()
+            tab = self.page.get_by_role("button", name=room, exact=True)
+        tab.click()
 
     def at(self, elem_id: str) -> Locator:
         """A part of the page."""
