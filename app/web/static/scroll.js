@@ -11,6 +11,9 @@ let follows = true;
 let top = 0;
 let reads = null; // the message that somebody further up reads, and where it is in the window
 
+// Whatever takes room from the conversation, or gives it some, whoever follows it stays at its end.
+const room = new ResizeObserver(() => atEnd(() => {}));
+
 function look(log) {
   if (log.scrollHeight === log.clientHeight) { // all of it is shown
     document.documentElement.removeAttribute("data-behind");
@@ -36,6 +39,7 @@ export function toEnd() {
   const log = conversation();
   follows = true;
   if (!log) return;
+  room.observe(log);
   log.scrollTop = log.scrollHeight;
   look(log);
 }
