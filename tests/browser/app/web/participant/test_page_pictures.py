@@ -92,7 +92,7 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     expect(given).to_have_count(2)
     expect(attach).to_have_count(0)
     expect(box).to_have_value("What is it?")
-    assert given.locator("img").evaluate_all("all => all.every((one) => one.complete)")
+    until(page, "[...document.querySelectorAll('.attach li img')].every((one) => one.naturalWidth)")
     audit(page)
 
     given.first.get_by_role("button").focus()
