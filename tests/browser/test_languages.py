@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from app.i18n.catalogues import catalogue
 from tests.browser.axe import TOO_WIDE
@@ -54,9 +54,9 @@ KNOWN = re.compile("|".join((*REMARKS, *SAME, "[a-z]+@example.org", "[A-Z0-9]{8,
 
 def fits(page: Page) -> None:
     """The page is written from right to left, nothing of it sticks out, and no word is left in English."""
+    quiet(page)  # Gradio's own names of messages are replaced a moment later
     assert page.evaluate("[document.documentElement.lang, document.documentElement.dir]") == ["ar", "rtl"]
     assert page.evaluate(TOO_WIDE) <= 0
-    quiet(page)  # Gradio's own names of messages are replaced a moment later
     assert [words for words in page.evaluate(READ) if LATIN.search(KNOWN.sub("", words))] == []
 
 
@@ -72,8 +72,8 @@ def test_an_arabic_participant_on_a_phone(fast: Process, new_context: Callable[.
     assert visitor.heading == SAY("Consent")
     assert page.title() == SAY("Consent")
     visitor.until("chat")
-    assert page.locator("#box textarea").get_attribute("placeholder") == SAY("Write a message")
-    assert page.locator("#send").inner_text() == SAY("Send")
+    expect(page.locator("#box textarea")).to_have_attribute("placeholder", SAY("Write a message"))
+    expect(page.locator("#send")).to_have_text(SAY("Send"))
     visitor.say("اشرح لي كيف أبدأ.")
     visitor.hear_out()
     bubble = page.locator("#chat .message.you")

@@ -18,6 +18,7 @@ from storage.db.engine import Database, open_database
 from tests.browser.axe import TOO_WIDE
 from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
 from tests.fakes import studies
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query
@@ -208,7 +209,7 @@ def test_each_end_has_its_page_its_code_and_its_row(
     assert not title or visitor.heading == title
     assert page.locator("#completion-code").inner_text() == CODES[outcome]
     assert page.locator("a.button").get_attribute("href") == "out"
-    assert not page.locator("#say").is_visible()
+    expect(page.locator("#say")).to_be_hidden()
     row = "SELECT stream FROM seat WHERE outcome = :outcome ORDER BY until_us DESC"
     ((stream,), *_) = query(database, row, outcome=outcome)
     log = facts(database, stream)
@@ -221,4 +222,4 @@ def test_each_end_has_its_page_its_code_and_its_row(
 
 def fits(page: Page) -> None:
     """Nothing sticks out."""
-    assert page.evaluate(TOO_WIDE) <= 0
+    until(page, f"{TOO_WIDE} <= 0")

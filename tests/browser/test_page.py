@@ -58,7 +58,7 @@ def test_a_whole_study_by_mouse(usual: Process, new_context: NewContext) -> None
     kinds = [event.kind for event in newest_facts(usual)]
     assert (kinds.count("finished"), kinds.count("said")) == (1, len(visitor.said))
     visitor.reload()
-    assert visitor.finished
+    expect(page.locator("#completion-code")).to_be_visible()
 
 
 def test_a_reply_can_be_stopped_and_the_next_outlives_a_reload(slow: Process, new_context: NewContext) -> None:
@@ -183,5 +183,6 @@ def test_what_people_write_is_shown_as_written_and_ticked_twice_is_a_draft(
         visitor.fill_in("#side form")
     ticked = rating.evaluate(TICKED)
     visitor.reload()
+    expect(rating.locator("input:checked")).to_have_count(len(ticked))
     assert rating.evaluate(TICKED) == ticked != []
     assert (alerts, visitor.elsewhere) == ([], set())

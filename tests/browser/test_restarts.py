@@ -36,14 +36,14 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     *_, said, replied = newest_facts(slow)
     assert (said.kind, replied.kind) == ("said", "replied")
     assert visitor.reply.split()[-1] in replied.data["text"]
-    assert "connection" not in visitor.note
+    expect(visitor.note).not_to_contain_text("connection")
     visitor.fill_in()
     was = visitor.mark
     slow.kill()
     page.locator("#left form button[type=submit]").click()
     slow.start()
     visitor.arrived_from(was)
-    assert visitor.note == ""
+    expect(visitor.note).to_have_text("")
     visitor.go_on()
 
 
@@ -117,14 +117,14 @@ def test_without_a_connection_the_page_keeps_what_was_sent_and_goes_on_as_soon_a
     context.set_offline(True)
     visitor.type_message(EXPLAIN)
     visitor.send()
-    until(page, "document.querySelector('#note .note')")
-    assert PAGE_WORDS["offline"] in visitor.note  # and not that the connection is slow
+    expect(visitor.note).to_contain_text(PAGE_WORDS["offline"])  # and not that the connection is slow
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     expect(page.locator("#box textarea")).to_have_value(EXPLAIN)
     page.evaluate("window.same = true")
     context.set_offline(False)
     visitor.hear_out()
-    assert (visitor.note, page.evaluate("window.same")) == ("", True)
+    expect(visitor.note).to_have_text("")
+    assert page.evaluate("window.same")
     assert [event.kind for event in newest_facts(slow)][-2:] == ["said", "replied"]
 
 
@@ -157,7 +157,8 @@ def test_a_reply_whose_events_break_off_is_asked_for_again(slow: Process, new_co
         assert (said.kind, replied.kind) == ("said", "replied")
         assert visitor.reply.split()[-1] in replied.data["text"]
         assert len(visitor.reply) > 0.5 * len(replied.data["text"])
-        assert (visitor.note, page.evaluate("window.same"), attempts(slow)) == ("", True, number)
+        expect(visitor.note).to_have_text("")
+        assert (page.evaluate("window.same"), attempts(slow)) == (True, number)
 
 
 @pytest.mark.nightly
@@ -180,4 +181,4 @@ def test_a_proxy_that_gathers_an_answer_keeps_only_one_click_waiting(slow: Proce
     with page.expect_request("**/api/reply*"):
         visitor.say(EXPLAIN)
     visitor.hear_out()
-    assert visitor.note == ""
+    expect(visitor.note).to_have_text("")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
 from tests.browser.waiting import settled, until
 
@@ -68,9 +68,9 @@ class Visitor:
         return self.page.locator("#left").inner_text()
 
     @property
-    def note(self) -> str:
-        """The line that tells what went wrong."""
-        return self.page.locator("#note").inner_text().strip()
+    def note(self) -> Locator:
+        """The line that tells what went wrong; painted by Gradio, later than the conversation."""
+        return self.page.locator("#note")
 
     @property
     def reply(self) -> str:
@@ -108,7 +108,7 @@ class Visitor:
 
     def ready(self) -> None:
         """Wait until the page is painted."""
-        until(self.page, "document.documentElement?.dataset.ready === 'yes'")
+        until(self.page, f"document.documentElement?.dataset.ready === 'yes' && {MARK}")
 
     def reload(self) -> None:
         """Reload the page."""
@@ -129,9 +129,9 @@ class Visitor:
 
     def slide(self, field: Locator) -> None:
         """Put a slider's handle at its middle, which is an answer only once somebody has put it there."""
-        assert field.locator("output").inner_text() == "–"
+        expect(field.locator("output")).to_have_text("–")
         field.locator("input[type=range]").click()
-        assert field.locator("output").inner_text() == "50"
+        expect(field.locator("output")).to_have_text("50")
 
     def press(self, button: Locator) -> None:
         """Press a button."""
@@ -270,7 +270,7 @@ class KeyboardVisitor(Visitor):
             for _ in range(number):
                 self.page.keyboard.press("ArrowDown")
         self.page.keyboard.press("Space")
-        assert field.locator("input:checked").count() == 1
+        expect(field.locator("input:checked")).to_have_count(1)
 
     def tick(self, field: Locator) -> None:
         self._tab_to(field.locator("input"))
@@ -283,7 +283,7 @@ class KeyboardVisitor(Visitor):
     def slide(self, field: Locator) -> None:
         self._tab_to(field.locator("input[type=range]"))
         self.page.keyboard.press("ArrowRight")
-        assert field.locator("output").inner_text() == "51"
+        expect(field.locator("output")).to_have_text("51")
 
     def press(self, button: Locator) -> None:
         until(self.page, "button => !button.disabled", arg=button.element_handle())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.waiting import until
 
@@ -76,7 +76,7 @@ def test_the_enter_of_an_input_method_sends_nothing(screens: Screens, sent: list
     for number, (order, accepted) in enumerate(ACCEPTED.items(), 1):
         page.locator(BOX).focus()
         page.evaluate(DISPATCH, [BOX, composed("", "日本語", accepted)])
-        assert page.locator("#send").is_enabled(), order
+        expect(page.locator("#send"), order).to_be_enabled()
         assert len(sent) == number - 1, order
         with page.expect_response("**/api/act"):
             page.evaluate(DISPATCH, [BOX, [ENTER]])
@@ -99,14 +99,14 @@ def test_a_real_composition_is_sent_when_it_is_accepted(screens: Screens, sent: 
     enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 229}
     for word, shown in (("に", "に"), ("にほ", "にほ"), ("日本", "日本")):
         session.send("Input.imeSetComposition", {"text": word, "selectionStart": len(word), "selectionEnd": len(word)})
-        assert page.locator(BOX).input_value() == shown
+        expect(page.locator(BOX)).to_have_value(shown)
     session.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
     session.send("Input.insertText", {"text": "日本"})
     session.send("Input.dispatchKeyEvent", {"type": "keyUp", **enter})
     session.send("Input.imeSetComposition", {"text": "語", "selectionStart": 1, "selectionEnd": 1})
     session.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
     session.send("Input.insertText", {"text": "語"})
-    assert page.locator(BOX).input_value() == "日本語"
+    expect(page.locator(BOX)).to_have_value("日本語")
     with page.expect_response("**/api/act"):
         page.keyboard.press("Enter")
     assert sent == ["日本語"]

@@ -70,6 +70,7 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
     say(page)
     expect(page.locator(".tool")).to_contain_text("Change the document")
     expect(document).to_have_value(f"{NEW}\nMine")
+    visitor.hear_out()
     bar.focus()
     if bar.get_attribute("aria-expanded") == "false":
         page.keyboard.press("Enter")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from app.web.participant.view import PAGE_WORDS
 from tests.browser.visitor import Visitor
@@ -36,12 +36,6 @@ def phone(screens: Screens) -> Iterator[Screens]:
     screens("consent").set_viewport_size({"width": 1280, "height": 800})
 
 
-def box_of(element: Locator) -> FloatRect:
-    box = element.bounding_box()
-    assert box is not None
-    return box
-
-
 def toggle(page: Page) -> Locator:
     return page.locator("#sheet-bar [aria-controls]")
 
@@ -51,14 +45,14 @@ def test_the_question_is_open_above_the_box_until_something_was_said(phone: Scre
     expect(toggle(page)).to_have_attribute("aria-expanded", "true")
     expect(page.locator("#left .problem")).to_be_visible()
     expect(page.locator("#heading")).to_be_focused()
-    assert page.evaluate(IN_VIEW)
+    until(page, IN_VIEW)
     page.locator("#box textarea").click()  # nothing is over it
     page = phone("chat-waiting")
     expect(toggle(page)).to_have_attribute("aria-expanded", "false")
     expect(page.locator("#left .problem")).to_be_hidden()
     expect(toggle(page)).to_contain_text("Question")
     expect(toggle(page)).to_contain_text("be given by")
-    assert page.evaluate(IN_VIEW)
+    until(page, IN_VIEW)
 
 
 def test_the_sheet_opens_and_closes_by_tap_key_and_escape_and_the_focus_comes_back(phone: Screens) -> None:
@@ -86,14 +80,14 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
     """It is called by what it does, or as a study names the button, and leaves room for the question."""
     page = phone("chat-answer")
     onward = page.locator("#sheet-bar > button")
-    assert onward.inner_text() == PAGE_WORDS["answer"]
+    expect(onward).to_have_text(PAGE_WORDS["answer"])
     onward.click()
     expect(page.locator("#left [data-field] input").first).to_be_focused()
     expect(page.locator("#left [data-field] input").first).to_be_in_viewport()
     page = phone("chat-table")
     page.set_viewport_size({"width": 320, "height": 568})
-    assert onward.inner_text() == PAGE_WORDS["finish"]
-    assert box_of(page.locator("#sheet-bar span"))["width"] > 40
+    expect(onward).to_have_text(PAGE_WORDS["finish"])
+    until(page, "document.querySelector('#sheet-bar span').getBoundingClientRect().width > 40")
     onward.click()
     expect(page.locator("#left [type=submit]")).to_be_focused()
     page = phone("chat-waiting")
@@ -106,7 +100,7 @@ def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context:
     visitor = Visitor(page, slow.url)
     visitor.arrive("demo")
     visitor.until("chat")
-    assert page.evaluate(IN_VIEW)
+    until(page, IN_VIEW)
     page.locator("#box textarea").tap()
     for key in ("a", "Enter", "b"):  # a line break: only the button sends
         page.keyboard.press(key)
@@ -117,9 +111,9 @@ def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context:
     live = page.locator("#chat .message.bot .text")
     for words in (1, 20):
         until(page, "least => document.querySelector('#chat .message.bot .text').innerText.length > least", words)
-        assert page.evaluate(IN_VIEW)
+        until(page, IN_VIEW)
         expect(live).to_be_in_viewport()
     page.get_by_role("button", name="Stop the reply").click()
     visitor.hear_out()
-    assert page.evaluate(IN_VIEW)
+    until(page, IN_VIEW)
     assert visitor.complaints == []

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.axe import Audit
-from tests.browser.conftest import serve
+from tests.browser.conftest import READY, serve
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled, until
 from tests.fakes import studies
@@ -62,6 +62,7 @@ def late_pictures_move_nothing(page: Page) -> None:
     page.reload(wait_until="commit")
     shown = page.locator("#chat .message .pictures img")
     expect(shown).to_have_count(2)
+    until(page, READY)
     settled(page)
     before = shown.evaluate_all(SHAPE)
     assert before[-1], "its end"
@@ -69,6 +70,7 @@ def late_pictures_move_nothing(page: Page) -> None:
     for one in held:
         one.continue_()
     until(page, "[...document.querySelectorAll('#chat .pictures img')].every((one) => one.naturalWidth)")
+    settled(page)
     assert before == shown.evaluate_all(SHAPE)
     page.unroute_all()
 
@@ -117,5 +119,5 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     expect(page.locator("#note p")).to_contain_text("0.6 MB, and at most 0.5 MB")
     expect(given).to_have_count(0)
     late_pictures_move_nothing(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    until(page, "document.documentElement.scrollWidth <= innerWidth")
     assert [one for one in visitor.complaints if "422" not in one] == []

@@ -21,6 +21,10 @@ LONG = "\n\n".join(f"Paragraph {number} of a reply that is taller than the windo
 FORMULA = "First.\n\nThen $$\\frac{a}{b} = c$$ is what we want, and some words follow it here.\n\nAnd the end."
 TALK: dict[str, Any] = {"step": "chat", "opens": "Hello there.", "scripted": {1: FORMULA}, "pace": 60, "model": "m"}
 COMPARE: dict[str, Any] = {"step": "compare", "id": "both", "scripted": {1: LONG, 2: LONG}, "models": ["m", "n"]}
+BELOW = """() => {
+  const seen = ["#chat .message", "#left-column"].map((one) => document.querySelector(one)?.getBoundingClientRect());
+  return seen.every((one) => one?.height) && seen[0].top >= seen[1].bottom;
+}"""
 TOP = "document.querySelector('#talk .round:nth-child(2)').getBoundingClientRect().top"
 # Collects what a reply in progress shows.
 SEEN = """() => new MutationObserver(() => {
@@ -46,11 +50,7 @@ def test_replies_are_read_from_their_beginning_and_without_marks_of_formulas(
     page = new_context(viewport={"width": 390, "height": 844}).new_page()
     visitor = Visitor(page, talking.url)
     visitor.arrive("talking")
-    expect(page.locator("#left-column")).to_be_visible()
-    opening, sheet = page.locator("#chat .message").bounding_box(), page.locator("#left-column").bounding_box()
-    assert opening
-    assert sheet
-    assert opening["y"] >= sheet["y"] + sheet["height"]
+    until(page, BELOW)
     page.locator("#sheet-bar button").first.click()
     page.evaluate(SEEN)
     visitor.say("Explain it")

@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.axe import Audit
 from tests.browser.conftest import serve
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
 from tests.conftest import ROOT
 from tests.fakes import studies
 from tests.fakes.served import Process
@@ -85,5 +86,5 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
     for shown in (page.locator(".tool pre").first, page.locator(".tool dd").first):
         assert HOSTILE.replace("\u202e", "\ufffd") in (shown.text_content() or "")
         assert shown.locator("*").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    until(page, "document.documentElement.scrollWidth <= innerWidth")
     assert visitor.complaints == []

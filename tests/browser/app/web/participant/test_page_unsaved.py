@@ -63,7 +63,7 @@ def test_saved_is_said_only_while_it_is_so_and_a_draft_that_failed_is_sent_again
     until(page, SEEN)
     page.route(DRAFTS, lambda route: route.abort())
     comment.fill("First words. Second words, offline.")
-    assert not page.evaluate(SEEN)
+    until(page, f"!({SEEN})")
     expect(page.locator("#saved")).to_be_empty(timeout=LONG_MS)
     page.unroute(DRAFTS)
     until(page, SEEN)
@@ -113,7 +113,7 @@ def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chattin
     chatting.send()
     chatting.hear_out()
     expect(page.locator("#box textarea")).to_have_value("", timeout=LONG_MS)
-    assert chatting.note == ""
+    expect(chatting.note).to_have_text("")
     assert count(fast, "said") == 1
     chatting.rate()
     chatting.say("Is it my question?")  # the same words once more are another message
@@ -129,7 +129,7 @@ def test_a_message_that_is_not_sent_is_left_behind_only_after_a_word(chatting: V
     before = chatting.mark
     chatting.type_message("And one thing more")
     button.dblclick()  # the second one confirms nothing
-    assert PAGE_WORDS["unsent"] in chatting.note
+    expect(chatting.note).to_contain_text(PAGE_WORDS["unsent"])
     expect(page.locator("#box textarea")).to_have_value("And one thing more")
     assert chatting.mark == before
     until(

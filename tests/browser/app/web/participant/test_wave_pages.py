@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from app.clock import VirtualClock
 from storage.registers.persons import people
 from tests.browser.axe import Audit
+from tests.browser.waiting import until
 from tests.fakes import studies, waves
 from tests.fakes.aside import aside
 from tests.fakes.served import serving, settings_for
@@ -47,13 +48,13 @@ def test_the_next_part_opens_by_itself_in_the_persons_own_time_and_on_another_de
         take(page)
         page.locator(".card a.button").click()
         expect(page.locator("body")).to_have_attribute("data-page", "next_part")
+        until(page, f"({SHOWN})().length === 2 && ({SHOWN})().every(([, told, wanted]) => told === wanted)")
         shown = page.evaluate(SHOWN)
         assert [one for one, _, _ in shown] == ["2027-03-28T09:00:00+09:00", "2027-03-30T09:00:00+09:00"]
-        assert all(told == wanted for _, told, wanted in shown)
-        assert "Woche 2" in page.locator("main").inner_text()
+        expect(page.locator("main")).to_contain_text("Woche 2")
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": 844})
-            assert page.evaluate("document.documentElement.scrollWidth") == width
+            until(page, "width => document.documentElement.scrollWidth === width", width)
 
         audit(page)
         link = page.locator(".link a").get_attribute("href")
