@@ -29,30 +29,22 @@ class _Representer(RoundTripRepresenter):
 _Representer.add_representer(float, _Representer.float)
 
 
-def yaml_text(value: Any, width: int = WIDTH, *, anchors: bool = False) -> str:
-    """Plain JSON as YAML, in its order; the lines of a text stand below each other. With `anchors`, a list or mapping
-    that stands in several places is written once, and referred to."""
+def yaml_text(value: Any, width: int = WIDTH) -> str:
+    """Plain JSON as YAML, in its order; the lines of a text stand below each other."""
     yaml = YAML()
     yaml.Representer = _Representer
     yaml.width = width
     written = StringIO()
-    yaml.dump(_styled(value, {} if anchors else None), written)
+    yaml.dump(_styled(value), written)
     return written.getvalue()
 
 
-def _styled(value: Any, shared: dict[int, Any] | None) -> Any:
-    """The value with styles; `shared` has what is styled by its identity, if what is the same stays the same."""
-    if shared is not None and id(value) in shared:
-        return shared[id(value)]
+def _styled(value: Any) -> Any:
     if isinstance(value, Mapping):
-        styled: Any = {_styled_text(key): _styled(part, shared) for key, part in value.items()}
-    elif isinstance(value, list | tuple):
-        styled = [_styled(part, shared) for part in value]
-    else:
-        return _styled_text(value)
-    if shared is not None:
-        shared[id(value)] = styled
-    return styled
+        return {_styled_text(key): _styled(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_styled(part) for part in value]
+    return _styled_text(value)
 
 
 def _styled_text(value: Any) -> Any:

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -17,8 +16,7 @@ from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from storage.ai_alone.model_use import ModelTask
-from storage.columns import Column, JsonColumn, Shape
-from storage.datasets.describe.croissant import collection_facts, column_name, record_set
+from storage.datasets.describe.croissant import collection_facts, record_set
 from storage.datasets.describe.markdown import code, rendered, table
 from storage.datasets.describe.publication import (
     STATED,
@@ -41,10 +39,6 @@ from storage.registers.origins import Origin
 from storage.yaml_text import yaml_text
 
 Yaml = dict[str, Any]
-# Without these settings, `datasets` reads texts such as `None` and `NA` as missing values.
-CSV: Mapping[str, Any] = MappingProxyType({"keep_default_na": False, "na_values": [""]})
-# What `datasets` calls the rows of a file that has no splits.
-SPLIT = "train"
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 ORIGIN_TAGS: Mapping[str, str] = MappingProxyType(
     {Origin.BOT: "simulated", Origin.PILOT: "pilot", Origin.REHEARSAL: "rehearsal"}
@@ -77,7 +71,7 @@ def dataset_card(manifest: ExportManifest) -> str:
         "dataset_card",
         exported=manifest,
         info=info,
-        header=yaml_text(header(manifest), anchors=True),
+        header=yaml_text(header(manifest)),
         title=title(manifest),
         origins=original_origins(manifest),
         warnings=WARNINGS,
@@ -229,9 +223,7 @@ def _gaps(manifest: ExportManifest, info: DatasetInfo) -> Iterator[str]:
 
 
 def header(manifest: ExportManifest) -> Yaml:
-    """The metadata, as far as they are known."""
-    files = [file for file in manifest.files if file.rows]
-    features = {file.path: _features(file) for file in files}
+    """The metadata, as far as they are known; how its files are loaded is in a file of its own (hub_configs.py)."""
     front: Yaml = {
         "pretty_name": title(manifest),
         "language": list(dict.fromkeys(tag for study in manifest.studies for tag in study.file.offered)),
@@ -239,8 +231,6 @@ def header(manifest: ExportManifest) -> Yaml:
         "task_categories": list(manifest.schema.tasks),
         "tags": _tags(manifest, publication(manifest).keywords),
         "size_categories": [_size(sum(file.rows for file in manifest.files))],
-        "configs": [_config(file, features[file.path], first=not n) for n, file in enumerate(files)],
-        "dataset_info": [_info(file, features[file.path]) for file in files],
     }
     return {key: value for key, value in front.items() if value}
 
@@ -258,64 +248,3 @@ def _size(rows: int) -> str:
     if not above:
         return "n<1K"
     return f"n>{words[-1]}" if above == len(SIZES) else f"{words[above - 1]}<n<{words[above]}"
-
-
-def loaded(file: ExportedFile) -> tuple[str, int]:
-    """The path and size in bytes of what is loaded for a file: its copy, or the file itself."""
-    found = file.lines or file
-    return found.path, found.bytes
-
-
-def config_name(file: ExportedFile) -> str:
-    return record_set(file.path).replace("/", "-")
-
-
-def _config(file: ExportedFile, features: list[Yaml], *, first: bool) -> Yaml:
-    path, _ = loaded(file)
-    default = {"default": True} if first else {}
-    options = dict(CSV) if path.endswith(".csv") else {}
-    return {"config_name": config_name(file), **default, "data_files": path, **options, "features": features}
-
-
-def _info(file: ExportedFile, features: list[Yaml]) -> Yaml:
-    _, size = loaded(file)
-    return {
-        "config_name": config_name(file),
-        "features": features,
-        "splits": [{"name": SPLIT, "num_bytes": size, "num_examples": file.rows}],
-        "download_size": size,
-        "dataset_size": size,
-    }
-
-
-def _features(file: ExportedFile) -> list[Yaml]:
-    csv = PurePosixPath(loaded(file)[0]).suffix == ".csv"
-    return [{"name": column_name(file, column), **_feature(file, column, csv=csv)} for column in file.columns]
-
-
-def _feature(file: ExportedFile, column: Column, *, csv: bool) -> Yaml:
-    form = column.form
-    if form.choices:
-        return {"dtype": {"class_label": {"names": {str(n): text for n, text in enumerate(form.choices)}}}}
-    if isinstance(form, JsonColumn) and form.shape is not None and not csv:
-        return _nested(form.shape)
-    if column.kind == "integer" and csv and column.name in file.as_texts:
-        return {"dtype": "string"}
-    if column.kind == "integer" and csv and column.name in file.as_floats:
-        return {"dtype": "float64"}
-    return {"dtype": {"integer": "int64", "number": "float64"}.get(column.kind, "string")}
-
-
-def _nested(shape: Shape) -> Yaml:
-    match shape:
-        case "text":
-            return {"dtype": "string"}
-        case "boolean":
-            return {"dtype": "bool"}
-        case (item,) if isinstance(item, Mapping):
-            return {"list": _nested(item)["struct"]}
-        case (item,):
-            return {"list": _nested(item)["dtype"]}
-        case Mapping():
-            return {"struct": [{"name": name, **_nested(part)} for name, part in shape.items()]}
-    raise AssertionError(shape)

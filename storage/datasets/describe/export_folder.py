@@ -17,6 +17,7 @@ import orjson
 from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
+from storage.datasets.describe.hub_configs import hub_configs
 from storage.datasets.describe.metadata_files import CFF, ZENODO, citation_files
 from storage.datasets.describe.pictures import table as pictures_table
 from storage.datasets.describe.publication import STUDY, file_name, publication
@@ -24,12 +25,13 @@ from storage.datasets.manifest import ExportManifest
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import make_folder, writing
 from storage.errors import StorageError
+from storage.yaml_text import yaml_text
 
-PAGE, BOOK, METADATA = "codebook.md", "codebook.json", "metadata.json"
+PAGE, BOOK, METADATA, HUB = "codebook.md", "codebook.json", "metadata.json", ".huggingface.yaml"
 README = "README.md"
 EDITABLE = (README, CFF, ZENODO)
 # The describing files; `study.json` is replaced by one file per version if there are several.
-NAMES = (PAGE, BOOK, METADATA, STUDY, NAME, *EDITABLE)
+NAMES = (PAGE, BOOK, METADATA, HUB, STUDY, NAME, *EDITABLE)
 # The checksums of the editable files as the last export wrote them.
 WRITTEN = ".editable.sha256"
 MOST_NAMED = 5
@@ -110,6 +112,7 @@ def _contents(manifest: ExportManifest) -> Mapping[str, bytes]:
         PAGE: codebook_page(book).encode(),
         BOOK: as_json(book),
         METADATA: orjson.dumps(metadata(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+        HUB: yaml_text(hub_configs(manifest)).encode(),
         **{file_name(study, manifest.studies): study.document.encode() for study in manifest.studies},
         **(pictures_table(manifest) if manifest.pictures else {}),
     }

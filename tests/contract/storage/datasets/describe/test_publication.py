@@ -20,6 +20,8 @@ from storage.datasets.manifest import ExportManifest
 from storage.schemas.registry import schema, schemas
 from tests.fakes.exported import SOURCE, exported
 
+# The metadata of the card: fewer lines than a screen has.
+CARD_LINES = 40
 WHOLE = DatasetInfo.model_validate(
     {
         "title": "How people ask: <a study>",
@@ -109,6 +111,19 @@ def test_croissant_has_no_warning_and_mlcroissant_reads_the_metadata(tmp_path: P
     assert (found.data_limitations, found.data_biases) == (["English only."], ["One country."])
     assert found.data_use_cases == ["Evaluation of chatbots."]
     assert (found.data_social_impact, found.data_release_maintenance_plan) == (WHOLE.social_impact, WHOLE.maintenance)
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_whoever_opens_the_card_reads_of_the_dataset_and_the_hub_finds_every_file(name: str, tmp_path: Path) -> None:
+    found = made(tmp_path, name)
+    _, front, text = (tmp_path / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert len(front.splitlines()) < CARD_LINES
+    assert text.lstrip().startswith("# ")
+    hub = YAML(typ="safe").load((tmp_path / ".huggingface.yaml").read_text(encoding="utf-8"))
+    configs = {one["data_files"]: [column["name"] for column in one["features"]] for one in hub["configs"]}
+    with_rows = [file for file in found.files if file.rows]
+    assert [*configs] == [(file.lines or file).path for file in with_rows]
+    assert [len(columns) for columns in configs.values()] == [len(file.columns) for file in with_rows]
 
 
 # Nothing is invented

@@ -37,6 +37,7 @@ def test_chatbenchs_files_have_the_released_names_and_columns(chatbench: Path) -
     of_the_study = ["conversations.json", "user_answers.csv", "user_answers_filtered.csv"]
     beside = [
         ".editable.sha256",
+        ".huggingface.yaml",
         "README.md",
         "SHA256SUMS",
         "codebook.json",
