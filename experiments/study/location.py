@@ -255,7 +255,9 @@ def _letter(facts: tuple[Event, ...], key: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value as participants read it; nothing if there is none, and 100 for 100.0."""
+    """A value as participants read it; nothing if there is none, 100 for 100.0, and of several all."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
     whole = isinstance(value, float) and value.is_integer()
     return "" if value is None else str(int(value) if whole else value)
 

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
+from typing import Any
 
 from experiments.events import GIVEN, NOTES, Data, Event
 from experiments.session.annotations import ANNOTATED
@@ -401,19 +402,32 @@ def _visits(stays: Mapping[str, _Stay], transcript_remarks: Sequence[TranscriptR
 def remark(event: Event) -> TranscriptRemark:
     data = event.data
     if event.kind == ANNOTATED:
-        said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
-        return TranscriptRemark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
+        said = f"{data['annotator']}: {_in_words(data['values'])}"
+        return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]))
     if event.kind == CHECKED:
         kept = {True: "kept", False: "broken", None: "not known"}[data["kept"]]
         found = data.get("missing") or ("" if isinstance(data["value"], bool) else data["value"])
         said = f"{data['rule']}: {kept}, turn {data['turn']}" + (f" ({found})" if found not in ("", None) else "")
         return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]), data["kept"] is True)
-    words = data.get("words") or ()
-    named = ("kind", "channel", "cause", "text", "failed", "why", "what", "outcome")
-    parts = [str(data[name]) for name in named if data.get(name)]
+    named = ("kind", "channel", "cause", "text", "failed", "why", "what", "outcome", "words")
+    parts = [_in_words(data[name]) for name in named if data.get(name)]
     parts += [f"{data['seconds'] // 60:,} minutes"] if event.kind == GIVEN else []
-    about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
-    return TranscriptRemark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
+    return TranscriptRemark(event.seq, event.at_us, event.kind, ": ".join(parts), str(data.get("who", "")))
+
+
+def _in_words(value: Any) -> str:
+    """A value as researchers read it: of JSON, as models and the log have it."""
+    match value:
+        case None:
+            return "no value"
+        case bool():
+            return "yes" if value else "no"
+        case Mapping():
+            return "; ".join(f"{name}: {_in_words(part)}" for name, part in value.items())
+        case list() | tuple():
+            return ", ".join(map(_in_words, value)) or "none"
+        case _:
+            return str(value)
 
 
 @dataclass(frozen=True, slots=True)

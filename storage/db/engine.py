@@ -107,7 +107,7 @@ def connect(url: str) -> Engine:
             hide_parameters=True,  # what somebody wrote is in them, and errors are logged
         )
     except ModuleNotFoundError as error:
-        raise StorageError(f"{error}: install what PostgreSQL needs with: {install_line('postgres')}") from error
+        raise StorageError(f"PostgreSQL needs a package that is not installed: {install_line('postgres')}") from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)

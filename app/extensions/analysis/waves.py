@@ -131,8 +131,8 @@ def growth_model(people: Codes, arms: Codes, waves: Values, outcomes: Values) ->
     """Fit the model to an outcome in each wave of each participant; the reason if that is not possible."""
     try:
         from statsmodels.regression.mixed_linear_model import MixedLM  # type: ignore[import-untyped]
-    except ImportError as error:
-        return f"{INSTALL} ({error})"
+    except ImportError:
+        return INSTALL
     count, freedom = number_of(arms), number_of(people) - number_of(arms)
     if freedom < 1 or np.bincount(people).max() < 2 or np.ptp(outcomes) == 0:
         return "there are too few answers, or all are equal"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from app.errors import SettingsError
 from app.extensions.analysis.estimates import (
     COUNT,
     NUMBER,
@@ -38,12 +38,9 @@ PER_CENT = "datum.label + ' %'"
 DASHED: Spec = {"strokeDash": [4, 4], "color": INK}
 
 
-def require_charts() -> None:
-    """Raise SettingsError if charts cannot be drawn here, as vl-convert is not installed."""
-    try:
-        import vl_convert  # noqa: F401
-    except ImportError as error:
-        raise SettingsError(f"{INSTALL} ({error})") from None
+def lacking() -> str:
+    """What readers are told if charts cannot be drawn here, as vl-convert is not installed."""
+    return "" if find_spec("vl_convert") else INSTALL
 
 
 def svg(spec: Spec) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from app.errors import SettingsError
 from app.extensions.analysis.estimates import Finding, format_interval, format_p, format_value
 from app.extensions.analysis.report import charts, wording
 from app.extensions.analysis.report.build import Report, flow_stages, grid, sections
@@ -21,17 +20,13 @@ MANY = 14
 
 def html(report: Report) -> str:
     """The page; without vl-convert it has tables only, and says how to get the figures."""
-    images, install = _images, ""
-    try:
-        charts.require_charts()
-    except SettingsError as error:
-        images, install = _no_images, str(error)
+    install = charts.lacking()
     return _PAGE.render(
         report=report,
         sections=tuple(sections(report.results.findings)),
         made=wording.when(report.made_us),
         stages=tuple(flow_stages(report)),
-        images=images,
+        images=_no_images if install else _images,
         install=install,
     )
 

@@ -45,15 +45,16 @@ def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, Pending
         yield from ((state, job) for job in pending_tasks(study, state) if job.kind == "reply")
 
 
-def test_a_persons_words_are_not_filled_again() -> None:
+@pytest.mark.parametrize(("word", "read"), [("{{item.hint}}", "{{item.hint}}"), (["red", "blue"], "red, blue")])
+def test_a_persons_words_are_not_filled_again_and_several_are_a_list(word: Any, read: str) -> None:
     study = told("Dear {{about.word}}.")
     for state, job in owed_replies(study):
         facts = [
-            e if e.path != "about" else type(e)(e.seq, e.at_us, e.by, e.path, e.kind, {"word": "{{item.hint}}"})
+            e if e.path != "about" else type(e)(e.seq, e.at_us, e.by, e.path, e.kind, {"word": word})
             for e in state.events
         ]
         (again,) = pending_tasks(study, fold(facts))
-        assert again.data["messages"][0]["text"] == "Dear {{item.hint}}."
+        assert again.data["messages"][0]["text"] == f"Dear {read}."
         assert job.kind == "reply"
 
 

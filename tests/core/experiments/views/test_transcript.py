@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from experiments.events import NOTES, Action, Event
 from experiments.session.engine import fold, pending_tasks, screen
 from experiments.study.location import State
 from experiments.study.study import Study
-from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, state_at, timeline, transcript_of
+from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, remark, state_at, timeline, transcript_of
 from tests.fakes.driven import Driven, small
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
@@ -34,6 +36,15 @@ def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
 
 def visits(study: Study, log: tuple[Event, ...]) -> tuple[StepVisit, ...]:
     return transcript_of(study, log).visits
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(), st.lists, max_leaves=5))
+@examples(50)
+def test_what_a_model_noted_is_told_without_the_signs_of_a_program(value: Any) -> None:
+    noted = {"annotator": "effort", "model": "m", "values": {"low": value}}
+    told = remark(Event(1, 0, "model", "", "annotated", noted))
+    assert told.text.startswith("effort: low: ")
+    assert not re.search(r"None|True|False|[\[\](){}']", told.text)
 
 
 @given(names, seeds, st.floats(0, 1), st.integers(1, 9))

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import sys
 from base64 import b64decode
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -63,6 +64,14 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
     assert {link.removeprefix("#") for link in links} <= ids, "links lead to places of the page itself"
     assert not re.search(r"url\(|@import|https?://", page)
     assert "@media print" in page
+
+
+def test_without_the_package_for_charts_the_page_says_once_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = html(report(hostile(), by_turn()))
+    assert page.count("parley-studies[charts]") == 1
+    assert "<img" not in page
+    assert "vl_convert" not in page, "no words of the machine"
 
 
 def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:
