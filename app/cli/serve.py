@@ -132,6 +132,6 @@ def print_links(studies: Sequence[Study], database: Database, settings: Settings
         for label, link in [*links, *trials.links(name, settings.address)]:
             echo(f"    {label}: {link}")
         if not links:
-            echo(f"    Personal links: parley recruit links {name}")
+            echo(f"    Personal or signed links: parley recruit links {name}")
     if not known:
         echo("  No study yet: every study is served as soon as it is published, and piloted or opened.")

@@ -306,7 +306,8 @@ class Prolific:
         if httpx2.codes.is_server_error(status):
             return RecruiterUnavailable(what, uncertain=answer.request.method != "GET")
         if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
-            return RecruiterDenied(f"{what}. Check the token (PARLEY_PROLIFIC_TOKEN), and what its account may do.")
+            where = f"{env_name('prolific_token')}, or Model servers in the console"
+            return RecruiterDenied(f"{what}. Check the token ({where}), and what its account may do.")
         return RecruiterRejected(what, status=status)
 
 
@@ -337,18 +338,23 @@ def _part(id_: str) -> str:
     return quote(id_, safe="")
 
 
-def prolific_client(settings: Settings, sleep: Callable[[float], None] = time.sleep) -> Prolific:
-    """The client with the token of the settings, or else the one that an owner entered in the console; raises
-    RecruiterDenied if there is none."""
+def access_of(settings: Settings) -> tuple[str, str] | None:
+    """Prolific's address and the token of the settings, or else the one that an owner entered in the console."""
     if settings.prolific_token is not None:
-        return Prolific(settings.prolific_url, settings.prolific_token.get_secret_value(), sleep=sleep)
+        return settings.prolific_url, settings.prolific_token.get_secret_value()
     saved = settings.find_server(PROLIFIC)
-    if saved is None or saved.key is None:
+    return None if saved is None or saved.key is None else (saved.url, saved.key.get_secret_value())
+
+
+def prolific_client(settings: Settings, sleep: Callable[[float], None] = time.sleep) -> Prolific:
+    """Raises RecruiterDenied without a token."""
+    access = access_of(settings)
+    if access is None:
+        variable = env_name("prolific_token")
         raise RecruiterDenied(
-            f"There is no token of Prolific. Set {env_name('prolific_token')}, or enter it in the console, under "
-            "Model servers."
+            f"There is no token of Prolific. Set {variable}, or enter it in the console, under Model servers."
         )
-    return Prolific(saved.url, saved.key.get_secret_value(), sleep=sleep)
+    return Prolific(*access, sleep=sleep)
 
 
 def workspaces_of(settings: Settings, client: Prolific) -> tuple[str, ...]:

@@ -23,12 +23,12 @@ PROBLEMS, FLOW = "problems", "flow"
 REPLACED = ("source", "path", "columns", "items")
 
 
-def pools_in(text: str) -> dict[str, dict[str, Any]]:
-    """The pools of a study file by name, as they are written; empty for a text that is no mapping in YAML."""
+def pools_in(text: str) -> dict[str, dict[str, Any]] | None:
+    """The pools of a study file by name, as they are written; None for a text that is no YAML."""
     try:
         return _pools(parse_yaml(text).value)
     except NotYaml:
-        return {}
+        return None
 
 
 def with_pool(text: str, name: str, pool: Mapping[str, Any]) -> str:

@@ -30,6 +30,9 @@ from app.web.theme import theme
 ASKED = r"/(assets|static)/[\w./-]+|/theme\.css|/favicon\.ico"
 # The path to which an event without the queue is posted, as a JSON object with `fn_index` and `data`.
 EVENTS = "/gradio_api/run/predict"
+# What the page asks every two seconds once a request got no answer; as soon as it is answered, the page loads itself
+# again.
+RECONNECTS = "/gradio_api/app_id"
 # An addition to the content-security policy of this page only: Gradio compiles strings there (SECURITY.md).
 COMPILES = " 'unsafe-eval'"
 HEAD = b"<head>"

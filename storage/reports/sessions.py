@@ -150,18 +150,24 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
         return tuple(seats.cells_of(connection, study).values())
 
 
-def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mapping[tuple[str, str], Mapping[str, int]]:
-    """The number of sessions by study and origin, and by status. Ended ones are counted in an index alone."""
+def outcomes(
+    database: Database, studies: Collection[str], now_us: int, waves: Collection[str] = ()
+) -> Mapping[tuple[str, str], Mapping[str, int]]:
+    """The number of people by study and origin, and by the status of their sessions; those of the studies with `waves`
+    by their newest session. Ended ones are counted in an index alone."""
     found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
     conditions = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
-    ended, going = _seat.outcome.is_not(None), status_at(now_us)
+    ended, going, later = _seat.outcome.is_not(None), status_at(now_us), tables.sessions.alias()
+    newer = and_(later.c.person == _session.person, later.c.ordinal > _session.ordinal)
+    earlier = _seat.stream.in_(select(_session.stream).join(later, newer).where(_session.study.in_(waves)))
+    counted = [(1, _seat.outcome, ended), (1, going, ~ended), *([(-1, going, earlier)] if waves else [])]
     with database.connect() as connection:
-        for status, which in ((_seat.outcome, ended), (going, ~ended)):
+        for sign, status, which in counted:
             grouped = select(_seat.study, _seat.origin, status.label("stands"), func.count()).where(*conditions, which)
             for study, origin, word, number in connection.execute(
                 grouped.group_by(_seat.study, _seat.origin, "stands")
             ):
-                found[study, origin][word] = number
+                found[study, origin][word] = found[study, origin].get(word, 0) + sign * number
     return found
 
 

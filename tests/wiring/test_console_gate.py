@@ -21,12 +21,12 @@ FOR_VISITORS = {
     *(("GET", path) for path in (
         "/", "/console/console.js", "/console/picture", "/console/release", "/download/a.b-c_d=~", "/report/demo",
         "/assets/index.js", "/static/x.css",
-        "/theme.css", "/favicon.ico",
+        "/theme.css", "/favicon.ico", "/gradio_api/app_id",
     )),
     *(("POST", path) for path in ("/logout", "/console/picture", "/console/release", "/gradio_api/run/predict")),
 }  # fmt: skip
 SHUT = (
-    "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x",
+    "/gradio_api/startup-events", "/svelte/x",
     "/config", "/config/", "/openapi.json", "/docs", "/redoc", "/gradio_api/info", "/gradio_api/openapi.json",
     "/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/upload", "/gradio_api/runs",
     "/gradio_api/file=/etc/passwd", "/gradio_api/heartbeat/x", "/gradio_api/run/other", "/monitoring",

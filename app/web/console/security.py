@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.console.current_user import VISITOR, CurrentUser
-from app.web.gradio_page import ASKED, COMPILES, EVENTS
+from app.web.gradio_page import ASKED, COMPILES, EVENTS, RECONNECTS
 from app.web.security import HEADERS, HeaderInjector, is_own_origin, replay_body, whole_body
 from app.web.throttled_log import ELSEWHERE, ThrottledWarning
 from problems.pictures import MOST_BYTES
@@ -32,7 +32,8 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 }
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/(console|parley)/[\w.-]+|/(picture|attached)/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
+        r"/|/(console|parley)/[\w.-]+|/(picture|attached)/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|"
+        + f"{RECONNECTS}|{ASKED}"
     ),
     "POST": re.compile("/logout|/console/(picture|release)|" + EVENTS),
 }

@@ -36,6 +36,7 @@ from app.studies.link_ids import (
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
+from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 
 TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
@@ -78,11 +79,17 @@ def recruiter_labels(recruitment: Recruitment) -> list[str]:
 
 
 def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
-    """The links to give to each recruiter of a study on a server, with its label; none for personal links."""
-    link, by = f"{address}/s/{study.name}", study.file.recruitment.channels
-    found = [("Anyone", link)] if not by or "open" in by else []
-    found += [("CloudResearch Connect", link)] if "connect" in by else []
-    return found + [(label, link + query) for name, (label, query) in PLACEHOLDERS.items() if name in by]
+    """The links to give to each recruiter of a study on a server, with its label; none for personal links, nor, where
+    an ID needs a proof, for a recruiter who adds none."""
+    link, by, strict = f"{address}/s/{study.name}", study.file.recruitment.channels, needs_proof(study)
+    found = [("Anyone", link)] if (not by and not strict) or "open" in by else []
+    found += [("CloudResearch Connect", link)] if "connect" in by and not strict else []
+    filled = [name for name in PLACEHOLDERS if name in by and (name == PROLIFIC or not strict)]
+    return found + [(PLACEHOLDERS[name][0], link + PLACEHOLDERS[name][1]) for name in filled]
+
+
+def needs_proof(study: Study) -> bool:
+    return study.file.recruitment.id_proof == "required"
 
 
 class Links:

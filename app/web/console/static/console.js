@@ -52,7 +52,7 @@ window.parleyConsole = {
     leaves = true;
     location.reload();
   },
-  // Whether a request got no answer: Gradio then sends nothing more until the page is loaded again.
+  // Whether a request got no answer: Gradio then sends nothing more, and loads the page again once the server answers.
   lost: false,
   // The editor on the page (editor.js), or null.
   editor: null,
@@ -231,9 +231,10 @@ document.addEventListener("click", async (event) => {
   location.assign(link.href);
 });
 addEventListener("beforeunload", (event) => {
-  if (!leaves && window.parleyConsole.editor?.unsaved()) event.preventDefault();
+  if (!leaves && (window.parleyConsole.editor?.unsaved() || (window.parleyConsole.lost && filled()))) event.preventDefault();
 });
 let leaves = false;
+const filled = () => [...document.querySelectorAll("[data-testid=textbox]")].some((one) => one.value && one.checkVisibility());
 
 // Gradio's dropdown answers each key a moment later by opening its list, and so after Tab too, once the focus has left it.
 document.addEventListener("keydown", (event) => {

@@ -16,6 +16,8 @@ from app.backends.registry import configuration_errors
 from app.errors import SettingsError
 from app.session.replies.model_check import untested_advice
 from app.studies.drafts import CheckResult
+from app.studies.item_files import ItemFiles
+from app.studies.pool_text import pools_in
 from app.use_cases.remind import unsendable_reminders
 from app.use_cases.studies import others_of_number, publish_study
 from app.web.console.context import ConsoleContext
@@ -114,12 +116,18 @@ class EditorSection:
 
     def verdict(self, user: CurrentUser, view: StudyView) -> Updates:
         return {
-            self._worth: self._shown(view.checked, saved=False),
+            self._worth: self._shown(view.name, view.text, view.checked, saved=False),
             self._ask: gr.update(visible=user.owner, interactive=view.changed),
         }
 
-    def _shown(self, check: CheckResult | None, *, saved: bool) -> str:
-        return self._context.html("study_faults.html.j2", worth=check, saved=saved) if check else ""
+    def _shown(self, name: str, text: str | None, check: CheckResult | None, *, saved: bool) -> str:
+        """What is wrong with a draft; the files of items that its pools name and that are not there."""
+        if text is None or check is None:
+            return ""
+        there, pools = ItemFiles(self._context.drafts.folder(name)).names(), (pools_in(text) or {}).items()
+        faulty = [pool for called, pool in pools if any(one.where == f"problems.{called}" for one in check.faults)]
+        missing = [pool["path"] for pool in faulty if pool.get("path") and pool["path"] not in there]
+        return self._context.html("study_faults.html.j2", worth=check, saved=saved, missing=missing)
 
     def _write(self, _: CurrentUser, text: str, mark: str) -> Updates:
         """Save the text in the draft that the mark names, whichever is chosen meanwhile, and check it."""
@@ -132,7 +140,7 @@ class EditorSection:
         worth = check(self._context, name, text)
         newer = worth.study is not None and load_view(self._context, name).changed
         return {
-            self._worth: self._shown(worth, saved=True),
+            self._worth: self._shown(name, text, worth, saved=True),
             self._ask: gr.update(interactive=newer),
             self.mark: self._mark_of(name, text),
             self._sure: gr.update(visible=False),

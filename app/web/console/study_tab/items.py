@@ -182,7 +182,7 @@ class ItemsSection:
         self, user: CurrentUser, name: str, written: str, file: str = "", chosen: Chosen | None = None
     ) -> Updates:
         """The draft's files, and what is understood of one with the chosen columns, or those of its pool."""
-        names, pools = self._files(name).names(), pools_in(written)
+        names, pools = self._files(name).names(), pools_in(written) or {}
         read = {str(pool.get("path")): called for called, pool in reversed(pools.items())}
         file = file if file in names else next((one for one in names if one in read), names[0] if names else "")
         called = read.get(file) or (next(iter(pools)) if len(pools) == 1 else POOL)
@@ -237,8 +237,12 @@ class ItemsSection:
         }
 
     def _of_other_source(self, name: str, file: str) -> Items | None:
-        """The items of a pool that reads the file by a source with columns of its own."""
-        for called, pool in pools_in(self._context.drafts.text(name)).items():
+        """The items of a pool that reads the file by a source with columns of its own; none while the study file, which
+        says that, cannot be read."""
+        pools = pools_in(self._context.drafts.text(name))
+        if pools is None:
+            return Items(Columns(), (), ("The study file is not YAML at the moment. Correct it under Edit first.",), ())
+        for called, pool in pools.items():
             if pool.get("path") == file and pool.get("source", ITEMS) != ITEMS:
                 note = f"The pool {called} reads this file by the source {pool['source']}, with columns of its own."
                 try:
@@ -310,7 +314,7 @@ class ItemsSection:
 
     def _discard(self, user: CurrentUser, name: str, file: Any) -> Updates:
         written = self._context.drafts.text(name)
-        self._files(name).remove(text(file), pools_in(written))
+        self._files(name).remove(text(file), pools_in(written) or {})
         self._context.audit(user, f"removed {text(file)}", name)
         return {**self._painted(user, name, written), **self._context.notify(f"{text(file)} is removed.")}
 

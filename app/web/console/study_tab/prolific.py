@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.recruiters.prolific import prolific_client
+from app.recruiters.prolific import access_of, prolific_client
 from app.use_cases.prolific_study import ProlificAct, ProlificView, StudyAtProlific
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -56,9 +56,11 @@ class ProlificSection:
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         """Without asking Prolific, which is done when somebody wants to know."""
         here = view.study is not None and view.state != UNPUBLISHED and view.study.file.prolific is not None
+        token = access_of(self._context.settings) is not None
+        about = {"here": here, "token": token, "owner": user.owner, "study": view.name}
         return {
-            self._compare: gr.update(visible=here),
-            self._view: self._context.html("study_prolific.html.j2", view=None, here=here),
+            self._compare: gr.update(visible=here and token),
+            self._view: self._context.html("study_prolific.html.j2", view=None, **about),
             **{button: gr.update(visible=False) for button in (*self._buttons.values(), *self._spend.values())},
             self._spending: gr.update(visible=False),
             self._sum: "",
@@ -81,7 +83,7 @@ class ProlificSection:
         fits = {word: view.status in states for word, (_, states) in ACTS.items()}
         fits["draft"] = fits["draft"] and bool(view.changes) and not view.lacks
         return {
-            self._view: self._context.html("study_prolific.html.j2", view=view, here=True),
+            self._view: self._context.html("study_prolific.html.j2", view=view, here=True, token=True),
             **{button: gr.update(visible=user.owner and fits[word]) for word, button in self._buttons.items()},
             **{button: gr.update(visible=spends[word]) for word, button in self._spend.items()},
             self._spending: gr.update(visible=user.owner and any(spends.values())),

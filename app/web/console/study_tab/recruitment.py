@@ -117,7 +117,8 @@ class RecruitmentSection:
         # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
         study = view.study if view.state != UNPUBLISHED else None
         fitting = view.operations.allowed if study and user.owner else ()
-        stand = outcomes(self._context.database, [view.name], self._context.clock.now_us())
+        waves = [view.name] if study and study.file.waves else []
+        stand = outcomes(self._context.database, [view.name], self._context.clock.now_us(), waves)
         people = {origin: stand[view.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
         quotas = view.operations.quotas_of(study.file.quotas) if study else ()

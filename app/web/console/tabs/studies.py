@@ -56,10 +56,8 @@ def _as_pools(view: StudyView) -> str:
 
 # The tabs of a study that show what is written under Edit, each with the fingerprint of what it shows.
 FOLLOWING: Mapping[str, Callable[[StudyView], str]] = {
-    "Overview": _as_study,
+    **dict.fromkeys(("Overview", "Preview", "Recruit", "Versions"), _as_study),
     "Items": _as_pools,
-    "Preview": _as_study,
-    "Versions": _as_study,
 }
 
 # The tab of a study that is shown after a change in another one, if it is not the first. Only that one is painted: the
@@ -74,7 +72,8 @@ class StudyListItem:
     version: int | None
     live: int
     complete: int
-    archived: bool = False
+    archived: bool
+    waves: bool
 
 
 class StudiesTab:
@@ -232,16 +231,17 @@ class StudiesTab:
     def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
         context = self._context
         drafts, statuses = context.drafts.names(), status_of_all(context.database, names)
-        stand = outcomes(context.database, names, context.clock.now_us())
+        unpublished = {name for name in drafts if statuses[name].published is None}
+        known = {name: None if name in unpublished else context.study(name) for name in names}
+        waves = [name for name, study in known.items() if study and study.file.waves]
+        stand = outcomes(context.database, names, context.clock.now_us(), waves)
         found = []
-        for name in names:
-            draft = name in drafts and statuses[name].published is None
-            study = None if draft else context.study(name)
+        for name, study in known.items():
             people = stand[name, Origin.PERSON]
-            state = "draft" if draft else state_of(statuses[name]) if study else "imported"
+            state = "draft" if name in unpublished else state_of(statuses[name]) if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
             version, archived = study.file.version if study else None, statuses[name].archived
-            found.append(StudyListItem(name, state, version, live, complete, archived))
+            found.append(StudyListItem(name, state, version, live, complete, archived, name in waves))
         return found
 
     def _templates(self) -> list[tuple[str, str]]:

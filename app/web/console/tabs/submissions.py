@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, prolific_client
+from app.recruiters.prolific import REJECTION_CATEGORIES, SHORTEST_REJECTION, access_of, prolific_client
 from app.use_cases.submissions import (
     TODOS,
     ActKind,
@@ -81,9 +81,11 @@ class SubmissionsSection:
     def paint(self, user: CurrentUser, study: Study | None) -> Updates:
         """Without asking Prolific, which is done when somebody wants to know."""
         here = user.owner and study is not None and study.file.prolific is not None
+        token = access_of(self._context.settings) is not None
+        missing = {"owner": True, "study": study.name if study else ""}
         return {
-            self._compare: gr.update(visible=here),
-            self._view: "",
+            self._compare: gr.update(visible=here and token),
+            self._view: self._context.html("prolific_no_token.html.j2", **missing) if here and not token else "",
             self._decide: gr.update(visible=False),
             self._bonuses: gr.update(visible=False),
             **self._empty(),

@@ -21,6 +21,7 @@ from app.web.participant.session_cookie import TOKEN_HEADER, SessionCookie
 from experiments.session.study_status import StudyStatus
 from experiments.study.screen import NextPartBlock
 from storage.registers.persons import people
+from storage.reports.sessions import outcomes
 from tests.fakes import studies, waves
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
@@ -57,6 +58,8 @@ async def test_the_link_leads_to_the_same_person_and_nobody_can_make_it(tmp_path
         (person,) = people(served.database, "weeks", "person")
         assert person.streams["week-2"] == other.stream
         assert other.screen.path == "week-2/info"
+        found = outcomes(served.database, ["weeks"], clock.now_us(), ["weeks"])["weeks", "person"]
+        assert {status: number for status, number in found.items() if number} == {"live": 1}, "a person, not sessions"
 
 
 async def test_a_pilot_comes_to_the_next_part_from_the_last_page_and_starts_it_at_once(tmp_path: Path) -> None:

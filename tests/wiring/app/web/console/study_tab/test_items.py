@@ -17,7 +17,7 @@ from storage.db.engine import Database
 from storage.registers.study_versions import current
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.researcher import Researcher, draft, text, value
+from tests.fakes.researcher import Researcher, draft, text, value, visible
 from tests.fakes.served import serving
 
 pytestmark = pytest.mark.anyio
@@ -120,3 +120,16 @@ async def test_edit_is_checked_again_when_it_is_opened_after_an_upload(at: Conso
     after = await researcher.on("bench-Edit", "select")
     assert [one["publish-ask"]["interactive"] for one in (before, after)] == [False, True], value(after["faults"])
     assert str(room.desk.drafts.folder("sums")) not in value(before["faults"])
+
+
+async def test_what_is_wrong_in_the_study_file_is_not_said_of_its_items(at: Console) -> None:
+    room, researcher = at
+    missing = "<code>q.csv</code>"
+    for pool, says in ((f"{{path: q.csv, columns: {MAPPED}}}", True), ("{path: q.csv, source: itms}", False)):
+        room.desk.drafts.save("sums", f"{STUDY}problems: {{questions: {pool}}}\n")
+        assert (missing in value((await researcher.on("bench-Edit", "select"))["faults"])) == says
+        await upload(researcher, "q.csv", CSV)
+    room.desk.drafts.save("sums", f"{STUDY}problems: {{questions: {{path: q.csv, columns: {MAPPED}}}}}\n : [")
+    shown = await researcher.on("bench-Items", "select")
+    assert "verdict" not in value(shown["items-understood"]), "what its columns are is in a file that cannot be read"
+    assert not visible(shown["items-columns"])

@@ -8,19 +8,45 @@ from pathlib import Path
 import pytest
 
 from app.clock import VirtualClock
-from app.studies.loader import load_study
+from app.config.saved_servers import SavedServers
+from app.studies.loader import load_study, read_yaml
 from app.use_cases.recruit import decide
+from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import Database
+from storage.registers.contacts import PROLIFIC
 from storage.registers.study_versions import publish
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.prolific_api import TOKEN, FakeProlific, prolific_api
 from tests.fakes.researcher import Researcher, value, visible
+from tests.fakes.served import SECRET
 
 pytestmark = pytest.mark.anyio
 BUTTONS = ("draft", "pause", "start", "stop", "publish", "places")
-ADDRESS = "https://lab.example.org"
+ADDRESS, TO_TOKEN = "https://lab.example.org", 'href="?tab=servers'
 At = tuple[Room, Researcher, FakeProlific]
+
+
+async def test_recruit_and_payments_lead_to_where_the_token_is_entered_and_follow_what_is_published(
+    tmp_path: Path, database: Database
+) -> None:
+    path = studies.recruited(tmp_path)
+    raw = read_yaml(path)
+    del raw["prolific"]
+    publish(database, load_study(str(studies.write(tmp_path, raw))), by="researcher", at_us=1)
+    async with console(tmp_path, database) as (room, researcher):
+        shown = await researcher.open(tab="studies", study="recruited")
+        assert TO_TOKEN not in value(shown["prolific-view"])
+        mark = {"seen-Recruit": value(shown["seen-Recruit"])}
+        publish(database, load_study(str(studies.recruited(tmp_path))), by="researcher", at_us=2)
+        shown = await researcher.on("bench-Recruit", "select", **mark)
+        assert (TO_TOKEN in value(shown["prolific-view"]), visible(shown["prolific-show"])) == (True, False)
+        assert TO_TOKEN in value((await researcher.enter("payments"))["submissions"])
+        save_server(database, SECRET, SavedServer(PROLIFIC, PROLIFIC, "https://a.example", "Ada", 0, b""), TOKEN, int)
+        room.desk.settings = room.desk.settings.with_lookup(SavedServers(room.desk.settings, database, fresh_s=0))
+        assert visible((await researcher.enter("studies"))["prolific-show"])
+        shown = await researcher.enter("payments")
+        assert (value(shown["submissions"]), visible(shown["submissions-show"])) == ("", True)
 
 
 @pytest.fixture
