@@ -7,7 +7,6 @@ commit. Triggers go with the table that they stand on, so they are dropped befor
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -148,21 +147,19 @@ def _upgrade(url: str, found: str, revisions: Revisions) -> None:
             stamp(connection, found)
             before = {name: content(connection, name, rows=name == events.name) for name in _tables(connection)}
             _drop_triggers(connection)
-            merged = _run(connection, revisions)
+            _run(connection, revisions)
             make_tables(connection)
-            _compare(connection, before, merged)
+            _compare(connection, before)
     except DatabaseError as error:
         raise StorageError(f"nothing was migrated: {cause(error)}") from error
     finally:
         engine.dispose()
 
 
-def _run(connection: Connection, revisions: Revisions) -> Mapping[str, str]:
-    """Let alembic run the revisions in the transaction that is open, and give which tables' rows they have put into
-    others. It is imported here, as few commands migrate."""
+def _run(connection: Connection, revisions: Revisions) -> None:
+    """Let alembic run the revisions in the transaction that is open. It is imported here, as few commands migrate."""
     from alembic import command
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
     config = Config(attributes={"connection": connection})
     folders = "\n".join(str(folder) for folder in revisions.folders)
@@ -170,8 +167,6 @@ def _run(connection: Connection, revisions: Revisions) -> Mapping[str, str]:
     for name, value in options.items():
         config.set_main_option(name, value.replace("%", "%%"))
     command.upgrade(config, "head")
-    scripts = ScriptDirectory.from_config(config).walk_revisions()
-    return {name: into for script in scripts for name, into in getattr(script.module, "merged", {}).items()}
 
 
 def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> TableContent:
@@ -190,17 +185,13 @@ def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows:
     return TableContent(count, {each: digest.hexdigest() for each, digest in digests.items()}, key)
 
 
-def _compare(connection: Connection, old_tables: Mapping[str, TableContent], merged: Mapping[str, str]) -> None:
+def _compare(connection: Connection, old_tables: Mapping[str, TableContent]) -> None:
     """Raise StorageError unless every row is there, every fact is as it was, and what is referred to is there."""
     there = _tables(connection)
-    rows = Counter[str]()
     for name, was in old_tables.items():
-        rows[merged.get(name, name)] += was.rows
-    for name, count in rows.items():
-        was = old_tables.get(name, TableContent(0, {}, ()))
         now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None
-        if now is None or now.rows != count:
-            raise StorageError(f"nothing was migrated: {name} has {count:,} rows, and would have {now and now.rows}")
+        if now is None or now.rows != was.rows:
+            raise StorageError(f"nothing was migrated: {name} has {was.rows:,} rows, and would have {now and now.rows}")
         changed = [each for each, digest in was.columns.items() if now.columns.get(each) != digest]
         if changed:
             raise StorageError(f"nothing was migrated: the column {changed[0]} of {name} would change")

@@ -1,7 +1,7 @@
-"""The tables as they were when Parley began to stamp them.
+"""The tables of Parley 0.2.
 
-There is nothing to do: a database without a stamp that has them is stamped with this revision, and a new one is made
-whole from the tables as they are now. tests/migrations has a frozen copy of what this revision means.
+There is nothing to do, as a new database is made whole from the tables as they are now. tests/migrations has a frozen
+copy of what this revision means.
 """
 
 revision = "0001"

@@ -1,21 +1,29 @@
 CREATE TABLE event ( stream VARCHAR(36) NOT NULL, seq INTEGER NOT NULL, at_us BIGINT, recorded_us BIGINT NOT NULL, by VARCHAR(16) NOT NULL, path TEXT NOT NULL, kind VARCHAR(32) NOT NULL, data JSON NOT NULL, key VARCHAR(64), PRIMARY KEY (stream, seq), CONSTRAINT uq_event_stream_key UNIQUE (stream, key) )
 CREATE INDEX ix_event_began ON event (stream) WHERE kind = 'began'
+CREATE INDEX ix_event_reminding ON event (stream) WHERE kind IN ('subscribed', 'unsubscribed', 'reminded', 'reminder_sent', 'reminder_failed')
 CREATE INDEX ix_event_finished ON event (stream) WHERE kind = 'finished'
 CREATE TABLE study ( hash VARCHAR(64) NOT NULL, name VARCHAR(60) NOT NULL, version INTEGER NOT NULL, document TEXT NOT NULL, registered_us BIGINT NOT NULL, PRIMARY KEY (hash) )
 CREATE INDEX ix_study_name ON study (name)
-CREATE TABLE session ( stream VARCHAR(36) NOT NULL, study VARCHAR(60) NOT NULL, hash VARCHAR(64) NOT NULL, origin VARCHAR(16) NOT NULL, ordinal INTEGER NOT NULL, PRIMARY KEY (stream), CONSTRAINT uq_session_study_ordinal UNIQUE (study, ordinal) )
-CREATE TABLE seat ( stream VARCHAR(36) NOT NULL, study VARCHAR(60) NOT NULL, origin VARCHAR(16) NOT NULL, cell TEXT NOT NULL, until_us BIGINT NOT NULL, outcome VARCHAR(32), released_us BIGINT, due_us BIGINT, begun_us BIGINT NOT NULL, last_us BIGINT NOT NULL, place TEXT NOT NULL, furthest TEXT NOT NULL, language VARCHAR(16) NOT NULL, flags TEXT NOT NULL, pasted INTEGER NOT NULL, excluded TEXT, PRIMARY KEY (stream) )
+CREATE TABLE picture ( sha256 VARCHAR(64) NOT NULL, type VARCHAR(20) NOT NULL, content BYTEA NOT NULL, PRIMARY KEY (sha256) )
+CREATE TABLE session_picture ( stream VARCHAR(36) NOT NULL, sha256 VARCHAR(64) NOT NULL, type VARCHAR(20) NOT NULL, content BYTEA NOT NULL, PRIMARY KEY (stream, sha256) )
+CREATE INDEX ix_session_picture_sha256 ON session_picture (sha256)
+CREATE TABLE session ( stream VARCHAR(36) NOT NULL, study VARCHAR(60) NOT NULL, hash VARCHAR(64) NOT NULL, origin VARCHAR(16) NOT NULL, ordinal INTEGER NOT NULL, person VARCHAR(32), wave VARCHAR(60), PRIMARY KEY (stream), CONSTRAINT uq_session_study_ordinal UNIQUE (study, ordinal) )
+CREATE UNIQUE INDEX uq_session_person_wave ON session (person, wave)
+CREATE TABLE seat ( stream VARCHAR(36) NOT NULL, study VARCHAR(60) NOT NULL, origin VARCHAR(16) NOT NULL, cell TEXT NOT NULL, until_us BIGINT NOT NULL, outcome VARCHAR(32), released_us BIGINT, due_us BIGINT, begun_us BIGINT NOT NULL, last_us BIGINT NOT NULL, place TEXT NOT NULL, furthest TEXT NOT NULL, language VARCHAR(16) NOT NULL, flags TEXT NOT NULL, pasted INTEGER NOT NULL, excluded TEXT, placed BOOLEAN NOT NULL, PRIMARY KEY (stream) )
 CREATE INDEX ix_seat_due ON seat (due_us) WHERE due_us IS NOT NULL
-CREATE INDEX ix_seat_ended ON seat (study, origin, outcome, cell, place, furthest, flags, last_us, begun_us, pasted, excluded) WHERE outcome IS NOT NULL
-CREATE INDEX ix_seat_begun ON seat (study, origin, begun_us)
 CREATE INDEX ix_seat_excluded ON seat (study, origin, excluded) WHERE excluded IS NOT NULL
-CREATE INDEX ix_seat_counts ON seat (study, origin, outcome, cell)
+CREATE INDEX ix_seat_begun ON seat (study, origin, begun_us)
+CREATE INDEX ix_seat_counts ON seat (study, origin, outcome, placed, cell)
+CREATE INDEX ix_seat_ended ON seat (study, origin, outcome, cell, place, furthest, flags, last_us, begun_us, pasted, excluded) WHERE outcome IS NOT NULL
 CREATE TABLE participant_identity ( stream VARCHAR(36) NOT NULL, study VARCHAR(60) NOT NULL, recruiter VARCHAR(32) NOT NULL, digest VARCHAR(64) NOT NULL, sealed BYTEA NOT NULL, PRIMARY KEY (stream), CONSTRAINT uq_identity_study_digest UNIQUE (study, digest) )
+CREATE TABLE link_problem ( study VARCHAR(60) NOT NULL, reason VARCHAR(32) NOT NULL, parameter VARCHAR(40) NOT NULL, refused INTEGER NOT NULL, started INTEGER NOT NULL, last_us BIGINT NOT NULL, PRIMARY KEY (study, reason, parameter) )
 CREATE TABLE draft ( stream VARCHAR(36) NOT NULL, path TEXT NOT NULL, data JSON NOT NULL, at_us BIGINT NOT NULL, PRIMARY KEY (stream, path) )
-CREATE TABLE attempt ( stream VARCHAR(36) NOT NULL, turn INTEGER NOT NULL, slot VARCHAR(16) NOT NULL, number INTEGER NOT NULL, study VARCHAR(60) NOT NULL, path TEXT NOT NULL, started_us BIGINT NOT NULL, model TEXT NOT NULL, backend TEXT NOT NULL, server TEXT, request JSON NOT NULL, text TEXT NOT NULL, finish_reason TEXT, version TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, first_token_us BIGINT, total_us BIGINT NOT NULL, cost FLOAT, reason TEXT, cause TEXT, PRIMARY KEY (stream, turn, slot, number) )
-CREATE INDEX ix_attempt_study_cost ON attempt (study, stream, model, cost, reason)
-CREATE INDEX ix_attempt_recent ON attempt (study, started_us, model, first_token_us, total_us, reason)
-CREATE TABLE model_usage ( study VARCHAR(60) NOT NULL, model TEXT NOT NULL, hour_us BIGINT NOT NULL, calls INTEGER NOT NULL, failed INTEGER NOT NULL, unknown INTEGER NOT NULL, prompt_tokens BIGINT NOT NULL, completion_tokens BIGINT NOT NULL, cost FLOAT NOT NULL, first_token_us BIGINT NOT NULL, total_us BIGINT NOT NULL, PRIMARY KEY (study, model, hour_us) )
+CREATE TABLE attempt ( stream VARCHAR(36) NOT NULL, turn INTEGER NOT NULL, slot VARCHAR(16) NOT NULL, number INTEGER NOT NULL, study VARCHAR(60) NOT NULL, path TEXT NOT NULL, started_us BIGINT NOT NULL, model TEXT NOT NULL, backend TEXT NOT NULL, server TEXT, request JSON NOT NULL, text TEXT NOT NULL, finish_reason TEXT, version TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, first_token_us BIGINT, total_us BIGINT NOT NULL, cost FLOAT, reason TEXT, cause TEXT, cell VARCHAR(64), sample INTEGER, step INTEGER, sent TEXT, raw TEXT, reasoning TEXT, PRIMARY KEY (stream, turn, slot, number) )
+CREATE UNIQUE INDEX uq_attempt_reply ON attempt (cell, sample, step) WHERE cell IS NOT NULL AND (reason IS NULL OR reason IN ('refusal', 'content_filter'))
+CREATE INDEX ix_attempt_recent ON attempt (study, started_us, model, first_token_us, total_us, reason) WHERE cell IS NULL
+CREATE INDEX ix_attempt_cell ON attempt (cell, sample, step, reason) WHERE cell IS NOT NULL
+CREATE INDEX ix_attempt_study_cost ON attempt (study, stream, model, cost, reason) WHERE cell IS NULL
+CREATE TABLE model_usage ( study VARCHAR(60) NOT NULL, origin VARCHAR(16) NOT NULL, model TEXT NOT NULL, hour_us BIGINT NOT NULL, calls INTEGER NOT NULL, failed INTEGER NOT NULL, unknown INTEGER NOT NULL, prompt_tokens BIGINT NOT NULL, completion_tokens BIGINT NOT NULL, cost FLOAT NOT NULL, first_token_us BIGINT NOT NULL, total_us BIGINT NOT NULL, PRIMARY KEY (study, origin, model, hour_us) )
 CREATE TABLE telemetry ( stream VARCHAR(36) NOT NULL, number INTEGER NOT NULL, batch VARCHAR(32), path TEXT NOT NULL, at_us BIGINT NOT NULL, kind VARCHAR(16) NOT NULL, data JSON NOT NULL, PRIMARY KEY (stream, number), CONSTRAINT uq_telemetry_stream_batch UNIQUE (stream, batch) )
 CREATE TABLE erasure ( stream VARCHAR(36) NOT NULL, at_us BIGINT NOT NULL, by VARCHAR(16) NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (stream) )
 CREATE TABLE researcher ( name VARCHAR(60) NOT NULL, password TEXT NOT NULL, role VARCHAR(16) NOT NULL, made_us BIGINT NOT NULL, removed_us BIGINT, PRIMARY KEY (name) )
@@ -24,8 +32,11 @@ CREATE INDEX ix_login_researcher ON login (researcher, seen_us)
 CREATE TABLE invitation ( digest VARCHAR(64) NOT NULL, role VARCHAR(16) NOT NULL, by VARCHAR(60) NOT NULL, expires_us BIGINT NOT NULL, used_us BIGINT, PRIMARY KEY (digest) )
 CREATE TABLE deed ( id SERIAL NOT NULL, at_us BIGINT NOT NULL, who VARCHAR(60) NOT NULL, what TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (id) )
 CREATE INDEX ix_deed_who ON deed (who, id)
-CREATE TABLE ai_reply ( cell VARCHAR(64) NOT NULL, sample INTEGER NOT NULL, step INTEGER NOT NULL, run VARCHAR(36) NOT NULL, reason TEXT, model TEXT NOT NULL, backend TEXT NOT NULL, server TEXT, finish_reason TEXT, version TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cost FLOAT, started_us BIGINT NOT NULL, total_us BIGINT NOT NULL, tries INTEGER NOT NULL, text TEXT, cause TEXT, request TEXT NOT NULL, raw TEXT NOT NULL, PRIMARY KEY (cell, sample, step) )
-CREATE INDEX ix_ai_reply_run ON ai_reply (run, model, reason, cost)
+CREATE TABLE alert ( id SERIAL NOT NULL, kind VARCHAR(16) NOT NULL, study VARCHAR(60) NOT NULL, origin VARCHAR(16) NOT NULL, subject TEXT NOT NULL, data JSON NOT NULL, opened_us BIGINT NOT NULL, last_us BIGINT NOT NULL, notified_us BIGINT NOT NULL, closed_us BIGINT, seen_us BIGINT, seen_by VARCHAR(60), undelivered JSON NOT NULL, PRIMARY KEY (id) )
+CREATE UNIQUE INDEX uq_alert_open ON alert (kind, study, origin, subject) WHERE closed_us IS NULL
+CREATE TABLE model_server ( name VARCHAR(60) NOT NULL, kind VARCHAR(32) NOT NULL, url TEXT NOT NULL, sealed BYTEA NOT NULL, by VARCHAR(60) NOT NULL, at_us BIGINT NOT NULL, PRIMARY KEY (name) )
+CREATE TABLE model_reasoning ( url TEXT NOT NULL, model TEXT NOT NULL, unopened BOOLEAN NOT NULL, at_us BIGINT NOT NULL, PRIMARY KEY (url, model) )
+CREATE TABLE judge_budget ( study VARCHAR(60) NOT NULL, rule VARCHAR(60) NOT NULL, spent FLOAT NOT NULL, PRIMARY KEY (study, rule) )
 CREATE TABLE ai_cell ( study VARCHAR(60) NOT NULL, cell VARCHAR(64) NOT NULL, kind VARCHAR(16) NOT NULL, name TEXT NOT NULL, model TEXT NOT NULL, dataset TEXT, problem TEXT, stream VARCHAR(36), path TEXT, position INTEGER NOT NULL, samples INTEGER NOT NULL, data JSON NOT NULL, PRIMARY KEY (study, cell) )
 CREATE INDEX ix_ai_cell_stream ON ai_cell (stream)
 CREATE INDEX ix_ai_cell_cell ON ai_cell (cell)
@@ -35,20 +46,23 @@ CREATE TABLE arena_votes ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT
 CREATE INDEX ix_arena_votes_written ON arena_votes (_study, _part) WHERE _written IS NOT NULL
 CREATE INDEX ix_arena_votes_order ON arena_votes (_study, _part, _seq) WHERE _session != ''
 CREATE TABLE arena_conversations ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, question_id TEXT, model_a TEXT, model_b TEXT, winner TEXT, judge TEXT, conversation_a TEXT, conversation_b TEXT, turn BIGINT, anony TEXT, language TEXT, tstamp FLOAT, PRIMARY KEY (_session, _study, _part, _seq) )
-CREATE INDEX ix_arena_conversations_order ON arena_conversations (_study, _part, _seq) WHERE _session != ''
 CREATE INDEX ix_arena_conversations_written ON arena_conversations (_study, _part) WHERE _written IS NOT NULL
+CREATE INDEX ix_arena_conversations_order ON arena_conversations (_study, _part, _seq) WHERE _session != ''
+CREATE TABLE arena_human_preference ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, id TEXT, model_a TEXT, model_b TEXT, winner TEXT, evaluation_session_id TEXT, evaluation_order BIGINT, conversation_a TEXT, conversation_b TEXT, full_conversation TEXT, conv_metadata TEXT, category_tag TEXT, language TEXT, is_code TEXT, timestamp TEXT, PRIMARY KEY (_session, _study, _part, _seq) )
+CREATE INDEX ix_arena_human_preference_order ON arena_human_preference (_study, _part, _seq) WHERE _session != ''
+CREATE INDEX ix_arena_human_preference_written ON arena_human_preference (_study, _part) WHERE _written IS NOT NULL
 CREATE TABLE user_answers ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, worker_id TEXT, model TEXT, condition TEXT, subject TEXT, batch BIGINT, phase BIGINT, position BIGINT, answer_type TEXT, dataset TEXT, question_id TEXT, confidence TEXT, selected_answer TEXT, acc BIGINT, PRIMARY KEY (_session, _study, _part, _seq) )
-CREATE INDEX ix_user_answers_written ON user_answers (_study, _part) WHERE _written IS NOT NULL
 CREATE INDEX ix_user_answers_order ON user_answers (_study, _part, _seq) WHERE _session != ''
+CREATE INDEX ix_user_answers_written ON user_answers (_study, _part) WHERE _written IS NOT NULL
 CREATE TABLE user_answers_filtered ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, worker_id TEXT, model TEXT, condition TEXT, subject TEXT, batch BIGINT, phase BIGINT, position BIGINT, answer_type TEXT, dataset TEXT, question_id TEXT, confidence TEXT, selected_answer TEXT, acc BIGINT, PRIMARY KEY (_session, _study, _part, _seq) )
-CREATE INDEX ix_user_answers_filtered_order ON user_answers_filtered (_study, _part, _seq) WHERE _session != ''
 CREATE INDEX ix_user_answers_filtered_written ON user_answers_filtered (_study, _part) WHERE _written IS NOT NULL
+CREATE INDEX ix_user_answers_filtered_order ON user_answers_filtered (_study, _part, _seq) WHERE _session != ''
 CREATE TABLE conversations ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, worker_id TEXT, model TEXT, condition TEXT, subject TEXT, batch BIGINT, phase BIGINT, position BIGINT, answer_type TEXT, dataset TEXT, question_id TEXT, confidence TEXT, selected_answer TEXT, acc BIGINT, chat_history TEXT, user_effort TEXT, attempted_answer TEXT, answer_val TEXT, answer_letter TEXT, PRIMARY KEY (_session, _study, _part, _seq) )
 CREATE INDEX ix_conversations_written ON conversations (_study, _part) WHERE _written IS NOT NULL
 CREATE INDEX ix_conversations_order ON conversations (_study, _part, _seq) WHERE _session != ''
-CREATE TABLE ai_alone_answers ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, model TEXT, dataset TEXT, question_id TEXT, letter_only_zero_shot_count BIGINT, letter_only_zero_shot_acc FLOAT, letter_only_zero_shot_invalid FLOAT, letter_only_zero_shot_acc_valid FLOAT, letter_only_zero_shot_none FLOAT, letter_only_few_shot_count BIGINT, letter_only_few_shot_acc FLOAT, letter_only_few_shot_invalid FLOAT, letter_only_few_shot_acc_valid FLOAT, letter_only_few_shot_none FLOAT, free_text_count BIGINT, free_text_acc FLOAT, free_text_invalid FLOAT, free_text_acc_valid FLOAT, free_text_none FLOAT, PRIMARY KEY (_session, _study, _part, _seq) )
-CREATE INDEX ix_ai_alone_answers_written ON ai_alone_answers (_study, _part) WHERE _written IS NOT NULL
+CREATE TABLE ai_alone_answers ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, model TEXT, dataset TEXT, question_id TEXT, letter_only_zero_shot_count BIGINT, letter_only_zero_shot_acc FLOAT, letter_only_zero_shot_invalid BIGINT, letter_only_zero_shot_acc_valid FLOAT, letter_only_zero_shot_none BIGINT, letter_only_few_shot_count BIGINT, letter_only_few_shot_acc FLOAT, letter_only_few_shot_invalid BIGINT, letter_only_few_shot_acc_valid FLOAT, letter_only_few_shot_none BIGINT, free_text_count BIGINT, free_text_acc FLOAT, free_text_invalid BIGINT, free_text_acc_valid FLOAT, free_text_none BIGINT, PRIMARY KEY (_session, _study, _part, _seq) )
 CREATE INDEX ix_ai_alone_answers_order ON ai_alone_answers (_study, _part, _seq) WHERE _session != ''
+CREATE INDEX ix_ai_alone_answers_written ON ai_alone_answers (_study, _part) WHERE _written IS NOT NULL
 CREATE TABLE questions ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, question_id VARCHAR(255) NOT NULL, dataset TEXT, question TEXT, "option_A" TEXT, "option_B" TEXT, "option_C" TEXT, "option_D" TEXT, answer TEXT, question_formatted TEXT, "option_A_formatted" TEXT, "option_B_formatted" TEXT, "option_C_formatted" TEXT, "option_D_formatted" TEXT, PRIMARY KEY (_session, _study, _part, _seq, question_id) )
 CREATE INDEX ix_questions_written ON questions (_study, _part) WHERE _written IS NOT NULL
 CREATE INDEX ix_questions_order ON questions (_study, _part, _seq) WHERE _session != ''
@@ -59,14 +73,14 @@ CREATE TABLE dices_990 ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT N
 CREATE INDEX ix_dices_990_order ON dices_990 (_study, _part, _seq) WHERE _session != ''
 CREATE INDEX ix_dices_990_written ON dices_990 (_study, _part) WHERE _written IS NOT NULL
 CREATE TABLE mathconverse_interactions ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, row_index BIGINT, model TEXT, human_interactions TEXT, model_responses TEXT, time_taken FLOAT, helpfulness_ratings TEXT, correctness_ratings TEXT, solo_solve TEXT, problem_name TEXT, final_prefs TEXT, interaction_set_idx BIGINT, uid TEXT, mth_bkgrd TEXT, ai_play_bkgrd TEXT, selected_topic TEXT, seen_problem_sets TEXT, PRIMARY KEY (_session, _study, _part, _seq) )
-CREATE INDEX ix_mathconverse_interactions_written ON mathconverse_interactions (_study, _part) WHERE _written IS NOT NULL
 CREATE INDEX ix_mathconverse_interactions_order ON mathconverse_interactions (_study, _part, _seq) WHERE _session != ''
+CREATE INDEX ix_mathconverse_interactions_written ON mathconverse_interactions (_study, _part) WHERE _written IS NOT NULL
 CREATE TABLE annotated_taxonomy ( _study VARCHAR(60) NOT NULL, _session VARCHAR(36) NOT NULL, _part VARCHAR(60) NOT NULL, _seq INTEGER NOT NULL, _written TEXT, _origin VARCHAR(16) NOT NULL, row_index BIGINT NOT NULL, problem_declaration TEXT, previous_interactions TEXT, user_query TEXT, definition TEXT, general_question TEXT, proof_step TEXT, whole_question TEXT, generality TEXT, correction TEXT, clarification TEXT, reason TEXT, instance TEXT, not_mathematics TEXT, other TEXT, orig_idx BIGINT, PRIMARY KEY (_session, _study, _part, _seq, row_index) )
-CREATE INDEX ix_annotated_taxonomy_written ON annotated_taxonomy (_study, _part) WHERE _written IS NOT NULL
 CREATE INDEX ix_annotated_taxonomy_order ON annotated_taxonomy (_study, _part, _seq) WHERE _session != ''
+CREATE INDEX ix_annotated_taxonomy_written ON annotated_taxonomy (_study, _part) WHERE _written IS NOT NULL
+CREATE OR REPLACE FUNCTION attempt_is_kept() RETURNS trigger AS $$ BEGIN IF NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL SELECT 1 FROM ai_cell JOIN erasure ON erasure.stream = ai_cell.stream WHERE ai_cell.cell = OLD.cell) THEN RAISE EXCEPTION 'an attempt is changed or deleted only by an erasure'; END IF; IF TG_OP = 'UPDATE' THEN RETURN NEW; END IF; RETURN OLD; END $$ LANGUAGE plpgsql
+CREATE OR REPLACE TRIGGER attempt_is_kept BEFORE UPDATE OR DELETE ON attempt FOR EACH ROW EXECUTE FUNCTION attempt_is_kept()
 CREATE OR REPLACE FUNCTION event_is_fact() RETURNS trigger AS $$ BEGIN IF TG_OP = 'UPDATE' THEN RAISE EXCEPTION 'a fact is never changed'; END IF; IF NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream) THEN RAISE EXCEPTION 'a fact is deleted only by an erasure'; END IF; RETURN OLD; END $$ LANGUAGE plpgsql
 CREATE OR REPLACE TRIGGER event_is_fact BEFORE UPDATE OR DELETE ON event FOR EACH ROW EXECUTE FUNCTION event_is_fact()
 CREATE OR REPLACE FUNCTION deed_is_done() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'what was done is never changed or deleted'; END $$ LANGUAGE plpgsql
 CREATE OR REPLACE TRIGGER deed_is_done BEFORE UPDATE OR DELETE OR TRUNCATE ON deed FOR EACH STATEMENT EXECUTE FUNCTION deed_is_done()
-CREATE OR REPLACE FUNCTION ai_reply_is_kept() RETURNS trigger AS $$ BEGIN IF OLD.reason IS NULL OR OLD.reason IN ('refusal', 'content_filter') THEN IF TG_OP = 'UPDATE' THEN RAISE EXCEPTION 'a reply is never changed'; END IF; IF NOT EXISTS (SELECT 1 FROM ai_cell JOIN erasure ON erasure.stream = ai_cell.stream WHERE ai_cell.cell = OLD.cell) THEN RAISE EXCEPTION 'a reply is deleted only by an erasure'; END IF; END IF; IF TG_OP = 'UPDATE' THEN RETURN NEW; END IF; RETURN OLD; END $$ LANGUAGE plpgsql
-CREATE OR REPLACE TRIGGER ai_reply_is_kept BEFORE UPDATE OR DELETE ON ai_reply FOR EACH ROW EXECUTE FUNCTION ai_reply_is_kept()
