@@ -3,8 +3,8 @@
     ![A line that falls from 9 to 2](charts/line.png)
 
 A picture is a file beside the study or its items, or a data URI. It is identified by its content, never by its name:
-the bytes decide on the type, and their SHA-256 names the picture wherever it is stored or served. Metadata, such as the
-place of a photo, are removed first.
+the bytes decide on the type, and their SHA-256 names the picture wherever it is stored or served. They are served as
+they are; `has_metadata` finds photos with a place or a name in them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from cachetools import LRUCache, cached
 from markdown_it import MarkdownIt
 
 from problems.errors import ProblemError, did_you_mean
-from problems.picture_metadata import without_metadata
 from problems.problem import Problem
 
 # The largest picture. People on phones load it.
@@ -153,29 +152,20 @@ def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
 
 
 def picture_from_bytes(content: bytes, name: str) -> tuple[Picture, bytes]:
-    """The picture that these bytes are, and its bytes without metadata, as participants load them; raises ProblemError.
-    `name` is for the error."""
-    before = _inspected(content, name)
-    try:
-        shown = without_metadata(content, before.type, before.orientation)
-    except (IndexError, ValueError, struct.error) as error:
-        raise _damaged(name) from error
-    found = _inspected(shown, name)
-    return Picture(sha256(shown).hexdigest(), found.type, found.width, found.height), shown
+    """The picture that these bytes are, and the bytes; raises ProblemError. `name` is for the error."""
+    return _inspected(content, name), content
 
 
-@dataclass(frozen=True, slots=True)
-class _Inspected:
-    """Media type, width and height as shown, in pixels, and EXIF's orientation."""
+def has_metadata(content: bytes) -> bool:
+    """Whether a picture holds EXIF data other than its orientation, as photos do: place, time, camera."""
+    from PIL import Image
 
-    type: str
-    width: int
-    height: int
-    orientation: int
+    with Image.open(BytesIO(content)) as image:
+        return bool(image.getexif().keys() - {ORIENTATION})
 
 
 @cached(LRUCache(4_096), key=lambda content, name: sha256(content).digest(), lock=Lock())
-def _inspected(content: bytes, name: str) -> _Inspected:
+def _inspected(content: bytes, name: str) -> Picture:
     if len(content) > MOST_BYTES:
         raise _too_large(len(content), name)
     from PIL import Image  # slow to import, and few studies have pictures
@@ -189,12 +179,11 @@ def _inspected(content: bytes, name: str) -> _Inspected:
                     "Make it smaller"
                 )
             image.load()
-            orientation = int(image.getexif().get(ORIENTATION, 1))
-            if orientation >= TURNED:
+            if int(image.getexif().get(ORIENTATION, 1)) >= TURNED:
                 width, height = height, width
     except (*DAMAGED, Image.DecompressionBombError) as error:
         raise _damaged(name) from error
-    return _Inspected(kind, width, height, orientation)
+    return Picture(sha256(content).hexdigest(), kind, width, height)
 
 
 def _tokens(text: str) -> Iterator[Any]:

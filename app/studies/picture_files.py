@@ -44,11 +44,11 @@ class PictureFiles:
         return tuple(_described(self._folder / name, _version(self._folder / name)) for name in self.names())
 
     def keep(self, name: str, content: bytes) -> Picture:
-        """Keep a picture without its metadata, in place of one of the same name. Raises ProblemError and keeps the one
-        before if the new one cannot be shown, or is too large."""
+        """Keep a picture in place of one of the same name. Raises ProblemError and keeps the one before if the new one
+        cannot be shown, or is too large."""
         check_name(name, ENDINGS, "picture that Parley shows")
-        picture, shown = picture_from_bytes(content, name)
-        return keep_file(self._folder, name, shown, ENDINGS, MOST_PICTURES, lambda _: picture)
+        picture, _ = picture_from_bytes(content, name)
+        return keep_file(self._folder, name, content, ENDINGS, MOST_PICTURES, lambda _: picture)
 
     def remove(self, name: str, asked: Iterable[str]) -> None:
         """Remove a picture; raises ProblemError if the study's texts ask for it. `asked` has the pictures that they ask

@@ -30,7 +30,9 @@ def photo(width: int = 40, height: int = 30, note: str = "", orientation: int = 
     """A JPEG of a camera: half black and half white, with where it was taken and how it is turned."""
     image, exif, out = Image.new("RGB", (width, height), "white"), Image.Exif(), BytesIO()
     ImageDraw.Draw(image).rectangle((0, 0, width // 2, height), fill="black")
-    exif[0x0112], exif[0x010E] = orientation, note
+    exif[0x0112] = orientation
+    if note:
+        exif[0x010E] = note
     image.save(out, "JPEG", exif=exif, comment=note)
     return out.getvalue()
 

@@ -16,7 +16,7 @@ from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
-from problems.pictures import described, embeds, key_of
+from problems.pictures import described, embeds, has_metadata, key_of
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
 # From this length on Prolific accepts a rejection for want of attention only after two failed checks.
@@ -53,6 +53,7 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_unproven(study),
         *_unidentified(study),
         *_unseen(study),
+        *_revealing(study),
         *_quoted(study),
         *embed_advice(study),
         *fidelity_advice(study),
@@ -81,6 +82,17 @@ def _unseen(study: Study) -> Iterator[str]:
             f"problems: {many} ({shown[0].id!r} is the first). No model sees a picture, in a chat or when it answers "
             "alone (`parley ai-alone`): it reads the alternative text. Write there what a model has to know."
         )
+
+
+def _revealing(study: Study) -> Iterator[str]:
+    """Pictures whose files say more than they show."""
+    for name, picture in study.pictures.by_key.items():
+        content = study.picture_files.get(picture.sha256)
+        if content is not None and has_metadata(content):
+            yield (
+                f"{name[:60]!r} has EXIF data, such as the place of a photo, which participants load with it. Remove it, "
+                "for example with: exiftool -all= FILE"
+            )
 
 
 def _quoted(study: Study) -> Iterator[str]:

@@ -12,6 +12,7 @@ from app.ai_alone.plan import AiAloneRequest, cells
 from app.rendering import markdown
 from app.studies.loader import load_study
 from experiments.errors import StudyError
+from experiments.study.checks.lint import advice
 from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.pictures import (
@@ -133,6 +134,18 @@ def test_each_text_whose_picture_cannot_be_shown_is_an_error_with_its_place(tmp_
         (error,) = found_in(tmp_path, text)
         assert error.startswith("flow[0].text ")
         assert word in error
+
+
+def test_a_photo_that_says_more_than_it_shows_is_named_by_the_check(tmp_path: Path) -> None:
+    (tmp_path / "drawn.png").write_bytes(drawn())
+    (tmp_path / "turned.jpg").write_bytes(pictures.photo(orientation=6))
+    (tmp_path / "photo.jpg").write_bytes(pictures.photo(40, 30, "51.5 N"))
+    text = "![a](drawn.png) ![a](turned.jpg) ![a](photo.jpg)"
+    assert found_in(tmp_path, text) == []
+    study = load_study(str(tmp_path / "study.yaml"))
+    assert [line for line in advice(study, None) if "EXIF" in line and "photo.jpg" in line]
+    assert not [line for line in advice(study, None) if "drawn.png" in line or "turned.jpg" in line]
+    assert study.pictures.by_key["turned.jpg"].width == 30
 
 
 @pytest.fixture
