@@ -37,7 +37,6 @@ from app.errors import SettingsError
 from app.extension import hooked
 from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
-from app.studies.page_texts import texts_of_problems
 from app.studies.text_check import TextCheck
 from app.studies.translations import missing_translations
 from app.use_cases.costs import cost_tables
@@ -321,8 +320,7 @@ def items(
     given = _columns(column or [])
     found = understand(table_of(path, given), given, path.stem)
     checked = TextCheck()
-    for text in texts_of_problems("", found.problems):
-        checked.add(text, [path if path.is_dir() else path.parent])
+    checked.add_problems(found.problems, path if path.is_dir() else path.parent)
     found = replace(found, faults=(*found.faults, *map(str, checked.faults)))
     pool = {"path": str(path), "columns": found.columns.to_json()}
     data: dict[str, Any] = {

@@ -30,7 +30,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 
 def texts_of(study: Study) -> tuple[str, ...]:
     """Every text that participants read, once each, in the order of the study."""
-    texts = (text for text in _all(study) if WORD.search(SLOT.sub("", text)) and text != BY_MODEL)
+    texts = (text for text in all_texts(study) if WORD.search(SLOT.sub("", text)) and text != BY_MODEL)
     return tuple(dict.fromkeys(texts))
 
 
@@ -54,7 +54,8 @@ def unused_translations(study: Study, language: str) -> tuple[str, ...]:
     return tuple(text for text in study.file.translations.get(language, {}) if text not in known)
 
 
-def _all(study: Study) -> Iterator[str]:
+def all_texts(study: Study) -> Iterator[str]:
+    """Every text that participants read, also without a word, as often as it occurs."""
     yield study.file.title
     yield study.file.help or ""
     yield from disclosures(study)

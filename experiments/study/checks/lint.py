@@ -90,8 +90,8 @@ def _revealing(study: Study) -> Iterator[str]:
         content = study.picture_files.get(picture.sha256)
         if content is not None and has_metadata(content):
             yield (
-                f"{name[:60]!r} has EXIF data, such as the place of a photo, which participants load with it. Remove it, "
-                "for example with: exiftool -all= FILE"
+                f"{name[:60]!r} has EXIF data, such as the place of a photo, which participants load with it. Remove "
+                "it, for example with: exiftool -all= FILE"
             )
 
 

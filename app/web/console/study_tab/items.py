@@ -18,7 +18,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SettingsError
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
-from app.studies.page_texts import texts_of_problems
 from app.studies.picture_files import ENDINGS, MOST_PICTURES, PictureFiles
 from app.studies.pool_text import pools_in, with_pool
 from app.studies.text_check import TextCheck
@@ -283,8 +282,7 @@ class ItemsSection:
     def _pictures_of(self, name: str, problems: Sequence[Problem]) -> TextCheck:
         """The pictures of problems, from the draft's folder, and what cannot be shown."""
         found = TextCheck()
-        for part in texts_of_problems("", problems):
-            found.add(part, [self._context.drafts.folder(name)])
+        found.add_problems(problems, self._context.drafts.folder(name))
         return found
 
     def _files(self, name: str) -> ItemFiles:
