@@ -1,17 +1,15 @@
 """`metadata.json`: the data described in Croissant 1.0, from which `mlcroissant` reads the rows.
 
-A file is a record set, named by its path without the suffix; a column is a field. The values of a closed column are a
-record set of their own of type sc:Enumeration, which the field refers to where mlcroissant can join the two. Copies in
-JSON Lines and pictures are files without record sets. Croissant has no type for JSON values: a list of objects
-becomes a repeated field with their keys, and JSON columns without a shape that Croissant can express are left out.
+A file is a record set, named by its path without the suffix; a column is a field. Copies in JSON Lines and pictures are
+files without record sets. Croissant has no type for JSON values: a list of objects becomes a repeated field with their
+keys, and JSON columns without a shape that Croissant can express are left out.
 Nothing is guessed: what the publication metadata of the study do not give is left out. The property `origin` says where
 the sessions come from; imports read it again.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +19,7 @@ from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from problems.pictures import Picture
 from storage.ai_alone.model_use import ModelTask
-from storage.columns import FRACTION, Column, JsonColumn, Kind
+from storage.columns import Column, JsonColumn, Kind
 from storage.datasets.describe.markdown import code, count
 from storage.datasets.describe.pictures import TABLE, exported_table
 from storage.datasets.describe.publication import (
@@ -57,8 +55,6 @@ TYPES: Mapping[Kind, str] = MappingProxyType(
     {"text": "sc:Text", "integer": "sc:Integer", "number": "sc:Float", "json": "sc:Text"}
 )
 SCALARS: Mapping[str, str] = MappingProxyType({"text": "sc:Text", "boolean": "sc:Boolean"})
-# Texts that pandas takes for something else.
-TAKEN_FOR_OTHERS = re.compile(rf"{FRACTION.pattern}|true|false|nan|none|null|n/?a|<na>", re.IGNORECASE)
 
 
 def _of_croissant(*names: str) -> dict[str, str]:
@@ -89,7 +85,6 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(  # as the specification prescribe
 
 def metadata(manifest: ExportManifest) -> Json:
     files = (*manifest.files, *(exported_table(manifest) if manifest.pictures else ()))
-    lists = _Enumerations(files)
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
@@ -103,72 +98,12 @@ def metadata(manifest: ExportManifest) -> Json:
             *(found for file in files for found in _file_objects(file)),
             *(_picture(path, picture, size) for path, picture, size in manifest.pictures),
         ],
-        "recordSet": [*lists.record_sets, *(_record_set(file, lists) for file in files)],
+        "recordSet": [_record_set(file) for file in files],
     }
 
 
 def record_set(path: str) -> str:
     return path.removesuffix(PurePosixPath(path).suffix)
-
-
-class _Enumerations:
-    """The values of closed columns: a record set for each distinct list, named after the first column with it."""
-
-    def __init__(self, files: Sequence[ExportedFile]) -> None:
-        self._names: dict[tuple[tuple[str, str], ...], str] = {}
-        self.record_sets: list[Json] = []
-        for file in files:
-            for column in file.columns:
-                if _is_closed(column) and _pairs(column) not in self._names:
-                    self._add(file, column)
-
-    def field(self, column: Column) -> str:
-        return f"{self._names[_pairs(column)]}/value"
-
-    def _add(self, file: ExportedFile, column: Column) -> None:
-        name, pairs = f"values/{column.sql}", _pairs(column)
-        name = f"{name}/{record_set(file.path)}" if name in self._names.values() else name
-        self._names[pairs] = name
-        labels = any(label for _, label in pairs)
-        number = column.kind == "integer"
-        self.record_sets.append(
-            {
-                "@type": "cr:RecordSet",
-                "@id": name,
-                "name": name,
-                "description": f"The values of {column_name(file, column)}, in the order of the release.",
-                "dataType": "sc:Enumeration",
-                "key": {"@id": f"{name}/value"},
-                "field": [
-                    _enumerated(f"{name}/value", "value", "A value of the column.", TYPES[column.kind]),
-                    *([_enumerated(f"{name}/label", "label", "Its meaning.", "sc:Text")] if labels else []),
-                ],
-                "data": [
-                    {f"{name}/value": int(value) if number else value, **({f"{name}/label": label} if labels else {})}
-                    for value, label in pairs
-                ],
-            }
-        )
-
-
-def _is_closed(column: Column) -> bool:
-    return bool(column.form.choices or (column.kind == "integer" and column.form.labels))
-
-
-def _can_be_joined(file: ExportedFile, column: Column) -> bool:
-    """True if mlcroissant can join a closed column with its values. It guesses the types of csv columns by their cells,
-    and then fails to join texts that it took for numbers, truth values or missing values."""
-    guessed = any(TAKEN_FOR_OTHERS.fullmatch(text) for text in column.form.choices)
-    return _is_closed(column) and not guessed and column.name not in file.as_texts | file.empty
-
-
-def _pairs(column: Column) -> tuple[tuple[str, str], ...]:
-    labels = column.form.labels
-    return tuple((value, labels.get(value, "")) for value in column.form.choices or labels)
-
-
-def _enumerated(id_: str, name: str, description: str, type_: str) -> Json:
-    return {"@type": "cr:Field", "@id": id_, "name": name, "description": description, "dataType": type_}
 
 
 def _file_objects(file: ExportedFile) -> Iterator[Json]:
@@ -203,9 +138,9 @@ def _picture(path: str, picture: Picture, size: int) -> Json:
     }
 
 
-def _record_set(file: ExportedFile, enumerations: _Enumerations) -> Json:
+def _record_set(file: ExportedFile) -> Json:
     name = record_set(file.path)
-    fields = {column.name: _field(name, file, column, enumerations) for column in file.columns}
+    fields = {column.name: _field(name, file, column) for column in file.columns}
     missing = [column for column, found in fields.items() if found is None]
     left_out = f" Croissant has no type for {', '.join(missing)}; see the codebook." if missing else ""
     return {
@@ -217,7 +152,7 @@ def _record_set(file: ExportedFile, enumerations: _Enumerations) -> Json:
     }
 
 
-def _field(record_set: str, file: ExportedFile, column: Column, enumerations: _Enumerations) -> Json | None:
+def _field(record_set: str, file: ExportedFile, column: Column) -> Json | None:
     """The field of a column; None if no Croissant type fits."""
     about: Json = {
         "@type": "cr:Field",
@@ -226,8 +161,6 @@ def _field(record_set: str, file: ExportedFile, column: Column, enumerations: _E
         "description": _description(file, column),
     }
     source = {"fileObject": {"@id": file.path}, "extract": _extract(file, column)}
-    if _can_be_joined(file, column):
-        about["references"] = {"field": {"@id": enumerations.field(column)}}
     if column.kind != "json" or file.path.endswith(".csv"):
         return {**about, "dataType": TYPES[column.kind], "source": source}
     match column.form.shape if isinstance(column.form, JsonColumn) else None:
