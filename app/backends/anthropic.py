@@ -84,7 +84,7 @@ class Anthropic(Backend):
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         sent = encoded(_body(request, parse_options(AnthropicOptions, request.options)))
         opening = self._client.stream("POST", self._path, content=sent)
-        framing = WholeFraming((b"{",)) if request.whole else SseFraming(whole=True)
+        framing = WholeFraming((b"{",)) if request.whole else SseFraming()
         dialect = Dialect(request.model)
         return streamed(self._server, opening, framing, Messages(), dialect, dialect.splitter())
 

@@ -7,8 +7,7 @@ was sent and what came.
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import replace
 
 import orjson
 
@@ -27,24 +26,13 @@ from app.backends.guard import ReplyLimits, guarded_stream
 from app.errors import BackendError
 
 
-@dataclass(frozen=True, slots=True)
-class _Patient:
-    """The time limits of a reply that is not shown while it is written: only the total time is limited."""
-
-    reply_timeout_s: float
-    max_reply_chars: int
-    first_token_timeout_s: float = inf
-    token_gap_timeout_s: float = inf
-
-
 async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:
     """Give the reply with all that went over the wire for it; raise a BackendError if there is none."""
     found: list[Delta] = []
     request = replace(request, whole=True)
-    patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
     sent = orjson.dumps(replace(request, problem=None), default=dict).decode()
     try:
-        async with aclosing(guarded_stream(lambda: backend.stream(request), patient)) as deltas:
+        async with aclosing(guarded_stream(lambda: backend.stream(request), limits, whole=True)) as deltas:
             async for delta in deltas:
                 found.append(delta)
     except BackendError as error:

@@ -45,16 +45,19 @@ class ReplyLimits(Protocol):
     def max_reply_chars(self) -> int: ...
 
 
-async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: ReplyLimits) -> AsyncGenerator[Delta]:
+async def guarded_stream(
+    ask: Callable[[], AsyncGenerator[Delta]], limits: ReplyLimits, *, whole: bool = False
+) -> AsyncGenerator[Delta]:
     """Pass on the deltas of the stream that `ask` gives, whose last is one `StreamEnd`, or raise a BackendError.
 
-    While a model reasons, each piece has to come in time as pieces of the reply have.
+    While a model reasons, each piece has to come in time as pieces of the reply have. Where nobody reads along, as the
+    reply is asked for as a `whole`, only the total time is limited.
     """
     loop, progress = asyncio.get_running_loop(), _Progress(limits)
     started_s = loop.time()
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
-    whole = (started_s + whole_s, "reply", whole_s)
-    until = min((started_s + first_s, "first_token", first_s), whole)
+    end = (started_s + whole_s, "reply", whole_s)
+    until = end if whole else min((started_s + first_s, "first_token", first_s), end)
     async with aclosing(await within_deadline(_started_stream(ask), *until)) as stream:
         while True:
             delta = _sound(await within_deadline(anext(stream), *until))
@@ -62,8 +65,8 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
                 yield one
             if isinstance(delta, StreamEnd):
                 return
-            if progress.began:
-                until = min((loop.time() + gap_s, "token_gap", gap_s), whole)
+            if progress.began and not whole:
+                until = min((loop.time() + gap_s, "token_gap", gap_s), end)
 
 
 @dataclass(slots=True)

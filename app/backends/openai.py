@@ -101,7 +101,7 @@ class OpenAI(Backend):
         options, dialect = parse_options(OpenAIOptions, request.options), self._dialects.of(request)
         chat = options.api == "chat"
         decoder = ChatCompletions() if chat else Responses()
-        framing = WholeFraming((b"{",)) if request.whole else SseFraming(whole=True)
+        framing = WholeFraming((b"{",)) if request.whole else SseFraming()
         splitter = dialect.splitter(options.reasoning_until)
         return streamed(self._server, self._opening(request, options, dialect), framing, decoder, dialect, splitter)
 

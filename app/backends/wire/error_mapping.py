@@ -46,10 +46,15 @@ CHECK = {
     403: "Check at the provider what the key may be used for.",
     404: "Check the study's `model`, and the server's address.",
 }
-WRONG = ("invalid_request_error",)
-DENIED = ("authentication_error", "permission_error", "not_found_error")
-# Types and statuses with which a server refuses a request, and with which it refuses all of them.
+# Statuses with which a server refuses all requests.
 DENYING = (401, 402, 403, 404)
+# The status that a server would have given with the type of an error that comes in a stream; of others 500.
+STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+}
 
 
 def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:
@@ -60,25 +65,25 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
     request_id = headers.get("x-request-id") or headers.get("request-id")
     message += f" (request {request_id})" if request_id else ""
     reason = _reason(code, text if status in (400, 413, 422) else "")
-    # a used-up quota comes as 429, but no waiting helps
-    if (status in RETRIABLE or status >= 500) and reason is None:
-        after = retry_after_s(headers)
-        return BackendUnavailable(f"{message}. Try again.", reason=f"status_{status}", retry_after_s=after)
-    every = reason == NO_QUOTA or (reason is None and status in DENYING)
-    leaf = BackendDenied if every else BackendRejected
-    return leaf(f"{message}. {_advice(status, reason, text)}", reason=reason or f"status_{status}")
+    return _error(message, status, reason, f"status_{status}", text, headers)
 
 
 def error_in_stream(error: object) -> BackendError:
     content = json.dumps({"error": error}).encode()
     code, text = _code_and_message(content)
-    reason = _reason(code, text)
     message = f"The model server broke off with an error: {code or ''} {text}"[:EXCERPT].strip()
-    every = reason == NO_QUOTA or (reason is None and code in DENIED)
-    if every or reason or code in WRONG:
-        leaf = BackendDenied if every else BackendRejected
-        return leaf(f"{message}. Check the model and the request.", reason=reason or "error_in_stream")
-    return BackendUnavailable(f"{message}. Try again.", reason="error_in_stream")
+    return _error(message, STATUS.get(code or "", 500), _reason(code, text), "error_in_stream", text, {})
+
+
+def _error(
+    message: str, status: int, reason: str | None, otherwise: str, text: str, headers: Mapping[str, str]
+) -> BackendError:
+    # a used-up quota comes as 429, but no waiting helps
+    if (status in RETRIABLE or status >= 500) and reason is None:
+        return BackendUnavailable(f"{message}. Try again.", reason=otherwise, retry_after_s=retry_after_s(headers))
+    every = reason == NO_QUOTA or (reason is None and status in DENYING)
+    leaf = BackendDenied if every else BackendRejected
+    return leaf(f"{message}. {_advice(status, reason, text)}", reason=reason or otherwise)
 
 
 def check_event(event: dict[str, Any]) -> None:

@@ -64,16 +64,15 @@ class LineFraming:
 @dataclass(slots=True)
 class SseFraming(LineFraming):
     """A JSON object in each event; None stands for `[DONE]`, with which some servers end a stream. An event ends where
-    its data is whole, as some servers send no blank lines, or at a blank line."""
+    its data is whole, as some servers send no blank lines, or at a blank line. JSON that is no stream is read as one
+    object, as some servers give none."""
 
-    whole: bool = False
-    """Whether JSON that is no stream is read as one object, as some servers give none."""
     _data: list[bytes] = field(default_factory=list, init=False)
     _size: int = field(default=0, init=False)
     _body: "WholeFraming | None" = field(default=None, init=False)
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        if self.whole and self._body is None and not self._any:
+        if self._body is None and not self._any:
             head = (self._seen + chunk).lstrip().removeprefix(BOM).lstrip()
             if head.startswith(b"{"):
                 self._body, chunk = WholeFraming((b"{",)), head

@@ -37,20 +37,9 @@ class Framing(Protocol):
         ...
 
 
-class Decoder(Protocol):
-    def read(self, value: Any) -> Iterator[Delta]:
-        """Give the deltas of a value; nothing is read after the `StreamEnd`."""
-        ...
-
-    def end(self, *, done: bool) -> Iterator[Delta]:
-        """Give the `StreamEnd` once the stream is `done` or its body is over; raise a BackendError if the reply was cut
-        off."""
-        ...
-
-
 @dataclass(slots=True)
 class ReplyDecoder:
-    """What a decoder finds of a reply besides its text."""
+    """Makes a reply of the values of an answer, and holds what it finds besides text."""
 
     _reason: str | None = None
     _model: str | None = None
@@ -58,6 +47,15 @@ class ReplyDecoder:
     _completion_tokens: int | None = None
     _refusal: str = ""
     _calls: dict[int, ToolCall] = field(default_factory=dict)
+
+    def read(self, value: Any) -> Iterator[Delta]:
+        """Give the deltas of a value; nothing is read after the `StreamEnd`."""
+        raise NotImplementedError
+
+    def end(self, *, done: bool) -> Iterator[Delta]:
+        """Give the `StreamEnd` once the stream is `done` or its body is over; raise a BackendError if the reply was cut
+        off."""
+        raise NotImplementedError
 
     def _count(self, prompt: object, completion: object) -> None:
         """Keep counts of tokens; of each the last that is one holds."""
@@ -88,7 +86,7 @@ async def streamed(
     server: Server,
     opening: AbstractAsyncContextManager[httpx2.Response],
     framing: Framing,
-    decoder: Decoder,
+    decoder: ReplyDecoder,
     dialect: Dialect,
     splitter: ReasoningSplitter,
 ) -> AsyncGenerator[Delta]:
@@ -139,7 +137,7 @@ async def _drain(pieces: AsyncGenerator[bytes | None]) -> None:
                 pass
 
 
-def decoded(values: Iterator[Any], decoder: Decoder) -> Iterator[Delta]:
+def decoded(values: Iterator[Any], decoder: ReplyDecoder) -> Iterator[Delta]:
     for value in values:
         if value is None:
             yield from decoder.end(done=True)
@@ -147,6 +145,6 @@ def decoded(values: Iterator[Any], decoder: Decoder) -> Iterator[Delta]:
         yield from decoder.read(value)
 
 
-def ending(framing: Framing, decoder: Decoder) -> Iterator[Delta]:
+def ending(framing: Framing, decoder: ReplyDecoder) -> Iterator[Delta]:
     yield from decoded(framing.rest(), decoder)
     yield from decoder.end(done=False)

@@ -133,7 +133,7 @@ def heard(body: bytes, places: list[int], dialect: Dialect) -> tuple[str, str]:
 
     async def read():
         splitter, server = dialect.splitter(), Server(url="http://127.0.0.1:9/v1")
-        parts = opening(), SseFraming(whole=True), ChatCompletions(), dialect, splitter
+        parts = opening(), SseFraming(), ChatCompletions(), dialect, splitter
         async for delta in guarded_stream(lambda: streamed(server, *parts), LIMITS):
             _take(delta, buffer, known=dialect.unopened)
 
