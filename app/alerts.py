@@ -24,7 +24,7 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from app.backends.wire.http_client import proxy_of, trusted
+from app.backends.wire.http_client import connection_to
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import NotDelivered
@@ -218,11 +218,9 @@ def message(alert: Alert, console: str) -> str:
 
 async def post(url: str, text: str) -> str:
     """Post a text as JSON; an answer of 2xx is success. No redirect is followed. The URL is a secret."""
-    for name in ("httpx2", "httpcore2"):  # below it they log addresses
-        logging.getLogger(name).setLevel(logging.WARNING)
-    verify = await asyncio.to_thread(trusted)  # reading the machine's certificates takes 50 ms
+    way = await asyncio.to_thread(connection_to, url)  # reading the machine's certificates takes 50 ms
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S, proxy=proxy_of(url), verify=verify) as client:
+        async with httpx2.AsyncClient(timeout=WITHIN_S, **way) as client:
             answer = await client.post(url, json={"text": text}, headers={"user-agent": "parley"})
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:  # its text may have the URL
         raise NotDelivered(f"no answer ({type(error).__name__})") from None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -28,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from app.backends.wire.http_client import proxy_of, trusted
+from app.backends.wire.http_client import connection_to
 from app.config.settings import Settings, env_name
 from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
 from experiments.money import Money
@@ -172,14 +171,9 @@ class Prolific:
     def __init__(
         self, url: str, token: str, *, timeout: httpx2.Timeout = TIMEOUT, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        for name in ("httpx2", "httpcore2"):  # below it they log addresses
-            logging.getLogger(name).setLevel(logging.WARNING)
         self.url, self._token, self._sleep = url.rstrip("/"), token, sleep
-        verify = trusted() if url.startswith("https:") else False
         headers = {"authorization": f"Token {token}", "user-agent": "parley"}
-        self._client = httpx2.Client(
-            headers=headers, timeout=timeout, trust_env=False, proxy=proxy_of(url), verify=verify
-        )
+        self._client = httpx2.Client(headers=headers, timeout=timeout, **connection_to(url))
 
     def __enter__(self) -> Self:
         return self

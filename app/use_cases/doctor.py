@@ -25,7 +25,7 @@ from app.alerts import explained, full_disks
 from app.backends.anthropic import ANTHROPIC_URL, headers_for, path_at
 from app.backends.openai import OPENAI_URL
 from app.backends.registry import configuration_errors
-from app.backends.wire.http_client import client, proxy_of, trusted
+from app.backends.wire.http_client import client, connection_to
 from app.config.model_servers import Server
 from app.config.secret import secret_in_use
 from app.config.settings import ENV_FILE, Settings, env_name, names_in_use, unknown
@@ -189,7 +189,7 @@ def check_public_address(deployment: Deployment) -> Iterator[Diagnosis]:
 def _reached(url: str) -> Diagnosis:
     headers = {"origin": "{0.scheme}://{0.netloc}".format(urlsplit(url)), "content-type": "application/json"}
     try:
-        with httpx2.Client(trust_env=False, timeout=WITHIN_S, proxy=proxy_of(url), verify=trusted()) as asking:
+        with httpx2.Client(timeout=WITHIN_S, **connection_to(url)) as asking:
             answer = asking.post(f"{url}/api/look", headers=headers, content=b"{}")
     except (httpx2.HTTPError, OSError, SettingsError) as fault:
         what = f"There is no connection from this machine to {url} ({fault})."

@@ -1,10 +1,16 @@
-"""Logins: a browser holds a random token and the database its digest, so that a login ends here and at once."""
+"""Logins: a browser holds a random token and the database its digest, so that a login ends here and at once.
+
+Wrong passwords are limited by network, for whatever account: an account has no limit of its own, as strangers would
+lock its owner out by it. A password has 10^8 guesses or more (passwords.py), which take one network decades; many
+networks together are held by the two checks at once of a server.
+"""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,10 +19,9 @@ from sqlalchemy.exc import OperationalError
 
 from storage import tables
 from storage.accounts.audit_log import AuditLog
-from storage.accounts.login_throttle import MINUTE_US, MOST_TRIES, LoginThrottle, limits
 from storage.accounts.passwords import Passwords
 from storage.accounts.roles import NAME, STRANGER, Role, role_label
-from storage.client_networks import client_network
+from storage.client_networks import AddressLimiter, GcraLimiter, client_network
 from storage.db.engine import Database, writer
 from storage.errors import AccountError, LoginRefused, TooMany
 
@@ -25,6 +30,9 @@ IDLE_US = 30 * 60 * 1_000_000
 LONGEST_US = 12 * 3600 * 1_000_000
 SEEN_EVERY_US = 60 * 1_000_000
 TOKEN_BYTES = 32
+MINUTE_US = 60 * 1_000_000
+# How many wrong passwords a network may try at once, and how long it takes until it has one more.
+MOST_TRIES, TRY_EACH_S = 5, 12
 LONGEST_TOKEN = 100
 # What stands for a name that no account has. No account can be called so, as names have no blanks.
 NOBODY = "an unknown name"
@@ -52,29 +60,32 @@ class LoginSessions:
         self, database: Database, clock_us: Callable[[], int], passwords: Passwords, audit_log: AuditLog
     ) -> None:
         self._database, self._clock_us, self._passwords, self._audit_log = database, clock_us, passwords, audit_log
-        self._tries = LoginThrottle(self._clock_us)
+        self._tries = AddressLimiter(1 / TRY_EACH_S, MOST_TRIES)
+        self._own_tries = GcraLimiter(1 / TRY_EACH_S, MOST_TRIES)
+        self._lock = threading.Lock()
         self._told_us: dict[str, int] = {}
 
     def log_in(self, name: str, password: str, address: str) -> str:
         """A new token for who knows a password; raises LoginRefused, or TooMany where it was tried too often."""
         name, near = role_label(name), client_network(address)
-        counted = limits(address)
-        self._refuse_flood(name, near, counted)
+        self._refuse_flood(self._tries, address, name, near)
         kept = self._kept(name)
         if not self._passwords.fits(kept, password) or kept is None:
             # A name that nobody has is not kept: it may be a password, typed into the wrong box.
             self._audit_log.record(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
             raise LoginRefused(WRONG)
-        self._tries.undo(counted)
+        with self._lock:
+            self._tries.refund(address)
         return self._begin(name, near, kept, self._passwords.anew(kept, password))
 
     def check(self, name: str, password: str) -> None:
         """Raise AccountError unless this is somebody's present password; tries are counted as for logging in."""
-        counted = {f"change of {name}": MOST_TRIES}  # only who is logged in comes here: no stranger can use it up
-        self._refuse_flood(name, "the console", counted)
+        # only who is logged in comes here: no stranger can use it up
+        self._refuse_flood(self._own_tries, name, name, "the console")
         if not self._passwords.fits(self._kept(name), password):
             raise AccountError("That is not your current password, so nothing was changed. Try again.")
-        self._tries.undo(counted)
+        with self._lock:
+            self._own_tries.refund(name)
 
     def visitor(self, token: str) -> LoginSession | None:
         """The login of a token; None if it is unknown, too old, or was not used for too long."""
@@ -108,16 +119,18 @@ class LoginSessions:
         with self._database.connect() as connection:
             return connection.execute(wanted).scalar()
 
-    def _refuse_flood(self, name: str, near: str, counted: Mapping[str, int]) -> None:
-        """Raise TooMany where a limit is reached. The log says so once a minute for each account that there is; what
-        was typed in place of one may be a password, and is not kept."""
-        if not (wait_s := self._tries.take(counted)):
-            return
-        account, now_us = name if self._kept(name) else NOBODY, self._clock_us()
+    def _refuse_flood(self, tries: AddressLimiter | GcraLimiter, key: str, name: str, near: str) -> None:
+        """Count a try, or raise TooMany. The log says so once a minute for each account that there is; what was typed
+        in place of one may be a password, and is not kept."""
+        now_us = self._clock_us()
+        with self._lock:
+            if tries.allow(key, now_us / 1e6):
+                return
+        account = name if self._kept(name) else NOBODY
         if now_us - self._told_us.get(account, 0) >= MINUTE_US:
             self._told_us[account] = now_us
             log.warning("too many failed logins as %s, the last from %s", account, near)
-        raise TooMany(f"Too many attempts. Please try again in {wait_s} seconds.", wait_s)
+        raise TooMany(f"Too many attempts. Please try again in {TRY_EACH_S} seconds.", TRY_EACH_S)
 
     def _begin(self, name: str, near: str, kept: str, anew: str) -> str:
         token, now_us = secrets.token_urlsafe(TOKEN_BYTES), self._clock_us()

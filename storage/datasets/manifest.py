@@ -29,8 +29,7 @@ class ExportedFile:
     """A written file: its path within the export and its columns in order.
 
     `formulas` is the number of cells by column that a spreadsheet would run as a formula. `as_floats` and `as_texts`
-    are the columns of whole numbers that a csv reader takes for floats or texts, and `empty` those without any value
-    (writers.CsvCells).
+    are the columns of whole numbers that a csv reader takes for floats or texts (writers.CsvCells).
     """
 
     table: ReleasedTable
@@ -42,7 +41,6 @@ class ExportedFile:
     formulas: Mapping[str, int]
     as_floats: frozenset[str] = frozenset()
     as_texts: frozenset[str] = frozenset()
-    empty: frozenset[str] = frozenset()
     lines: LinesCopy | None = None
     """Where the export has JSON files too: `datasets` reads all configs of a folder in one format."""
 

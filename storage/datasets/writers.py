@@ -129,12 +129,10 @@ class HashingFile(RawIOBase):
 
 class CsvCells:
     """A csv reader's types of the columns, from the rows as they are written: whole numbers as floats if a cell is
-    blank or has a point, as texts if a cell is no number (imported files may have `1.0` and `True`), and a text column
-    without any text as numbers that are all missing."""
+    blank or has a point, as texts if a cell is no number (imported files may have `1.0` and `True`)."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._numbers = [(number, column.name) for number, column in enumerate(columns) if column.kind == "integer"]
-        self._empty = {number: column.name for number, column in enumerate(columns)}
         self._floats: set[str] = set()
         self._texts: set[str] = set()
         self.rows = 0
@@ -147,16 +145,9 @@ class CsvCells:
     def as_texts(self) -> frozenset[str]:
         return frozenset(self._texts)
 
-    @property
-    def empty(self) -> frozenset[str]:
-        """The columns that have no value in any row."""
-        return frozenset(self._empty.values())
-
     def see(self, rows: Rows) -> None:
         """Look at some rows, and count them."""
         self.rows += len(rows)
-        for number in [number for number in self._empty if any(row[number] not in (None, "") for row in rows)]:
-            del self._empty[number]
         for number, name in self._numbers:
             for cell in set(map(itemgetter(number), rows)):
                 if not (type(cell) is int or (type(cell) is str and cell.isdecimal())):

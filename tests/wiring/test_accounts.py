@@ -15,10 +15,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from app.cli.accounts import invite_first
-from app.clock import SystemClock, VirtualClock
+from app.clock import SystemClock
 from storage.accounts.accounts import Accounts
-from storage.accounts.login_sessions import NOBODY
-from storage.accounts.login_throttle import MOST_TRIES, LoginThrottle, limits
+from storage.accounts.login_sessions import MOST_TRIES, NOBODY
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
 from storage.accounts.roles import FIRST, STRANGER, TERMINAL, name_for
 from storage.db.engine import open_database, writer
@@ -275,13 +274,3 @@ def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:
         found = list(threads.map(attempt, range(100)))
     assert (found.count(LoginRefused), found.count(TooMany)) == (MOST_TRIES, 100 - MOST_TRIES)
     assert len(judged) == MOST_TRIES <= 10
-
-
-@pytest.mark.parametrize(("networks", "times"), [("2001:db8:0:{:x}::1", 2), ("2001:db8:0:{:x}00::1", 4)])
-def test_the_many_networks_of_one_place_have_few_tries(networks: str, times: int) -> None:
-    clock = VirtualClock(0)
-    throttle = LoginThrottle(clock.now_us)
-    for _ in range(2):
-        taken = [throttle.take(limits(networks.format(number))) == 0 for number in range(40)]
-        assert sum(taken) == times * MOST_TRIES
-        clock.advance(60)

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 from starlette.types import ASGIApp
 
-from storage.accounts.login_throttle import MOST_TRIES
+from storage.accounts.login_sessions import MOST_TRIES
 from storage.errors import LoginRefused, TooMany
 from tests.fakes.accounts import BETTER, GOOD, Place
 from tests.fakes.console_door import browser

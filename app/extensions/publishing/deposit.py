@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
-from app.backends.wire.http_client import proxy_of, trusted
+from app.backends.wire.http_client import connection_to, trusted
 from app.config.settings import env_name
 from app.errors import DepositError
 from app.extensions.publishing.export_folders import Deposit, ExportFolder, GateReport, read_record, write_record
@@ -33,9 +33,8 @@ DEPOSITIONS = "/api/deposit/depositions"
 
 def _client(server: str, **more: Any) -> httpx2.Client:
     """A client with the deployment's proxy and certificate authorities."""
-    for name in ("httpx2", "httpcore2"):  # below it they log addresses
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return httpx2.Client(trust_env=False, timeout=TIMEOUT, proxy=proxy_of(server), verify=trusted(), **more)
+    way = {**connection_to(server), "verify": trusted()}  # it may lead on to https
+    return httpx2.Client(timeout=TIMEOUT, **way, **more)
 
 
 class HuggingFace:

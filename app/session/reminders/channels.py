@@ -14,7 +14,7 @@ from typing import Protocol
 import httpx2
 import orjson
 
-from app.backends.wire.http_client import proxy_of, trusted
+from app.backends.wire.http_client import connection_to
 from app.session.reminders.message import ReminderMessage
 
 WITHIN_S = 15.0
@@ -68,8 +68,7 @@ class WebhookChannel:
         headers = {"content-type": "application/json", "user-agent": "parley", "idempotency-key": message.key}
         headers |= {"parley-timestamp": timestamp, "parley-signature": signature}
         try:
-            proxy, verify = proxy_of(self._url), trusted()
-            with httpx2.Client(timeout=WITHIN_S, proxy=proxy, verify=verify, trust_env=False) as client:
+            with httpx2.Client(timeout=WITHIN_S, **connection_to(self._url)) as client:
                 status = client.post(self._url, content=body, headers=headers).status_code
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             return Failure(type(error).__name__, certain=True, again=True, down=True)

@@ -37,7 +37,6 @@ from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, r
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.wave_pages import NextPart, WavePages
-from app.web.security import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.desk import RESUBMITTED
@@ -46,6 +45,7 @@ from experiments.session.outcomes import redirect_url
 from experiments.study.sections.reminders import Channel
 from experiments.study.sections.waves import is_zone
 from experiments.study.study import Study
+from storage.client_networks import AddressLimiter
 from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.registers.link_problems import count_link_problem

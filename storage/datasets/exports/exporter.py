@@ -184,7 +184,6 @@ def _write(
         formulas={} if chosen.json else chosen.formulas(connection),
         as_floats=seen.as_floats,
         as_texts=seen.as_texts,
-        empty=seen.empty,
         lines=_lines(connection, chosen, request, copy, paths[copy]) if copy else None,
     )
     return written, mask.found if mask else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.security import FEWEST, AddressLimiter, GcraLimiter
+from storage.client_networks import FEWEST, AddressLimiter, GcraLimiter
 
 TIMES = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=60).map(sorted)
 
