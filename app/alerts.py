@@ -94,7 +94,7 @@ def conditions(
         yield from _used_up(database, study, status, now_us)
         yield from shifted_models(database, study, status, now_us, caches[name])
         for tools, names in differing_tools(database, study.name, study.hash).items():
-            after = f"others ({', '.join(names)})" if names else "none, as it cannot be reached"
+            after = f"others ({', '.join(names)})" if names else "none, as it does not answer"
             shown = {"before": "what models are offered", "after": after}
             yield AlertKey(SHIFT, study.name, "", f"server of the tools {tools}"), shown
     yield from full_disks(settings)

@@ -61,11 +61,15 @@ ASKING = (
 TASK_DONE = "I have done what I could.{} Is there anything else I can do for you?"
 TASK_REFUSED = "You did not allow it, so I have left that as it is.{} Is there anything else I can do for you?"
 TASK_OVER = "I am only a script, and have nothing to add. If you have what you want, please end the conversation."
-# How much a script repeats of what its tools gave.
+# How much a script repeats of what its tools gave, or a person said.
 REPEATED = 500
 # From this message of the participant on a tutor tells the answer, too.
 TELLS_AT = 3
 BOLD = re.compile(r"\*\*(.+?)\*\*")
+# The stars of an option that are Markdown's, and no multiplication.
+STARS = re.compile(r"\*\*+|(?<![\w)\]}])\*|\*(?![\w(\[{\\$])")
+# What a person said, where a conversation is to be remembered (experiments/session/memory.py).
+PERSON = re.compile(r"^Person: (.+)$", re.M)
 ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$", re.I | re.S)
 WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
 # A word, with the space before it.
@@ -186,6 +190,8 @@ def _said_to(request: Request, options: ScriptedOptions) -> str:
     problem, last = request.problem, request.messages[-1].text if request.messages else ""
     if '"attempted_answer"' in last:
         return _extracted(problem, last)
+    if told := PERSON.findall(last):
+        return "\n".join(f"- Has written: {text[:REPEATED]}" for text in told[-2:])
     if problem is None or not (problem.options or problem.answer):
         return chance.choice(REMARKS)
     # said once, it stays: in the conversation so far, or in the reasoning that is quoted when a letter is asked for
@@ -207,7 +213,7 @@ def _in_manner(request: Request, options: ScriptedOptions, answer: str, chance: 
 
 
 def _named(problem: Problem) -> dict[str, str]:
-    texts = (" ".join(option.text.replace("*", " ").split()) for option in problem.options)
+    texts = (" ".join(STARS.sub("", option.text).split()).rstrip(".") for option in problem.options)
     keys = (option.key for option in problem.options)
     return {key: f"{letter}. {text}" for key, letter, text in zip(keys, ascii_uppercase, texts, strict=False)}
 

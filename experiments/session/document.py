@@ -95,8 +95,17 @@ class Document:
     def merged(self, version: int, text: str, *, over: bool = False) -> Splice:
         """The change of a person who saw a `version` and made `text` of it, perhaps `over` somebody else's words."""
         base = self.text_at(version)
-        found = rebased(base, splice(base, text), self.since(version))
+        found = rebased(base, self._placed(version, base, splice(base, text)), self.since(version))
         return replace(found, over=found.over or over)
+
+    def _placed(self, version: int, base: str, change: Splice) -> Splice:
+        """The change at the place, of those where it makes the same text, that is within nobody's words: of blank lines
+        that two wrote beside each other nothing else tells whose is whose."""
+        places = [*_places(change, base)]
+        if len(places) == 1:
+            return change
+        marks = [-1, *Document(self.initial, self.edits[:version], base).origins(), -1]
+        return next((one for one in places if marks[one.start] != marks[one.start + 1]), change)
 
     def undoable(self) -> Event | None:
         """The last change that a button takes back: the model's, one `over` the words of somebody else, or one that
@@ -177,6 +186,14 @@ def splice(old: str, new: str) -> Splice:
     start = _alike(old, new)
     end = _alike(old[start:][::-1], new[start:][::-1])
     return Splice(start, old[start : len(old) - end], new[start : len(new) - end])
+
+
+def _places(change: Splice, base: str) -> Iterator[Splice]:
+    """What is inserted, at each place where it makes the same text, from the last to the first."""
+    yield change
+    while change.added and not change.removed and change.start and base[change.start - 1] == change.added[-1]:
+        change = replace(change, start=change.start - 1, added=change.added[-1] + change.added[:-1])
+        yield change
 
 
 def rebased(base: str, change: Splice, since: Sequence[Splice]) -> Splice:

@@ -2,8 +2,8 @@
 
     called       the model asks for tools in place of a reply: `calls` (id, tool, arguments as it wrote them; `invalid`
                  why one cannot be made), `text` before them, and what it cost
-    allowed      the participant allows the `call`
-    denied       the participant refuses it, perhaps with a reason, `why`, which the model reads
+    allowed      the participant allows the `call`, perhaps with a reason, `why`, which the model reads
+    denied       the participant refuses it, perhaps with a reason as well
     calling      the `call` is about to be made: on disk before it is
     returned     what it gave, as `ToolResult` has it
     interrupted  the server stopped while a call was made that may have changed something: nobody knows whether it did
@@ -38,6 +38,7 @@ TOOL_ACTIONS: Mapping[str, str] = {"begin": CALLING, "return": RETURNED, "interr
 REFUSED = "The user did not allow this call"
 NOT_ALLOWED = f"{REFUSED}."
 WITH_REASON = f"{REFUSED}, and said: {{why}}"
+ALLOWED_WITH = "{text}\n\nThe user allowed this call, and said: {why}"
 NOT_MADE = "This call was not made."
 
 
@@ -56,6 +57,12 @@ class ToolCallState:
     @property
     def end(self) -> Event | None:
         return next((event for event in self.events if event.kind in ENDS), None)
+
+    @property
+    def why(self) -> str:
+        """What the participant said to their last decision."""
+        decisions = [event for event in self.events if event.kind in (ALLOWED, DENIED)]
+        return str(decisions[-1].data.get("why", "")) if decisions else ""
 
     @property
     def last(self) -> str:
@@ -89,7 +96,7 @@ class ToolCallState:
             state,
             self._named_arguments(tools) if shown or whole else (),
             result,
-            _in_order(str(end.data.get("why", ""))) if end is not None and state == "refused" else "",
+            _in_order(self.why),
         )
 
     def _named_arguments(self, tools: ToolSet) -> tuple[tuple[str, str], ...]:
@@ -109,9 +116,9 @@ class ToolCallState:
         """What the model reads of its end."""
         match self.end:
             case Event(kind="returned", data=data):
-                return str(data["text"])
-            case Event(kind="denied", data=data):
-                return WITH_REASON.format(why=data["why"]) if data.get("why") else NOT_ALLOWED
+                return ALLOWED_WITH.format(text=data["text"], why=self.why) if self.why else str(data["text"])
+            case Event(kind="denied"):
+                return WITH_REASON.format(why=self.why) if self.why else NOT_ALLOWED
             case _:
                 return NOT_MADE
 
@@ -238,13 +245,11 @@ def decided(events: Sequence[Event], tools: ToolSet, action: Action, slots: Sequ
 
 def _decision(tool_round: ToolRound, call: ToolCallState, action: Action, slot: str) -> Fact:
     ids = {"round": tool_round.called.seq, "call": call.id, **({"slot": slot} if slot else {})}
-    if action.kind == "allow":
-        return Fact(ALLOWED, ids)
     try:
         why = read_text(action.data.get("why", ""), WHY_CHARS, required=False)
     except Invalid as fault:
         raise Refused("invalid", fault.said, {"why": fault.said}) from None
-    return Fact(DENIED, {**ids, **({"why": why} if why else {})})
+    return Fact(ALLOWED if action.kind == "allow" else DENIED, {**ids, **({"why": why} if why else {})})
 
 
 def called_facts(data: Data, seq: int) -> tuple[Fact, ...]:

@@ -60,7 +60,7 @@ class ToolStep:
     arguments: tuple[tuple[str, str], ...] = ()
     result: str = ""
     why: str = ""
-    """Why the participant refused it, as they wrote."""
+    """Why the participant allowed or refused it, as they wrote."""
 
     @property
     def as_text(self) -> str:

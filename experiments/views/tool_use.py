@@ -59,8 +59,8 @@ class ToolUse:
 
     @property
     def reason(self) -> str:
-        """Why the participant refused it, as they wrote."""
-        return str(self._data(DENIED).get("why", ""))
+        """Why the participant allowed or refused it, as they wrote."""
+        return self.call.why
 
     @property
     def begun_us(self) -> int | None:

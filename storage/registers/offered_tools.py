@@ -1,7 +1,7 @@
 """The tools of a study's sets as models are offered them: events `offered` of the study's own stream.
 
 They are read from their server once for each version of a study and set, so that all participants of a version have the
-same. An event `differed` says that a server has others since, cannot be reached, or has the same again.
+same. An event `differed` says that a server has others since, does not answer, or has the same again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def offer_tools(
 def note_tools(
     database: Database, study: str, version: str, name: str, sha256: str, tools: Sequence[str], at_us: int
 ) -> None:
-    """Record what the server of a set has now, by its hash ("" if it cannot be reached), and which `tools` are not as
+    """Record what the server of a set has now, by its hash ("" if it does not answer), and which `tools` are not as
     offered, unless that is known."""
 
     def is_known(connection: Connection) -> bool:
@@ -61,7 +61,7 @@ def note_tools(
 
 def differing_tools(database: Database, study: str, version: str) -> Mapping[str, Sequence[str]]:
     """By set of the version with this hash whose server has other tools than models are offered: their names, or none
-    if it cannot be reached."""
+    if it does not answer."""
     with database.connect() as connection:
         found = _noted(connection, study, version)
     return {name: data["tools"] for name, data in found.items() if data["tools"] or not data["sha256"]}

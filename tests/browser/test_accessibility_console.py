@@ -36,6 +36,7 @@ def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None
     if ada.at("study").locator("input").input_value() != study:
         ada.choose("study", study)
     ada.open(tab)
+    ada.quiet()
     if ada.at("session-back").is_visible():  # a replay hides the list
         ada.press("session-back")
     if tab == "Sessions":

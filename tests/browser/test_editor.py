@@ -10,8 +10,10 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app.web.gradio_page import EVENTS
+from tests.browser.app.web.console.tabs.test_sessions import wait_for
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.waiting import until
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -150,7 +152,7 @@ def test_a_text_that_could_not_be_saved_is_kept_and_saved_later(typist: AtConsol
     page.keyboard.insert_text(" last words")
     expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
     expect(typist.at("study-text").get_by_role("alert")).to_have_count(0)
-    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+    wait_for(typist, lambda: mine.read_text(encoding="utf-8").endswith(WRITTEN))
 
 
 @pytest.mark.nightly
@@ -183,12 +185,8 @@ def test_a_text_that_is_not_saved_is_told_beside_it_and_not_published(
     expect(refused).to_be_hidden()
     second.page.keyboard.insert_text(", and more")
     expect(second.at("faults").get_by_text("Saved.")).to_be_visible()
-    assert mine.read_text(encoding="utf-8").endswith("# of the first tab, and more")
+    wait_for(second, lambda: mine.read_text(encoding="utf-8").endswith("# of the first tab, and more"))
     second.page.close()
-
-
-def selected(ada: AtConsole) -> str:
-    return str(ada.page.evaluate("getSelection().toString()"))
 
 
 @pytest.mark.nightly
@@ -200,7 +198,7 @@ def test_a_fault_is_selected_by_keyboard_and_after_characters_of_two_units(edito
     fault.focus()
     editor.page.keyboard.press("Enter")
     expect(editor.at("study-text").locator(".cm-activeLine")).to_contain_text("scribted")
-    assert selected(editor) == "backend: scribted"
+    until(editor.page, "getSelection().toString() === 'backend: scribted'")
 
 
 @pytest.mark.nightly

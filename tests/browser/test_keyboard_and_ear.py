@@ -12,7 +12,7 @@ from tests.browser.axe import LOOKS, TOO_WIDE, Audit, nameless
 from tests.browser.senses import attend
 from tests.browser.told import newest_facts
 from tests.browser.visitor import KeyboardVisitor, Visitor
-from tests.browser.waiting import quiet, until
+from tests.browser.waiting import quiet, settled, until
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -45,6 +45,7 @@ def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
         if soak:
             audit(page)
             LOOKS[0].put_on(page)
+        settled(page)
         assert (nameless(page), page.evaluate(TOO_WIDE)) == ([], 0)
         assert page.get_by_role("heading", level=1).count() == 1
         assert page.get_by_role("main").count() == 1
@@ -63,7 +64,7 @@ def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
         expect(age).to_be_focused()
         expect(age).to_have_attribute("aria-invalid", "true")
         (described, *_) = str(age.get_attribute("aria-describedby")).split()
-        assert "18" in page.locator(f"#{described}").inner_text()
+        expect(page.locator(f"#{described}")).to_contain_text("18")
         before = visitor.mark
         page.keyboard.press("Control+A")
         page.keyboard.type("42")
@@ -113,8 +114,8 @@ def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
 
 def fits(page: Page) -> None:
     """Nothing makes the page scroll sideways, and nothing is cut off that could not be reached."""
-    assert page.evaluate(TOO_WIDE) <= 0, page.locator("#heading").inner_text()
-    assert page.locator("#head").evaluate("one => getComputedStyle(one).position") == "static", "it covers what is read"
+    until(page, f"{TOO_WIDE} <= 0")
+    expect(page.locator("#head"), "it covers what is read").to_have_css("position", "static")
 
 
 @pytest.mark.parametrize(

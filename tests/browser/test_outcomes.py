@@ -125,7 +125,14 @@ def to_the_end(visitor: Visitor, way: int) -> None:
 
 def decline(visitor: Visitor) -> None:
     before = visitor.mark
-    visitor.page.locator("[data-act=decline]").click()
+    ask, back = visitor.page.locator("[data-open=declining]"), visitor.page.locator("#declining [data-close]")
+    ask.focus()
+    visitor.page.keyboard.press("Enter")
+    expect(back).to_be_focused()
+    visitor.page.keyboard.press("Enter")
+    expect(ask).to_be_focused()
+    ask.click()
+    visitor.page.locator("#declining [data-act=decline]").click()
     visitor.arrived_from(before)
 
 

@@ -37,8 +37,11 @@ from storage.errors import StorageError
 from storage.registers.offered_tools import note_tools, offer_tools, offered_tools
 
 log = logging.getLogger(__name__)
-# How long a connection is kept that nobody uses.
-IDLE_S = 900
+# How long a connection is kept that nobody uses: hardly anybody takes longer from message to message, and each turn of
+# a loop has a process of its own.
+IDLE_S = 300
+# How a call ends to which the server gives no answer.
+SILENT = ("unavailable", "timeout")
 
 
 class SessionTools:
@@ -90,7 +93,7 @@ class SessionTools:
             self._connections[key] = ToolConnection(tools, session, self._settings, looks)
         self._used_s[key] = asyncio.get_running_loop().time()
         result = await self._connections[key].call(*call)
-        if result.failed == "unavailable":
+        if result.failed in SILENT:
             await self._looks(study, name, None)
         return result
 
@@ -130,7 +133,7 @@ class SessionTools:
         return await asyncio.to_thread(offer_tools, *place, described, frozen_hash(specs), self._clock.now_us())
 
     async def _looks(self, study: Study, name: str, specs: Sequence[ToolSpec] | None) -> None:
-        """Note that a server has other tools than those that models are offered, cannot be reached (None), or has the
+        """Note that a server has other tools than those that models are offered, does not answer (None), or has the
         same again."""
         with suppress(SettingsError, StorageError):  # the next connection looks again
             kept = await self.offered(study, name)

@@ -26,15 +26,17 @@ const unsaved = () => base !== null && typed !== base.text;
 
 // ---- Two changes of one text
 
-// What makes one text of another: the part that is replaced, and by what. No character is cut in two.
+// What makes one text of another: the part that is replaced, and by what; where a paragraph was added, with the blank line
+// before it. No character is cut in two.
 function change(from, to) {
   const half = (text, at) => /[\uDC00-\uDFFF]/.test(text[at] ?? "") && at > 0;
-  let start = 0;
-  while (start < Math.min(from.length, to.length) && from[start] === to[start]) start++;
-  if (half(from, start) || half(to, start)) start--;
+  const shorter = Math.min(from.length, to.length);
   let same = 0;
-  while (same < Math.min(from.length, to.length) - start && from.at(-1 - same) === to.at(-1 - same)) same++;
+  while (same < shorter && from.at(-1 - same) === to.at(-1 - same)) same++;
   if (half(from, from.length - same) || half(to, to.length - same)) same--;
+  let start = 0;
+  while (start < shorter - same && from[start] === to[start]) start++;
+  if (half(from, start) || half(to, start)) start--;
   return { start, end: from.length - same, text: to.slice(start, to.length - same) };
 }
 
@@ -152,7 +154,7 @@ async function sent(asked) {
   if (held && base) take(held);
   held = null;
   if (painting) await page.show(painting);
-  if (!painting?.refused && unsaved()) saveSoon();
+  if (painting && !painting.refused && unsaved()) saveSoon(); // what cannot be sent as it is waits for the next key
   tell();
   return Boolean(painting && !painting.refused);
 }

@@ -57,10 +57,10 @@ function converse(name, html) {
 }
 
 // A text below the head of the page; `unseen` if it is on the page already, and only has to be read out.
-function note(text, again, { fades = false, unseen = false } = {}) {
+function note(text, again, { fades = false, unseen = false, called = WORDS.again } = {}) {
   clearTimeout(note.timer);
   if (fades) note.timer = setTimeout(note, 5000, "");
-  const button = again ? ` <button type="button" data-again>${escaped(WORDS.again)}</button>` : "";
+  const button = again ? ` <button type="button" data-again>${escaped(called)}</button>` : "";
   paint({ note: { value: text ? `<p class="${unseen ? "unseen" : "note"}">${escaped(text)}${button}</p>` : "" } });
   note.again = again;
 }
@@ -71,6 +71,7 @@ async function show(painting, asked = false) {
   if (same && painting.seen < now.seen) return painting.rest?.return(); // of two that were asked for, the older one
   const before = now;
   now = painting;
+  tabs.postMessage({ path: now.path, said: now.said, seen: now.seen, whose: now.whose });
   if (!same) history.replaceState({ whose: now.whose }, ""); // for the page when it is loaded again
   const moved = before.marks.left !== now.marks.left;
   const inBox = document.activeElement === box();
@@ -116,6 +117,13 @@ async function show(painting, asked = false) {
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
+
+// Other tabs of this browser. One that is behind says so; it stays as it is, as somebody may be writing in it.
+const tabs = new BroadcastChannel("parley");
+tabs.onmessage = ({ data }) => {
+  const behind = data.whose === now.whose && data.seen > now.seen && (data.path !== now.path || data.said !== now.said);
+  if (behind && !busy && !now.ended) note(WORDS.elsewhere, () => look(), { called: WORDS.takeOver });
+};
 
 const clock = { near: bePresent, over: timeIsUp, changed: refresh };
 const desk = { ask: askForHelp, look: lookForHelp, note };
@@ -488,10 +496,10 @@ document.addEventListener("submit", (event) => {
   if (!form) return;
   event.preventDefault();
   const lacking = missing(form);
-  const { act: kind } = form.dataset;
+  const kind = event.submitter?.value || form.dataset.act;
   if (!lacking.length) {
     if (kind === "submit" && leavesMessage()) return;
-    return act(kind, valuesOf(form), $("[type=submit]", form));
+    return act(kind, valuesOf(form), event.submitter ?? $("[type=submit]", form));
   }
   tried = kind;
   refresh();

@@ -1,6 +1,6 @@
 // On a phone a conversation has the whole screen. Its question and the form for the answer are in a sheet that slides over
-// it, above the message box. A bar at the top has the button that opens and closes it, and one that leads to the answer, or to
-// the button that ends the conversation.
+// it, above the message box. A bar at the top has the button that opens and closes it, and one that leads to the answer, or
+// ends the conversation where nothing is asked.
 
 import { $, goTo, missing } from "./forms.js";
 import { setText } from "./patch.js";
@@ -51,11 +51,13 @@ export function closeSheet() {
   if (within) toggle.focus();
 }
 
-function openAtAnswer() {
+function goOn() {
+  const button = $("[type=submit]", form());
+  if (!$("[data-field]", form()) && !button.disabled) return button.click();
   set(true);
   const field = missing(form())[0] ?? $("[data-field]:not(.document)", form());
   if (field) goTo(field);
-  else $("[type=submit]", form())?.focus();
+  else button.focus();
 }
 
 export function makeSheet() {
@@ -70,7 +72,7 @@ export function makeSheet() {
   $("#left-column").before(bar);
   set(false);
   toggle.addEventListener("click", () => (isOpen() ? closeSheet() : open()));
-  onward.addEventListener("click", openAtAnswer);
+  onward.addEventListener("click", goOn);
   document.addEventListener("keydown", (event) => event.key === "Escape" && shows() && closeSheet());
   PHONE.addEventListener("change", beReached);
   visualViewport?.addEventListener("resize", fit);
@@ -88,8 +90,8 @@ export function showSheet({ layout, said, actions }, moved) {
   const question = !work && ($("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1"));
   setText(toggle.lastChild, question ? firstWords(question) : "");
   onward.hidden = !said || !actions.includes("submit");
-  const named = $("[type=submit][data-named]", form());
-  setText(onward, $("[data-field]:not(.document)", form()) ? WORDS.answer : named ? `${named.textContent}…` : WORDS.finish);
+  const ends = `${$("[type=submit]", form())?.textContent}${work ? "…" : ""}`;
+  setText(onward, $("[data-field]:not(.document)", form()) ? WORDS.answer : ends);
 }
 
 function called() {

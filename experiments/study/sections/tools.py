@@ -26,7 +26,9 @@ class ToolSet(StrictModel):
     """The name under which the deployment has the key for the address (`PARLEY_MODEL_SERVERS`)."""
     command: tuple[str, ...] = ()
     """A program and its arguments, which speaks over its standard input and output. It is started anew for each
-    participant and each turn of a loop, in the folder in which Parley was started: write whole paths."""
+    participant and each turn of a loop, in the folder in which Parley was started: write whole paths. After five
+    minutes without a call it is ended, and started again for the next one: what it has to keep for longer it must store
+    under the session's name, which it has in `PARLEY_SESSION`."""
     package: Slug | None = None
     """A server in Python that a package provides under this name, in the entry points `parley.tools`."""
     allow: tuple[ToolName, ...] = ()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import Actor, Event, Fact
-from experiments.session.document import OVER, Document, document_of, splice
+from experiments.session.document import OVER, Document, Splice, document_of, splice
 from tests.fakes.examples import examples
 
 INITIAL = "The first words. " * 4
@@ -79,3 +80,29 @@ def test_what_a_closing_page_sends_twice_counts_once() -> None:
     writers.write(document_of(INITIAL, ()).merged(0, f"{INITIAL}Mine").fact(1), "participant", 0)
     again = writers.document.merged(0, f"{INITIAL}Mine, all of it")
     assert (again.apply(writers.document.text), again.over) == (f"{INITIAL}Mine, all of it", False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "typed", "left"),
+    [
+        ("Title", "Title\n\nIts.", "Title\n\nMine.\n\n\n\nIts.\n", "Title\n\nMine.\n\n\n"),
+        ("Title", "Title\n\nIts.", "Title\n\nIts.\n\n\nMine.", "Title\n\n\nMine."),
+        ("Title\n", "Its.\n\nTitle\n", "Its.\n\nMine.\n\nTitle\n", "Mine.\n\nTitle\n"),
+        ("Title\n", "Its.\n\nTitle\n", "Mine.\n\nIts.\n\nTitle\n", "Mine.\n\nTitle\n"),
+    ],
+)
+def test_blank_lines_beside_what_is_taken_back_stay_with_whoever_wrote_them(
+    old: str, new: str, typed: str, left: str
+) -> None:
+    """Also where the text alone does not tell whose they are."""
+
+    def after(*facts: tuple[Fact, Actor]) -> Document:
+        events = [Event(n, 0, by, "work", fact.kind, fact.data) for n, (fact, by) in enumerate(facts, 1)]
+        return document_of("Title\n", events)
+
+    model: tuple[Fact, Actor] = (Splice(0, old, new).fact(1), "model")
+    mine: tuple[Fact, Actor] = (after(model).merged(1, typed).fact(2), "participant")
+    document = after(model, mine)
+    last = document.undoable()
+    assert last == document.edits[0]
+    assert after(model, mine, (document.undone(last), "participant")).text == left

@@ -15,7 +15,7 @@ from app.web import gradio_page
 from tests.browser.axe import TOO_WIDE
 from tests.browser.researcher import LONG_MS, AtConsole, come, empty_lab
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import settled
+from tests.browser.waiting import settled, until
 from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 
@@ -63,6 +63,7 @@ def walk_through(ada: AtConsole, participants: Process, context: BrowserContext)
     ada.open("Preview")
     ada.quiet()  # the decision's answer paints this tab as well
     ada.choose("walk-step", "background")
+    ada.quiet()
     ada.choose("walk-where", "condition=direct-to-AI")
     ada.page.keyboard.press("Escape")
     ada.press("walk-go")
@@ -74,7 +75,7 @@ def walk_through(ada: AtConsole, participants: Process, context: BrowserContext)
     visitor = Visitor(page, participants.url)
     visitor.ready()
     assert "mathematics" in visitor.text
-    assert "pilot" in page.locator("#head").inner_text().lower()
+    expect(page.locator("#head")).to_contain_text("pilot", ignore_case=True)
     page.close()
     ada.open("Overview")
     ada.press("decide-opened")
@@ -147,7 +148,7 @@ def test_a_day(
 
     def looked(page: Page, name: str) -> None:
         assumed.difference_update([one for one in assumed if page.locator(one).count()])
-        assert page.evaluate(TOO_WIDE) <= 0, name
+        until(page, f"{TOO_WIDE} <= 0")
         if soak:
             settled(page)
             page.screenshot(path=tmp_path / f"{name}.png", full_page=True)

@@ -57,6 +57,7 @@ def test_no_list_takes_a_text_for_a_choice(ada: AtConsole) -> None:
     go(ada, "studies")
     ada.press("new-build")
     ada.reads("builder-text", "flow:")
+    ada.quiet()
     server = field(ada, "b-models-0-server")
     before = server.input_value()
     server.click()

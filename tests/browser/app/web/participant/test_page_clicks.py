@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from app.web.participant.api import ANOTHERS
+from app.web.participant.view import PAGE_WORDS
 from experiments.session.engine import STALE
 from tests.browser.told import count, newest_facts
 from tests.browser.visitor import Visitor
@@ -105,13 +106,15 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
         tab.ready()
     second.fill_in()
     first.go_on()
+    for tab in (second, empty):
+        expect(tab.note).to_contain_text(PAGE_WORDS["elsewhere"])
+    expect(second.page.locator("#left input:checked")).not_to_have_count(0)
     second.press(second.page.locator("#left form button[type=submit]"))
     expect(second.page.locator("#note")).to_contain_text(STALE)
     expect(second.page.locator("#heading")).to_have_text(first.heading)
     assert second.text == first.text
     assert count(fast, "submitted") == 1
-    empty.press(empty.page.locator("#left form button[type=submit]"))
-    expect(empty.page.locator("#note")).to_contain_text(STALE)
+    empty.press(empty.page.get_by_role("button", name=PAGE_WORDS["takeOver"]))
     expect(empty.page.locator("#heading")).to_have_text(first.heading)
     assert empty.text == first.text
     second.go_on()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from app.web.participant.view import PAGE_WORDS
 from tests.browser.axe import Audit
 from tests.browser.conftest import serve
 from tests.browser.told import newest_facts
@@ -110,6 +111,25 @@ def test_what_is_too_long_is_kept_and_its_writer_told(server: Process, new_conte
     expect(page.locator("#left [data-room]")).to_contain_text(f"-{len(OLD) + 1}")
     page.locator("#left [type=submit]").click()
     expect(page.locator("#document-fault")).to_be_visible()
+
+
+def test_what_the_server_does_not_take_is_sent_again_only_with_the_next_key(
+    server: Process, new_context: NewContext
+) -> None:
+    page = new_context(own=True, viewport=WIDE).new_page()
+    page.clock.install()
+    visitor = Visitor(page, server.url)
+    visitor.arrive("work")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/api/act") else None)
+    with page.expect_response("**/api/act"):
+        page.locator("#document").fill("x" * 200_000)
+        page.clock.run_for(2_000)
+    expect(visitor.note).to_contain_text(PAGE_WORDS["long"])
+    with page.expect_request("**/api/preview"):
+        page.clock.run_for(20_000)
+        page.locator("[data-previews]").dispatch_event("click")  # the focus stays: leaving the box sends what is in it
+    assert len(sent) == 1
 
 
 @pytest.mark.nightly

@@ -20,7 +20,7 @@ COVERED = """() => {
   const over = (one, note) => Math.min(one.right, note.right) > Math.max(one.left, note.left)
     && Math.min(one.bottom, note.bottom) > Math.max(one.top, note.top);
   const note = document.querySelector("#note .note").getBoundingClientRect();
-  const those = "#box textarea, #send, #left [type=submit], #left [data-act=decline]";
+  const those = "#box textarea, #send, #left [type=submit], #left [data-open=declining]";
   return [...document.querySelectorAll(those)].filter((one) => one.checkVisibility())
     .filter((one) => over(one.getBoundingClientRect(), note)).map((one) => one.outerHTML.slice(0, 90));
 }"""

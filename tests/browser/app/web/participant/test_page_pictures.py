@@ -66,6 +66,7 @@ def late_pictures_move_nothing(page: Page) -> None:
     settled(page)
     before = shown.evaluate_all(SHAPE)
     assert before[-1], "its end"
+    assert min(side for box in before[0] for side in box) > 100, "legible"
     take.append(Route.continue_)
     for one in held:
         one.continue_()
@@ -90,7 +91,7 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     box.fill("What is it?")
     put(page, "paste", drawn(300, 200))
     expect(given).to_have_count(1)
-    put(page, "drop", drawn(200, 300))
+    put(page, "drop", drawn(200, 1500))
     expect(given).to_have_count(2)
     expect(attach).to_have_count(0)
     expect(box).to_have_value("What is it?")
@@ -110,7 +111,7 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     box.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#chat .message.you img")).to_have_count(2)
-    expect(page.locator("#chat .message.bot").last).to_contain_text("I see 2 pictures (200 x 300, 400 x 300 pixels).")
+    expect(page.locator("#chat .message.bot").last).to_contain_text("I see 2 pictures (200 x 1500, 400 x 300 pixels).")
     expect(given).to_have_count(0)
     audit(page)
     put(page, "paste", b"no picture")

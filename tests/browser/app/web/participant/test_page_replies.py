@@ -59,7 +59,6 @@ def test_replies_are_read_from_their_beginning_and_without_marks_of_formulas(
     assert "And the" in seen
     assert "$" not in seen
     page.locator("#sheet-bar > button").click()
-    page.locator("#left form [type=submit]").click()
     page.set_viewport_size({"width": 1280, "height": 800})
     page.locator("#talk .rounds").wait_for()
     for number in (1, 2):

@@ -21,6 +21,8 @@ from tests.fakes.tool_server import PAID_FILE, SERVER
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 FIND, PAY = {"tool": "find", "arguments": {"order": "7"}}, {"tool": "pay", "arguments": {"order": "7"}}
 LABELS = {"pay": "Pay for an order"}
+AT_END = "(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight <= 4)"
+AT_END += "(document.querySelector('#chat [role=log]'))"
 HOSTILE = "<img src=x onerror=alert(1)> <b>7</b> **x** $$x$$ \u202e" + "verylongword" * 30
 
 
@@ -55,15 +57,18 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
     visitor = Visitor(page, desk.url)
     visitor.arrive("desk")
     box, card = page.locator("#box textarea"), page.locator(".approval")
-    box.fill("Where is my order? Please pay.")
+    box.fill("Where is my order? Please pay. " * 20)
     page.locator("#send").click()
     expect(card).to_be_visible()
     expect(card).to_contain_text("Pay for an order")
     expect(page.locator(".tool").first).to_contain_text("find")
     audit(page)
+    until(page, AT_END)
+    card.get_by_role("textbox").fill("Only this one.")
     card.get_by_role("button", name="Allow", exact=True).focus()
     page.keyboard.press("Enter")
     expect(card).to_have_count(0)
+    expect(page.locator(".tool.why q")).to_have_text("Only this one.")
     expect(page.locator("#chat .message.bot").last).to_contain_text("Order 7 is paid.")
     assert (desk.folder / "paid").read_text().split() == ["7"]
 
@@ -79,7 +84,7 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
     card.get_by_role("textbox").focus()
     page.keyboard.press("Enter")
     expect(card).to_have_count(0)
-    expect(page.locator(".tool.why q")).to_have_text("Once is enough.")
+    expect(page.locator(".tool.why q").last).to_have_text("Once is enough.")
     expect(page.locator("#chat .message.bot").last).to_contain_text("Once is enough.")
     assert (desk.folder / "paid").read_text().split() == ["7"]
     page.locator(".tool summary").first.click()

@@ -110,6 +110,9 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: A
     type_into(ada, "b-title", "Tones of voice")
     type_into(ada, "b-consent", "You agree.")
     type_into(ada, "b-instructions", "It is {{model}}.")
+    wanted = ("model: [first, second]", "condition: [answer-first", "title: Tones of voice", "It is {{model}}.")
+    for part in wanted:
+        ada.reads("builder-text", part)
     ada.at("builder-verdict").locator(".verdict.good").wait_for(timeout=LONG_MS)
 
     press(ada, "b-create")
@@ -117,7 +120,7 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: A
     expect(ada.at("builder")).to_have_count(0)
     ada.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
     written = (console.folder / "studies" / "tones" / "study.yaml").read_text(encoding="utf-8")
-    assert all(part in written for part in ("model: [first, second]", "condition: [answer-first"))
+    assert [part for part in wanted if part not in written] == []
     ada.quiet()
     press(ada, "publish-ask")
     expect(ada.at("publishing")).to_be_focused(timeout=LONG_MS)

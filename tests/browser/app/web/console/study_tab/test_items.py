@@ -131,7 +131,7 @@ def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
     shown = ada.at("pictures-list").locator("li")
     expect(shown).to_have_count(2)
     expect(ada.at("items-understood")).not_to_contain_text("line.png'")
-    assert page_of(ada).get_by_role("img", name="A line").evaluate("(one) => one.naturalWidth") == 480
+    expect(page_of(ada).get_by_role("img", name="A line")).to_have_js_property("naturalWidth", 480)
     audit(ada.page)
 
     ada.choose("pictures-which", "logo of the lab.webp")

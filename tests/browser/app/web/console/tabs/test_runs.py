@@ -63,6 +63,7 @@ def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, 
     expect(ada.at("note").get_by_role("alert")).to_be_visible(timeout=LONG_MS)
     chosen(ada, "Annotate conversations")
     ada.choose("annotate-names", "user_effort")
+    ada.quiet()
     ada.choose("annotate-model", "careful")
     run(ada)
     done = ada.at("runs-work").locator("section", has_text="Annotate conversations")
