@@ -31,7 +31,7 @@ from app.cli.common import (
 )
 from app.cli.printing import echo, show
 from app.studies.loader import load_study, shipped
-from app.use_cases.model_runs import alone_rows, ask_alone, costs_of, plan_alone, shown_run
+from app.use_cases.model_runs import alone_rows, ask_alone, costs_of, plan_alone, told_plan, told_run
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
 from storage.db.engine import Database, open_database
@@ -102,12 +102,13 @@ def run_(
     )
     plan = asyncio.run(plan_alone(database, settings, found, request))
     if dry_run:
-        show(costs_of(database, plan.run, reply_tokens, found.file.currency), as_json)
+        costs = costs_of(database, plan.run, reply_tokens, found.file.currency)
+        show(costs if as_json else told_plan(costs, budget), as_json)
         return
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
     ended = run_batch(found.name, lambda tell: ask_alone(database, settings, plan, limits, tell))
     if not as_json:
-        show(shown_run(ended), as_json)
+        show(told_run(ended), as_json)
     _show(database, found.name, as_json)
     if ended.why != DONE or ended.progress.failed:
         raise typer.Exit(1)

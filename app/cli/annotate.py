@@ -45,6 +45,7 @@ from app.errors import AnnotatorUnknown
 from app.extension import needed
 from app.studies.loader import load_study, read_yaml
 from app.use_cases.model_runs import ANNOTATION_TOKENS, Tell, annotate, costs_of, plan_annotating, wanted_annotators
+from app.use_cases.tables import Told
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
@@ -114,13 +115,13 @@ def run_(
     own = own_of(target, file)
     listed = [one.strip() for one in names.split(",") if one.strip()] or (list(own) if file else [])
     plan = plan_annotating(database, name, target, wanted_annotators(target, listed, model, own), origin)
-    show(plan.shown, False)
+    currency = target.file.currency if target else ""
+    show(plan.told(costs_of(database, plan.run, ANNOTATION_TOKENS, currency), budget), False)
     if dry_run:
-        show(costs_of(database, plan.run, ANNOTATION_TOKENS), False)
         return
     limits = RunLimits(concurrency=concurrency, budget=budget)
 
-    async def work(tell: Tell) -> dict[str, Any]:
+    async def work(tell: Tell) -> Told:
         async with sessions_of(database) as sessions:
             return await annotate(database, settings, sessions, plan, limits, tell)
 

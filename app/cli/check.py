@@ -26,8 +26,9 @@ from app.studies.loader import study_error
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
-from app.use_cases.costs import REPLY_TOKENS, estimate_costs, expected_costs
+from app.use_cases.costs import REPLY_TOKENS, estimate_costs, told_estimate, tried
 from app.use_cases.remind import unsendable_reminders
+from app.use_cases.tables import Told
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
@@ -125,11 +126,14 @@ def _advice_here(study: Study) -> Iterator[str]:
 
 
 def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
-    """Print what the study's models will cost for so many simulated participants, and ask whether to go on.
+    """Print what the study's models will cost for so many simulated participants, and ask whether to go on."""
+    show(Told(told_estimate(study, asyncio.run(tried(study)), people)), False)
+    confirm_calls(confirmed=confirmed)
 
-    Raises ArgumentInvalid if that is not `confirmed` and there is no terminal to ask at.
-    """
-    show(asyncio.run(expected_costs(study, people)), False)
+
+def confirm_calls(*, confirmed: bool) -> None:
+    """Ask whether to call models that may cost money; raises ArgumentInvalid if that is not `confirmed` and there is no
+    terminal to ask at."""
     echo("This calls the study's models. `--models scripted` costs nothing.")
     if confirmed:
         return

@@ -25,11 +25,12 @@ from app.cli.common import (
     option,
     settings_in_use,
 )
-from app.cli.printing import echo, err, progress_bar, warn, warn_of_rehearsal
+from app.cli.printing import echo, err, progress_bar, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.use_cases.export import peek_by_export, read_filter, requests_of, write_export, write_ids
+from app.use_cases.imports import study_to_import, told
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.export_folder import edited
@@ -38,8 +39,7 @@ from storage.datasets.exports.exporter import stream
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder
 from storage.datasets.exports.session_filter import SessionFilter
-from storage.datasets.imports.detect_files import ReleaseFile
-from storage.datasets.imports.importer import deviations, import_files
+from storage.datasets.imports.importer import Imported, deviations, import_files
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database, open_database
@@ -63,21 +63,16 @@ def import_(
     if check:
         _check(schema, paths)
         return
-    database, name = open_database(settings_in_use().database_url), study or schema
+    database = open_database(settings_in_use().database_url)
+    name = study_to_import(database, schema, study)
     own = Studies(database).has(name)
-    if own and not study:
-        raise StorageError(
-            f"This database has a study {name!r} already. To import into another study, add --study {name}-released; "
-            f"to import beside its own sessions, add --study {name}"
-        )
     try:
         with _reading() as progress:
             done = import_files(database, schema, paths, name, progress)
     except KeyboardInterrupt:
         err.print("Stopped. Nothing was imported.")
         raise typer.Exit(INTERRUPTED) from None
-    for file in done:
-        echo(f"{file.path}: {how_many(file.rows, 'row')}, {file.new:,} new")
+    show(told(done), False)
     if any(file.rows for file in done):
         origin = " --origin import" if own else ""
         echo(f"To write them again: parley export {name} --schema {schema}{origin} -o FOLDER", "dim")
@@ -87,7 +82,7 @@ def _check(schema: str, paths: Sequence[Path]) -> None:
     count = files = 0
     with _reading() as progress:
         for item in deviations(schema, paths, progress):
-            if isinstance(item, ReleaseFile):
+            if isinstance(item, Imported):
                 files += 1
                 continue
             count += 1

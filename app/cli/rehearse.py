@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from app.bots.rehearse import RehearsalProgress
-from app.cli.check import ModelsThatReply, confirm_cost
+from app.cli.check import ModelsThatReply, confirm_calls
 from app.cli.commands import command
 from app.cli.common import (
     INTERRUPTED,
@@ -26,9 +25,19 @@ from app.cli.common import (
 from app.cli.printing import echo, progress_bar, show
 from app.clock import SystemClock
 from app.config.secret import secret_for
-from app.use_cases.rehearse import RehearsalPlan, RehearsalRequest, plan_rehearsal, play, rehearsed
+from app.use_cases.rehearse import (
+    RehearsalPlan,
+    RehearsalRequest,
+    plan_rehearsal,
+    play,
+    rehearsed,
+    removed,
+    takes,
+    told,
+)
 from app.use_cases.rehearse import remove as remove_
 from app.use_cases.simulate import calls_servers
+from app.use_cases.tables import Told
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
@@ -75,32 +84,21 @@ def rehearse_(
         return
     request = RehearsalRequest(count, speed, over * 60, seed, models == "scripted", fidelity)
     plan = plan_rehearsal(database, secret_for(settings, database), found, request)
+    address = (url or settings.address).rstrip("/")
     if models == "study" and calls_servers(found) and not (yes and as_json):
-        confirm_cost(found, len(plan.visits), confirmed=yes)
+        show(asyncio.run(takes(plan, address, scripted=False)), as_json=False)
+        confirm_calls(confirmed=yes)
     progress, began_s = RehearsalProgress(), time.monotonic()
     try:
-        shown = asyncio.run(_play(database, (url or settings.address).rstrip("/"), plan, progress))
+        shown = asyncio.run(_play(database, address, plan, progress))
     except KeyboardInterrupt:
         shown = rehearsed(database, plan, progress, time.monotonic() - began_s, stopped=True)
-    worst = shown.pop("worst_conversations", []) if not as_json else []
-    show(shown, as_json)
-    _show_conversations(worst)
+    show(shown if as_json else told(shown), as_json)
     if not as_json:
         echo(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
         echo(f"Remove it:  parley rehearse {found.name} --remove")
     if shown["stopped"]:
         raise typer.Exit(INTERRUPTED)
-
-
-def _show_conversations(worst: Sequence[Mapping[str, Any]]) -> None:
-    if worst:
-        echo("\nconversations that broke rules, the worst first", "bold")
-    for conversation in worst:
-        echo("\nsession {session} ({arm}): {kept:.0%} of verdicts kept".format_map(conversation), "bold")
-        for message in conversation["messages"]:
-            echo(f"{message['by']}: {message['text']}", "red" if message["broke"] else "")
-            if message["broke"]:
-                echo(f"  broke {', '.join(message['broke'])}", "red")
 
 
 async def _play(database: Database, address: str, plan: RehearsalPlan, progress: RehearsalProgress) -> dict[str, Any]:
@@ -120,4 +118,5 @@ def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -
         typer.confirm(
             f"Remove {count(there, 'rehearsed session')} of {study} with all their data?", abort=True, err=True
         )
-    show(remove_(database, study, TERMINAL, SystemClock()), as_json)
+    gone = remove_(database, study, TERMINAL, SystemClock())
+    show(gone if as_json else Told([f"Removed: {removed(gone)}."]), as_json)

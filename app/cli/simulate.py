@@ -15,19 +15,17 @@ from app.bots.users.registry import USERS
 from app.cli.check import ModelsThatReply, confirm_cost
 from app.cli.commands import command
 from app.cli.common import AnyStudy, Seed, Yes, any_study, option, settings_in_use
-from app.cli.printing import echo, progress_bar, warn
+from app.cli.printing import echo, progress_bar, show
 from app.config.settings import Settings
 from app.errors import ModelUnreached
 from app.use_cases.simulate import SimulationProgress, calls_servers
 from app.use_cases.simulate import simulate as play
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 from storage.log.seats import outcomes
 from storage.registers.origins import Origin
 
 AT_ONCE = 16
-MOST_TOLD = 5
 
 
 UserModel = Annotated[
@@ -82,12 +80,12 @@ def simulate(
     try:
         asyncio.run(_play(database, settings, crowd, done))
     except (KeyboardInterrupt, ModelUnreached):
-        _print_stopped(done, study)
+        show(done.told, False)
         raise
     finally:
         database.dispose()
-    _print_stopped(done, study)
-    echo(f"{done} of {found.name} in {redact_password(settings.database_url)}")
+    show(done.told, False)
+    echo(f"They are sessions of {found.name} in {redact_password(settings.database_url)}.")
     if called:
         echo(f"What the models took: parley show costs {found.name}")
     if done.stopped:
@@ -110,13 +108,3 @@ def _left(database: Database, run: SimulationRun) -> int:
     known = outcomes(database, run.study.name, Origin.BOT)
     labels = (label for label, _ in arrivals(run.study, run.count, run.seed, run.cast))
     return sum(known.get(stream_of(label)) is None for label in labels)
-
-
-def _print_stopped(done: SimulationProgress, study: str) -> None:
-    if not done.stopped:
-        return
-    warn(f"{how_many(len(done.stopped), 'session')} stopped; the same command continues them.")
-    for one in done.stopped[:MOST_TOLD]:
-        echo(f"  {one.stream}: {one.why}")
-    if len(done.stopped) > MOST_TOLD:
-        echo(f"  and {len(done.stopped) - MOST_TOLD} more; `parley show calls` shows the calls")

@@ -28,6 +28,7 @@ from experiments.study.sections.recruitment import Bonus, Recruiter
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
 from problems.registry import names as source_names
+from storage.schemas.registry import schemas
 from storage.yaml_text import yaml_text
 
 HERE = Path(__file__).parent
@@ -101,6 +102,7 @@ SHOWN: Mapping[str, Callable[[Answers], bool]] = {
     "protocols_across": lambda given: len(given["protocols"]) > 1,
     "source": lambda given: given["items"] != "none",
     "path": lambda given: given["items"] == "file",
+    "options": lambda given: given["items"] != "none",
     **{f"models.{number}": _shown("model", number) for number in range(MOST_MODELS)},
     "models_across": lambda given: len(_keys(given, "model")) > 1,
     **{
@@ -146,6 +148,7 @@ def _choices(servers: Iterable[str]) -> dict[str, Mapping[str, str]]:
     counts = {f"{thing}s": {str(number): str(number) for number in range(most + 1)} for thing, most in MOST.items()}
     found = {
         "sources": source_names(),
+        "schemas": schemas(),
         "orders": get_args(Loop.model_fields["order"].annotation),
         "recruiters": ("", *get_args(Recruiter)),
         "bonuses": ("", *get_args(Bonus.model_fields["per"].annotation)),

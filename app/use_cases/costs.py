@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
 from typing import Any, Literal
@@ -9,39 +10,52 @@ from typing import Any, Literal
 from app.annotation.judge import judge_question
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.clock import SystemClock
+from app.use_cases.tables import Told, money
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
-from storage.registers.origins import Origin
 from storage.registers.study_status import operations_of
-from storage.reports.costs import Cost, costs, is_simulated, spending
-from storage.reports.monitoring.models import used
+from storage.reports.costs import Cost, costs, costs_by_kind, spending
 
 ESTIMATED, REPLY_TOKENS = 10, 300
 By = Literal["model", "condition", "participant"]
 
 
 def cost_tables(database: Database, study: Study, by: By) -> dict[str, Any]:
-    """What a study's models took by model, condition or participant, and its budgets."""
-    rows = costs(database, study.name, by)
-    with database.connect() as connection:
-        bots = used(connection, study.name, Origin.BOT)
+    """What a study's models took: by what for, in sessions by model, condition or participant; and its budgets."""
+    kinds = costs_by_kind(database, study.name)
     return {
         "study": study.name,
         "currency": study.file.currency,
         "by": by,
         **_budget_of(database, study),
-        "groups": {name: asdict(cost) for name, cost in rows.items()},
-        "total": asdict(sum(rows.values(), Cost())),
-        "simulated_users": asdict(sum((cost for name, cost in rows.items() if is_simulated(name)), Cost())),
-        "simulated_sessions": {"cost": sum(one.cost for one in bots), "unknown": sum(one.unknown for one in bots)},
+        "kinds": {name: asdict(cost) for name, cost in kinds.items()},
+        "total": asdict(sum(kinds.values(), Cost())),
+        "groups": {name: asdict(cost) for name, cost in costs(database, study.name, by).items()},
         "cells": [
             {"where": dict(key), **_budget_of(database, study, key)}
             for key in operations_of(database, study.name).budgets
             if key
         ],
     }
+
+
+def told_costs(data: Mapping[str, Any]) -> Told:
+    """Costs as people read them, the total below what it is made of."""
+    total, currency = data["total"], data["currency"]
+    budget = "There is no budget." if data["budget"] is None else f"The budget is {money(data['budget'], currency)}."
+    spent = f"Participants cost {money(data['spent'], currency)} so far"
+    says = [f"In all {money(total['cost'], currency)}. {budget} {spent}"]
+    says[0] += f", and those under way may cost {money(data['reserved'], currency)} more." if data["reserved"] else "."
+    if data["paused"] is not None:
+        says.append(f"The study is paused: {data['paused'] or 'no reason is given'}.")
+    if total["unknown"]:
+        says.append(f"Of {count(total['unknown'], 'reply', 'replies')} the cost is not known, so it is more.")
+    kinds = {**data["kinds"], "total": total} if data["kinds"] else {}
+    rows = {"what for": kinds, f"sessions, by {data['by']}": data["groups"], "cells with a budget": data["cells"]}
+    return Told(says, rows)
 
 
 def _budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict[str, Any]:
@@ -63,7 +77,20 @@ def estimate_costs(study: Study, dry_run: DryRunResult, participants: int) -> di
     }
 
 
-async def expected_costs(study: Study, participants: int) -> dict[str, Any]:
-    """What the study's models would cost for so many, by a few who are simulated without a call."""
-    trial = await estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS, questions=judge_question)
-    return estimate_costs(study, trial, participants)
+async def tried(study: Study) -> DryRunResult:
+    """A few who are simulated without a call, for what the study would take."""
+    return await estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS, questions=judge_question)
+
+
+def told_estimate(study: Study, dry_run: DryRunResult, participants: int) -> list[str]:
+    """What the study's models would cost for so many, in sentences."""
+    each, currency = fmean(dry_run.costs), study.file.currency
+    calls = ", ".join(f"{name} {calls:.1f}" for name, calls in dry_run.calls.items()) or "none"
+    costs = f"{money(each, currency)} a participant (at most {money(max(dry_run.costs), currency)})"
+    says = [f"About {money(participants * each, currency)} for {count(participants, 'participant')}: {costs}."]
+    says.append(f"Calls of each model for a participant: {calls}.")
+    return says + unpriced(dry_run.unpriced)
+
+
+def unpriced(models: Sequence[str]) -> list[str]:
+    return [f"Without a `price`, so at no cost here: {', '.join(models)}."] if models else []

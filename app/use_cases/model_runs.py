@@ -32,11 +32,14 @@ from app.config.settings import Settings
 from app.errors import AnnotatorUnknown
 from app.session.replies.tools import asked
 from app.session.service import Sessions
+from app.use_cases.costs import unpriced
+from app.use_cases.tables import Told, money
 from experiments.study.ai_alone_questions import ai_alone_of
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.study import Study
 from storage.ai_alone.answers import method_progress
 from storage.ai_alone.replies import save_cells
+from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of
@@ -58,18 +61,29 @@ def costs_of(database: Database, plan: RunPlan, reply_tokens: int, currency: str
     return {**asdict(would), "cost": would.cost, "currency": currency, "without_price": would.unpriced}
 
 
-def shown_run(result: RunResult) -> dict[str, Any]:
-    """What became of a run: in words, what each model took, and why a model was given up."""
-    rate = result.asked / result.seconds if result.seconds else 0.0
-    took = f"{result.asked:,} replies in {timedelta(seconds=round(result.seconds))} ({rate:,.1f}/s)"
-    return {
-        "run": took,
-        "were_there": result.progress.reused,
-        "failed_and_asked_again_by_the_same_run": result.progress.failed,
-        "end": WHY.get(result.why),
-        "given_up": [one.stopped for one in result.models if one.stopped],
-        "models": [{name: value for name, value in asdict(one).items() if name != "stopped"} for one in result.models],
-    }
+def told_plan(would: Mapping[str, Any], budget: float | None = None, before: Sequence[str] = ()) -> Told:
+    """What `costs_of` a plan says, with what is said `before` it."""
+    stored = f"{would['stored']:,} of {count(would['samples'], 'sample')} are stored"
+    tokens = f"{count(would['prompt_tokens'], 'token')} to read and {would['completion_tokens']:,} to write"
+    says = [
+        f"{count(would['left'], 'call')} will be made; {stored}.",
+        f"They cost about {money(would['cost'], would['currency'])}, for {tokens}.",
+        *unpriced(would["without_price"]),
+    ]
+    says += [] if budget is None else [f"No call begins beyond {money(budget, would['currency'])}."]
+    return Told([*before, *says], {"models": would["models"]})
+
+
+def told_run(result: RunResult, after: Sequence[str] = ()) -> Told:
+    """What became of a run: in sentences, why a model was given up, and what each took."""
+    rate, progress = result.asked / result.seconds if result.seconds else 0.0, result.progress
+    took = f"in {timedelta(seconds=round(result.seconds))} ({rate:,.1f} a second)"
+    says = [f"{count(result.asked, 'reply', 'replies')} {took}; {progress.reused:,} were stored before."]
+    says += [f"{progress.failed:,} failed; the same run asks for them again."] if progress.failed else []
+    says += [WHY[result.why]] if result.why in WHY else []
+    says += [one.stopped for one in result.models if one.stopped]
+    models = [{name: value for name, value in asdict(one).items() if name != "stopped"} for one in result.models]
+    return Told([*says, *after], {"models": models})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +161,13 @@ class AnnotatingPlan:
     found: AnnotationPlan
     run: RunPlan
 
-    @property
-    def shown(self) -> dict[str, Any]:
-        left_out = ((*which, number) for which, number in self.found.lacking.items())
-        return {
-            "study": self.study,
-            "origin": self.origin,
-            "to_request": len(self.found.cells),
-            "need_no_call": len(self.found.known),
-            "left_out": [{"annotator": who, "conversations": number, "why": why} for who, why, number in left_out],
-        }
+    def told(self, costs: Mapping[str, Any], budget: float | None = None) -> Told:
+        """What it takes: which conversations are asked about, and what that costs."""
+        says = [f"{count(len(self.found.cells), 'conversation')} of {self.origin} sessions are asked about."]
+        says += [f"{len(self.found.known):,} more need no call."] if self.found.known else []
+        left_out = self.found.lacking.items()
+        says += [f"{who} leaves out {count(number, 'conversation')}: {why}." for (who, why), number in left_out]
+        return told_plan(costs, budget, says)
 
 
 def plan_annotating(
@@ -176,7 +187,7 @@ async def annotate(
     limits: RunLimits,
     tell: Tell,
     stopped: Stopped = bool,
-) -> dict[str, Any]:
+) -> Told:
     """Ask for the annotations of a plan that are not stored, and record what was found; returns what became of it."""
     ended = None
     if plan.found.cells:
@@ -185,15 +196,17 @@ async def annotate(
     found = collect_results(database, plan.found, ended.run if ended else "")
     done = await sessions.annotate(plan.study, found.annotations)
     forget_withdrawn(database, plan.study, plan.found)
-    unparsed = sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]
-    return {
-        **(shown_run(ended) if ended else {}),
+    numbers = {
         "new": done.new,
-        "stored_before": done.known,
-        "of_withdrawn_participants": done.gone,
+        "stored before": done.known,
+        "of participants who withdrew": done.gone,
         "unparsed": sum(found.unparsed.values()),
         "refused": found.refused,
         "failed": found.failed,
-        "not_asked_yet": found.missing,
-        "why": [{"annotator": who, "unparsed": count, "why": why} for (who, why), count in unparsed],
+        "not asked yet": found.missing,
     }
+    says = f"Annotations: {', '.join(f'{number:,} {what}' for what, number in numbers.items() if number) or 'none'}."
+    unparsed = sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]
+    why = [{"annotator": who, "replies": number, "why": why} for (who, why), number in unparsed]
+    told = told_run(ended, [says]) if ended else Told([says])
+    return Told(told.sentences, {**told.rows, "replies in which no annotation was found": why})

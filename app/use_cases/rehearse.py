@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from app.bots.rehearse import Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
@@ -16,7 +17,11 @@ from app.clock import Clock
 from app.errors import ArgumentInvalid
 from app.extension import needed
 from app.session.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor
+from app.use_cases.costs import told_estimate, tried
+from app.use_cases.simulate import calls_servers
+from app.use_cases.tables import Told
 from experiments.session.engine import fold
+from experiments.session.outcomes import status_label
 from experiments.session.seeded_random import pick, uniform
 from experiments.study.cells import cells
 from experiments.study.screen import Screen
@@ -97,6 +102,40 @@ async def play(
         playing.cancel()
         await asyncio.wait([playing])
     return rehearsed(database, plan, progress, time.monotonic() - began_s, stopped=playing.cancelled())
+
+
+async def takes(plan: RehearsalPlan, address: str, *, scripted: bool) -> Told:
+    """What it takes, by a few who are simulated without a call: how long, and what the models cost."""
+    dry_run, left, paid = await tried(plan.study), len(plan.visits), not scripted and calls_servers(plan.study)
+    last_s = max((visit.arrives_s + (visit.away_s or 0) for visit in plan.visits), default=0)
+    lasts = timedelta(seconds=round((last_s + 60 * dry_run.typical_minutes) / plan.speed)) if left else timedelta()
+    says = [f"{count(left, 'simulated participant')} come to {address}. It takes about {lasts}."]
+    return Told(says + (told_estimate(plan.study, dry_run, left) if paid else ["It calls no model that costs."]))
+
+
+def told(found: Mapping[str, Any]) -> Told:
+    """What `rehearsed` found as people read it."""
+    ends = [f"{number:,} {status_label(outcome)}" for outcome, number in found["outcomes"].items()]
+    left = {"left for good": "dropped_out", "left and came back": "came_back", "times the page was reloaded": "reloads"}
+    ends += [f"{found[name]:,} {what}" for what, name in left.items() if found[name]]
+    who = f"{count(found['people'], 'simulated participant')} in {timedelta(seconds=round(found['seconds']))}"
+    slowest = f"the slowest {found['slowest_click_s']} s; the slowest page {found['slowest_page_s']} s"
+    says = [
+        f"{who}: {', '.join(ends) or 'nobody came to an end'}.",
+        f"{count(found['clicks'], 'click')}, {slowest}.",
+        f"{count(found['replies'], 'reply', 'replies')}, {found['failed_replies']:,} failed.",
+    ]
+    says += [f"{found['gone_before']:,} had been there before."] if found["gone_before"] else []
+    bad = {"refused": "refused_requests", "without a response": "requests_without_response"}
+    says += [f"{count(found[name], 'request')} {what}." for what, name in bad.items() if found[name]]
+    says += [f"{number:,} gave up: {why}" for why, number in found["gave_up"].items()]
+    says += ["It was stopped; the same rehearsal goes on from there."] if found["stopped"] else []
+    tables = {name.replace("_", " "): rows for name, rows in found.items() if isinstance(rows, list)}
+    if worst := tables.pop("worst conversations", ()):
+        tables["conversations that broke rules, the worst first"] = [
+            {"session": one["session"], "arm": one["arm"], **message} for one in worst for message in one["messages"]
+        ]
+    return Told(says, tables)
 
 
 def rehearsed(
@@ -184,14 +223,14 @@ def remove(database: Database, study: str, who: str, clock: Clock) -> RemovedReh
         database,
         study,
         clock.now_us(),
-        lambda connection, gone: audit.forward(connection, who, f"removed a rehearsal: {_removed(gone)}", study),
+        lambda connection, gone: audit.forward(connection, who, f"removed a rehearsal: {removed(gone)}", study),
     )
 
 
-def _removed(removed: RemovedRehearsal) -> str:
-    cost = f" (cost {removed.cost:,.4f})" if removed.cost else ""
+def removed(gone: RemovedRehearsal) -> str:
+    cost = f" (cost {gone.cost:,.4f})" if gone.cost else ""
     return (
-        f"{count(removed.sessions, 'session')} with {count(removed.events, 'event')}, "
-        f"{count(removed.identities, 'recruiter ID')}, {count(removed.model_calls, 'model call')}{cost} and "
-        f"{count(removed.annotations, 'annotation')}"
+        f"{count(gone.sessions, 'session')} with {count(gone.events, 'event')}, "
+        f"{count(gone.identities, 'recruiter ID')}, {count(gone.model_calls, 'model call')}{cost} and "
+        f"{count(gone.annotations, 'annotation')}"
     )

@@ -15,12 +15,13 @@ from app.clock import SystemClock
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid
 from app.session.service import SessionService
+from app.use_cases.tables import Told
 from experiments.study.study import Study
 from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.study_status import record_dataset_info
 
-MOST_IN_CONSOLE = 500
+MOST_IN_CONSOLE, MOST_TOLD = 500, 5
 
 
 @dataclass
@@ -46,6 +47,13 @@ class SimulationProgress:
             self.sessions += len(session.streams)
             self.clicks += session.clicks
             self.missing += len(session.streams) < self.waves
+
+    @property
+    def told(self) -> Told:
+        says, more = [f"{self}."], len(self.stopped) - MOST_TOLD
+        says += [f"{count(len(self.stopped), 'session')} stopped; the same run continues them."] if self.stopped else []
+        says += [f"{one.stream}: {one.why}" for one in self.stopped[:MOST_TOLD]]
+        return Told([*says, f"And {more:,} more; `parley show calls` shows the calls."] if more > 0 else says)
 
     def __str__(self) -> str:
         missing = f", {self.missing:,} of them not in every wave" if self.missing else ""

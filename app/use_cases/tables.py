@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 # From this length on, the parts of a list are sentences, each on a line of its own.
 WORDS = 40
-LARGE = 1000
+LARGE, CENT = 1000, 0.01
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -24,6 +24,14 @@ class ShownTable:
     names: Sequence[str] = ()
     numbers: Sequence[bool] = ()
     """Which columns have nothing but numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a run takes, or what came of it: sentences, and below them rows, or sentences, by their title."""
+
+    sentences: Sequence[str]
+    rows: Mapping[str, Any] = field(default_factory=dict)
 
 
 def jsonable(value: Any) -> Any:
@@ -45,8 +53,13 @@ def jsonable(value: Any) -> Any:
 
 
 def tables(data: Any) -> Iterator[ShownTable]:
-    """The tables of some data: plain values first, then a table for each list or mapping in it."""
-    return _tables("", jsonable(data))
+    """The tables of some data: plain values, or sentences, first, then a table for each list or mapping in it."""
+    if isinstance(data, Told):
+        yield ShownTable("", [(sentence,) for sentence in data.sentences])
+        for title, rows in data.rows.items():
+            yield from _tables(title, jsonable(rows)) if rows else ()
+    else:
+        yield from _tables("", jsonable(data))
 
 
 def _tables(title: str, value: Any) -> Iterator[ShownTable]:
@@ -73,6 +86,12 @@ def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> ShownTable:
     numbers = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
     cells = [[_cell(row.get(name)) for name in names] for row in rows]
     return ShownTable(title, cells, [_label(name) for name in names], numbers)
+
+
+def money(amount: float, currency: str = "") -> str:
+    """An amount of money; less than a cent with the decimals that it needs."""
+    shown = f"{amount:,.2f}" if amount == 0 or amount >= CENT else f"{Decimal(f'{amount:.2g}'):f}"
+    return f"{shown} {currency}".rstrip()
 
 
 def _label(name: str) -> str:

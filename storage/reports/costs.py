@@ -1,8 +1,8 @@
-"""The cost of a study's replies: all of them, and by model, condition, participant or place.
+"""The cost of a study's replies: all of them by what they were for, and those in sessions by model, condition,
+participant or place.
 
-They are those of all attempts in sessions, whatever became of them and whoever took part. A cost is unknown if the
-server counted no tokens; such attempts are counted. Models that speak for simulated users, and simulated sessions, are
-listed apart and are no part of a budget. Models that are asked alone are not here.
+They are those of all attempts, whatever became of them and whoever took part. A cost is unknown if the server counted
+no tokens; such attempts are counted. A budget bounds what people cost, whatever the replies were for.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, func, literal_column, select
 
 from experiments.events import NOTES
+from experiments.session.fidelity import JUDGE_SLOT
 from experiments.session.study_status import Where
 from experiments.study.cells import matches
 from experiments.study.study import Study
@@ -32,6 +33,16 @@ USER = "user"
 # What the names of the models begin with that speak for simulated users; no study's model can be called so.
 SIMULATED_PREFIX = "user:"
 SIMULATED = " (simulated users)"
+KINDS: Mapping[str, str] = {
+    Origin.PERSON: "sessions of participants",
+    Origin.PILOT: "pilot sessions",
+    Origin.REHEARSAL: "rehearsed sessions",
+    Origin.BOT: "simulated sessions",
+    "user": "simulated users",
+    "judge": "judges of fidelity",
+    "alone": "models alone",
+    "annotation": "annotations",
+}
 # Written out, or SQLite would not see that the index of finished sessions serves.
 FINISHED: ColumnElement[str] = literal_column("'finished'")
 
@@ -116,18 +127,10 @@ def _unknown() -> Any:
 
 def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
     """The cost of a study's attempts, dearest first: by model, by a participant's factors, or by session."""
-    numbers = (
-        func.count(),
-        func.count(_try.reason),
-        func.coalesce(func.sum(_try.prompt_tokens), 0),
-        func.coalesce(func.sum(_try.completion_tokens), 0),
-        func.coalesce(func.sum(_try.cost), 0.0),
-        _unknown(),
-    )
     with database.connect() as connection:
         names_of = {"condition": _conditions, "participant": _participants}.get(by)
         names = names_of(connection, study) if names_of else {}
-        wanted = select(_try.stream, _try.model, *numbers).where(_try.study == study, _OF_SESSION)
+        wanted = select(_try.stream, _try.model, *_numbers()).where(_try.study == study, _OF_SESSION)
         rows = connection.execute(wanted.group_by(_try.stream, _try.model)).all()
     found: defaultdict[str, Cost] = defaultdict(Cost)
     for stream, model, *values in rows:
@@ -136,9 +139,32 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
     return dict(sorted(found.items(), key=lambda item: -item[1].cost))
 
 
-def is_simulated(group: str) -> bool:
-    """True if a group of `costs` is of a model that speaks for simulated users."""
-    return group.startswith(SIMULATED_PREFIX) or group.endswith(SIMULATED)
+def costs_by_kind(database: Database, study: str) -> Mapping[str, Cost]:
+    """The cost of all attempts of a study by what they were for, as KINDS says; only kinds that there are."""
+    cell = tables.cells.c
+    kind = case(
+        (_try.cell.is_not(None), cell.kind),
+        (_try.slot.startswith(JUDGE_SLOT), "judge"),
+        (_try.slot == USER, "user"),
+        else_=_session.origin,
+    )
+    attempts = tables.attempts.outerjoin(tables.sessions, _session.stream == _try.stream)
+    attempts = attempts.outerjoin(tables.cells, (cell.study == _try.study) & (cell.cell == _try.cell))
+    wanted = select(kind, *_numbers()).select_from(attempts).where(_try.study == study).group_by(kind)
+    with database.connect() as connection:
+        found = {kind: Cost(*numbers) for kind, *numbers in connection.execute(wanted)}
+    return {KINDS.get(kind, "others"): cost for kind, cost in sorted(found.items(), key=lambda item: -item[1].cost)}
+
+
+def _numbers() -> tuple[ColumnElement[Any], ...]:
+    return (
+        func.count(),
+        func.count(_try.reason),
+        func.coalesce(func.sum(_try.prompt_tokens), 0),
+        func.coalesce(func.sum(_try.completion_tokens), 0),
+        func.coalesce(func.sum(_try.cost), 0.0),
+        _unknown(),
+    )
 
 
 def _participants(connection: Connection, study: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ from app.extension import extensions
 from app.rendering import markdown
 from app.session.service import Sessions
 from app.studies.drafts import Drafts
+from app.use_cases.tables import money
 from app.web.console import formatting
 from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
@@ -205,5 +206,5 @@ _TEMPLATES.filters |= {
     "origin": formatting.origin,
     "path": _path,
     "step": _step,
-    "money": formatting.money,
+    "money": money,
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
 
 from experiments.study.texts import fill
 from storage.registers.origins import Origin
@@ -53,11 +52,6 @@ def number(value: float | None, places: int = 0) -> str:
 def format_number(value: float | None) -> str:
     """A number with at most four significant digits."""
     return NOTHING if value is None else f"{value:,.4g}"
-
-
-def money(amount: float) -> str:
-    """An amount of money; less than a cent with the decimals that it needs."""
-    return f"{amount:,.2f}" if amount == 0 or amount >= 0.01 else f"{Decimal(f'{amount:.2g}'):f}"
 
 
 def step_label(path: str, title: str = "") -> tuple[str, str]:

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.batch.plan import RunProgress
 from app.clock import Clock
 from app.errors import NotAllowed, SettingsError
 from app.use_cases.tables import ShownTable, tables
@@ -50,6 +51,9 @@ class Work:
         if self.stopping:
             raise NotPossible(f"Stopped after {done:,}{f' of {total:,}' if total else ''} {of}.")
 
+    def follow(self, progress: RunProgress) -> None:
+        self.done, self.total = progress.done + progress.failed, progress.samples
+
     def stopped(self) -> bool:
         return self.stopping
 
@@ -75,12 +79,11 @@ def own(user: CurrentUser) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Work that can be started: what it would do and cost, as data, and how it is done, which returns what it found."""
+    """Work that can be started, in words, and how it is done, which returns what it found, as data or told."""
 
     kind: str
     study: str
     about: str
-    takes: Any
     do: Callable[[Work], Awaitable[Any]]
 
 

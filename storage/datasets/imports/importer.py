@@ -35,12 +35,12 @@ Progress = Callable[[Path, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result for a file: the number of rows, and how many of them were new."""
+    """The result for a file: the number of rows, and how many of them were new, if they were not only read."""
 
     path: Path
     released: str
     rows: int
-    new: int
+    new: int = 0
 
 
 def import_files(
@@ -99,17 +99,19 @@ def _import(
 
 
 def deviations(
-    schema: str, paths: Sequence[Path], progress: Progress = lambda path, done: None
-) -> Iterator[ReleaseFile | CellDeviation]:
-    """Yield each file of a release, followed by its deviations, including those between the cells of a row."""
+    schema: str, paths: Sequence[Path], progress: Progress = lambda path, done: None, *, rules: bool = True
+) -> Iterator[CellDeviation | Imported]:
+    """Yield the deviations of each file of a release, and then what was read of it. With `rules` also those between
+    the cells of a row, for which no import is refused."""
     for found in find_files(schema_of(schema), paths):
-        yield found
         reader: Reader = found.open()
         try:
-            for item in ValidatedRows(found, reader, rules=True):
+            rows = ValidatedRows(found, reader, rules=rules)
+            for item in rows:
                 if isinstance(item, CellDeviation):
                     yield item
                 elif item.seq % AT_ONCE == 0:
                     progress(found.path, reader.bytes_read)
+            yield Imported(found.path, found.released, rows.rows)
         finally:
             reader.close()

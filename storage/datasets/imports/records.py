@@ -54,8 +54,8 @@ class FileRecord:
 
 
 def shown(value: Any) -> str:
-    """A value for messages: quoted and shortened."""
-    text = repr(value)
+    """A value for messages, shortened: a text quoted, anything else as JSON has it."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"
 
 

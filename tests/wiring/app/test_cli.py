@@ -79,7 +79,9 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     parley("simulate", "dear.yaml", "-n", "2", folder=tmp_path)
     told = json.loads(parley("show", "costs", "dear", "--by", "participant", "--json", folder=tmp_path).stdout)
     assert set(told["groups"]) == {"1 (bot)", "2 (bot)"}
-    assert told["total"]["cost"] == pytest.approx(sum(group["cost"] for group in told["groups"].values()))
+    for parts in (told["groups"], told["kinds"]):
+        assert told["total"]["cost"] == pytest.approx(sum(part["cost"] for part in parts.values()))
+    assert set(told["kinds"]) == {"simulated sessions", "judges of fidelity"}
     assert parley("recruit", "budget", "dear", "0.5", folder=tmp_path).returncode == 0
     assert parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path).returncode == 0
     told = json.loads(parley("show", "costs", "dear", "--json", folder=tmp_path).stdout)

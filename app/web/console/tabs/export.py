@@ -143,7 +143,7 @@ class ExportTab:
             context.downloads.make(user, context.database, request, said, lambda _, rows: work.tell(rows, 0, "rows"))
 
         words = f"Create the {request.schema} export of {request.study}"
-        context.work.start(user, Planned(self.name, own(user), words, None, do))
+        context.work.start(user, Planned(self.name, own(user), words, do))
         context.audit(user, "exported", f"{request.study}: {said}")
         peeked = peek_by_export(context.database, request, user.name, context.clock.now_us())
         return {**self._progress(user, request.study), **(context.notify(peeked, "warn") if peeked else {})}

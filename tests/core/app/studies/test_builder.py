@@ -32,6 +32,7 @@ from experiments.study.schema import Loop
 from experiments.study.sections.recruitment import Bonus, Recruiter
 from problems.registry import names as source_names
 from problems.text import clean
+from storage.schemas.registry import schemas
 
 NOWHERE = Path("/nowhere")
 FIELDS = form_fields(["lab"])
@@ -131,6 +132,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "confidence after": {"confidence": "after", **TWO_PROTOCOLS},
     "confidence before and after": {"confidence": "both"},
     "confidence before": {"confidence": "before"},
+    "shuffled and kept": {"options": ["shuffled"], "export_schemas": ["chatbench"]},
     "paid": {
         "recruiter": "prolific",
         "places": 60,
@@ -146,6 +148,11 @@ def test_each_design_is_sound_and_can_be_finished(case: str) -> None:
     found = check_answers(with_(**CHANGES[case]), NOWHERE)
     assert found.issues == ()
     assert found.study
+    assert "\n\n\n" not in found.text, "no needless lines"
+    assert "\n\n" not in found.text.partition("\nflow:")[2].rstrip("\n")
+    assert found.study.file.export_schemas == tuple(CHANGES[case].get("export_schemas", ()))
+    pool = found.study.file.problems.get("questions")
+    assert pool is None or (pool.options == "shuffled") == ("options" in CHANGES[case])
     assert asyncio.run(estimate_by_simulation(found.study, 2, 300)).typical_minutes > 0
 
 
@@ -222,6 +229,7 @@ def test_what_is_offered_is_what_there_is() -> None:
     assert {one.partition("@")[0] for one in servers} | by_hand | set(builder.SIMULATED) == {*BACKENDS.all()}
     assert {name for name in (one.partition("@")[2] for one in servers) if name} == {*PROVIDERS}
     for kind, values in (
+        ("schemas", schemas()),
         ("recruiters", ("", *get_args(Recruiter))),
         ("bonuses", ("", *get_args(Bonus.model_fields["per"].annotation))),
         ("orders", get_args(Loop.model_fields["order"].annotation)),

@@ -198,7 +198,7 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
         for asking in (words, ("rehearse", "paid", "-n", "3")):
             refused = parley(*asking, folder=tmp_path, **at)
             assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
-            assert "cost per participant" in refused.stdout
+            assert "USD" in refused.stdout
         assert not server.requests
         done(parley(*words, "--yes", folder=tmp_path, **at))
         assert {backend for backend, _ in attempts(tmp_path)} == {"scripted", "openai"}
@@ -206,7 +206,7 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
         done(parley(*words, folder=tmp_path, **at))
         assert len(server.requests) == asked > 0, "all have ended, so nothing is called, and nobody is asked"
     costs = json.loads(parley("show", "costs", "paid", "--json", folder=tmp_path).stdout)
-    assert costs["simulated_sessions"]["cost"] > 0
+    assert costs["kinds"]["simulated sessions"]["cost"] > 0
     done(run("export", "paid", "--schema", "tidy", folder=tmp_path, out="data"))
     card = (tmp_path / "data/README.md").read_text(encoding="utf-8")
     assert all(f"| `{who}` | 3 |" in card for who in ("random", "random, scripted replies"))

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from storage.datasets.imports import records
-from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
+from storage.datasets.imports.records import CellDeviation
 from storage.db.engine import Database
 from storage.errors import BadFile
 from storage.log.projections import differences
@@ -197,7 +197,7 @@ def refused(database: Database, schema: str, paths: list[Path], said: tuple[str,
 
 
 def listed(schema: str, path: Path) -> list[str]:
-    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, ReleaseFile)]
+    return [str(item) for item in deviations(schema, [path]) if isinstance(item, CellDeviation)]
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
@@ -300,7 +300,7 @@ def test_files_without_rows_are_read_and_come_back(schema: str, database: Databa
         path = release / table.path(table.parts[0])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("[]" if path.suffix == ".json" else ",".join(map(quoted, table.header)) + "\n")
-    assert [item for item in deviations(schema, [release]) if not isinstance(item, ReleaseFile)] == []
+    assert [item for item in deviations(schema, [release]) if isinstance(item, CellDeviation)] == []
     for _ in range(2):
         assert {(file.rows, file.new) for file in import_files(database, schema, [release], "s")} == {(0, 0)}
     for file in export(database, "s", schema, tmp_path / "out").files:

@@ -20,7 +20,7 @@ def run(ada: AtConsole) -> None:
     ada.quiet()
     ada.page.locator("button#runs-show").focus()
     ada.page.keyboard.press("Enter")
-    expect(ada.at("runs-takes").locator("table").first).to_be_visible(timeout=LONG_MS)
+    expect(ada.at("runs-takes").locator("section")).to_be_visible(timeout=LONG_MS)
     ada.page.locator("button#runs-start").dblclick()
     expect(ada.at("runs-work").locator("section").first).to_be_visible(timeout=LONG_MS)
     ada.page.reload()
@@ -39,7 +39,7 @@ def test_the_form_keeps_what_it_takes_and_hides_its_plumbing(ada: AtConsole) -> 
     plumbing = [ada.page.locator(f"#{name}") for name in ("runs-token", "release-sent")]
     ada.page.locator("#simulate-count input").press_sequentially("3")
     ada.press("runs-show")
-    expect(ada.at("runs-takes").locator("table").first).to_be_visible(timeout=LONG_MS)
+    expect(ada.at("runs-takes").locator("section")).to_be_visible(timeout=LONG_MS)
     ada.quiet()
     ada.page.wait_for_timeout(LATE_MS)
     expect(ada.at("runs-start")).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from app.studies.loader import load_study
+from app.use_cases.costs import cost_tables
 from storage.ai_alone.answers import method_progress
 from storage.datasets.exports.preview import export_options
 from storage.db.engine import Database
+from storage.registers.studies import Studies
 from storage.registers.study_versions import publish_on_start
 from tests.fakes.console import Room, console
 from tests.fakes.researcher import Researcher, value, visible
@@ -56,6 +59,10 @@ async def test_models_are_asked_alone_once_and_the_answers_stay_on_the_page(at: 
     assert sum('role="alert"' in value(one["note"]) for one in (first, second)) == 1, "it is started once"
     assert "data-ended" in await ended(researcher)
     assert {one.model for one in method_progress(database, "chatbench")} == {"tutor-a"}
+    costs = cost_tables(database, load_study("chatbench"), "model")
+    assert list(costs["kinds"]) == ["models alone"], "which the total has too"
+    assert costs["total"] == costs["kinds"]["models alone"]
+    assert costs["total"]["attempts"] > 0
     assert [about for _, _, about in room.did if about not in before][-1:] == ["chatbench"]
 
 
@@ -116,6 +123,15 @@ async def test_a_run_that_cannot_go_on_says_why_and_another_can_be_started(at: C
         assert 'role="alert"' in shown or "gave up" in shown
 
 
+async def test_a_rehearsals_plan_says_how_long_it_takes(at: Console) -> None:
+    async def lasts(speed: int) -> str:
+        fields = {"runs-kind": "rehearse", "rehearse-people": 2, "rehearse-over": 60, "rehearse-speed": speed}
+        (found,) = re.findall(r"\d+:\d\d:\d\d", value((await planned(at[1], **fields))["runs-takes"]))
+        return str(found)
+
+    assert await lasts(1) > await lasts(2) > "0:00:00"
+
+
 async def test_what_is_under_way_can_be_stopped_and_goes_on_from_there(at: Console, database: Database) -> None:
     _, researcher = at
     for _ in range(2):
@@ -136,10 +152,18 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
     for name in ("../x.csv", "x.exe"):
         refused = await researcher.send("POST", "/console/release", **{**sent, "params": {"name": name}})
         assert refused.status_code == 422
+    wrong = file.read_bytes().replace(b"Phase3", b"Phase7", 1).replace(b",Man,", b",Mam,", 1)
+    broken = {**sent, "content": wrong}
+    assert (await researcher.send("POST", "/console/release", **broken)).status_code == 200
+    plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
+    assert all(words in value(plan["runs-takes"]) for words in ("Phase7", "Mam")), "each error"
+    assert (visible(plan["runs-start"]), value(plan["runs-token"])) == (False, "")
     assert (await researcher.send("POST", "/console/release", **sent)).status_code == 200
     shown = await researcher.on("release-sent", "click")
     assert file.name in value(shown["import-files"])
     plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
+    assert visible(plan["runs-start"])
+    assert "dices" not in Studies(database).names(), "a plan writes nothing"
     await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
     assert "data-ended" in await ended(researcher)
     gone = await researcher.on("runs-dismiss", "click")
