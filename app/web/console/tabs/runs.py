@@ -27,7 +27,7 @@ from app.use_cases.imports import plan_import, run_import
 from app.use_cases.rehearse import RehearsalRequest, plan_rehearsal, play, remove, removed
 from app.use_cases.rehearse import takes as rehearsal_takes
 from app.use_cases.rehearse import told as told_rehearsal
-from app.use_cases.simulate import SimulationProgress, free_run, simulate
+from app.use_cases.simulate import MOST_IN_CONSOLE, SimulationProgress, free_run, simulate
 from app.use_cases.tables import Told, tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -216,7 +216,10 @@ EXTRACTOR = "Model that reads answers out of free text (the study’s if empty)"
 SEED = RunField("seed", "Seed", "line", "1")
 BUDGET = RunField("budget", "Budget (none if empty)", "amount")
 RUNS = (
-    Run("simulate", "Simulate participants", simulation, (RunField("count", SIMULATED, "whole", 10), SEED)),
+    Run(
+        *("simulate", "Simulate participants", simulation),
+        (RunField("count", f"{SIMULATED} (at most {MOST_IN_CONSOLE})", "whole", 10), SEED),
+    ),
     Run(
         *("rehearse", "Rehearse the day", rehearsal),
         (
