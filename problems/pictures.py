@@ -146,14 +146,11 @@ def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
     Raises ProblemError for what is no picture, is too large, or lies outside the folders.
     """
     if source[:5].lower() == "data:":
-        return picture_from_bytes(_decoded(source), f"{source[:30]}...")
-    path, name = _file(source, folders), unquote(source)
-    return picture_from_bytes(_bytes(path, name), name)
-
-
-def picture_from_bytes(content: bytes, name: str) -> tuple[Picture, bytes]:
-    """The picture that these bytes are, and the bytes; raises ProblemError. `name` is for the error."""
-    return _inspected(content, name), content
+        content, name = _decoded(source), f"{source[:30]}..."
+    else:
+        name = unquote(source)
+        content = _bytes(_file(source, folders), name)
+    return picture_from_bytes(content, name), content
 
 
 def has_metadata(content: bytes) -> bool:
@@ -165,7 +162,8 @@ def has_metadata(content: bytes) -> bool:
 
 
 @cached(LRUCache(4_096), key=lambda content, name: sha256(content).digest(), lock=Lock())
-def _inspected(content: bytes, name: str) -> Picture:
+def picture_from_bytes(content: bytes, name: str) -> Picture:
+    """The picture that these bytes are; raises ProblemError. `name` is for the error."""
     if len(content) > MOST_BYTES:
         raise _too_large(len(content), name)
     from PIL import Image  # slow to import, and few studies have pictures

@@ -26,15 +26,14 @@ from app.backends.base import (
     parse_options,
     system_of,
 )
-from app.backends.registry import backend
+from app.backends.registry import backend, own_server
 from app.backends.wire.dialect import Dialect
 from app.backends.wire.error_mapping import check_event
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.streaming import ReplyDecoder, streamed
 from app.backends.wire.values import count, cut_off, encoded, listed, object_or_none, part, shown, string
 from app.config.model_servers import Server
-from app.config.settings import Settings, env_name
-from app.errors import SettingsError
+from app.config.settings import Settings
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -77,7 +76,7 @@ class Anthropic(Backend):
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
-        self._server = server = server or _own_server(settings)
+        self._server = server = server or own_server(settings, "anthropic", ANTHROPIC_URL)
         self._path = path_at(server, "messages")
         self._client = client(settings, server, headers_for(server))
 
@@ -100,15 +99,6 @@ def headers_for(server: Server) -> dict[str, str]:
 def path_at(server: Server, name: str) -> str:
     """The path of a part of the API, such as `messages`; a server's address may end in `/v1` or before it."""
     return f"/{name}" if server.url.endswith("/v1") else f"/v1/{name}"
-
-
-def _own_server(settings: Settings) -> Server:
-    if settings.anthropic_api_key is None and settings.anthropic_base_url is None:
-        raise SettingsError(
-            f"The backend 'anthropic' needs a key for {ANTHROPIC_URL}. Set {env_name('anthropic_api_key')}, "
-            f"or {env_name('anthropic_base_url')} for another server, or name one in the study with `server`."
-        )
-    return Server(url=settings.anthropic_base_url or ANTHROPIC_URL, key=settings.anthropic_api_key)
 
 
 def _body(request: Request, options: AnthropicOptions) -> dict[str, Any]:

@@ -7,7 +7,7 @@ which is put in as what it is, never pasted as text: what people have written is
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 from urllib.parse import quote
@@ -29,8 +29,8 @@ from app.backends.base import (
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialects, not_streamed
 from app.backends.wire.error_mapping import check_event
-from app.backends.wire.framing import LineFraming, SseFraming, WholeFraming
-from app.backends.wire.streaming import Framing, ReplyDecoder, streamed
+from app.backends.wire.framing import SseFraming, WholeFraming
+from app.backends.wire.streaming import ReplyDecoder, streamed
 from app.backends.wire.values import encoded, excerpt, malformed, shown
 from app.config.model_servers import Server
 from app.config.settings import Settings
@@ -41,7 +41,6 @@ NAMES = ("messages", "prompt", "system", "model", "temperature", "max_tokens")
 # Those that can also stand inside a longer text.
 TEXTS = ("prompt", "system", "model")
 NAME = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
-FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFraming, "lines": LineFraming}
 
 
 class HttpOptions(BackendOptions):
@@ -53,8 +52,8 @@ class HttpOptions(BackendOptions):
     stand for values."""
     text: str
     """Where the text is in the answer, or in each piece of a stream: `choices.0.message.content`."""
-    stream: Literal["none", "sse", "lines"] = "none"
-    """How the answer comes: whole, as server-sent events, or as a JSON value in each line."""
+    stream: Literal["none", "sse"] = "none"
+    """How the answer comes: whole, or as server-sent events."""
     finish: str | None = None
     """Where the answer says why it ended; a stream without it has to end with `[DONE]`."""
     finishes: dict[str, Literal["stop", "length", "content_filter", "refusal"]] = Field(default_factory=dict)
@@ -81,8 +80,6 @@ class HttpOptions(BackendOptions):
             faults.append("`path` must start with /")
         if not {"messages", "prompt"} & {*names_in(self.body)}:
             faults.append('`body` has neither "{{messages}}" nor "{{prompt}}": the model would not see what is said')
-        if self.stream == "lines" and self.finish is None:
-            faults.append("`stream: lines` needs `finish`: a reply that was cut off could not be told from a whole one")
         if faults:
             raise ValueError("; ".join(faults))
         return self
@@ -103,7 +100,8 @@ class Http(Backend):
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(HttpOptions, request.options)
         path = NAME.sub(quote(request.model, safe=""), options.path)
-        sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
+        sent = encoded(_body(request, options))
+        framing = WholeFraming() if options.stream == "none" else SseFraming()
         opening = self._client.stream(options.method, path, content=sent)
         dialect = self._dialects.of(request)
         splitter = dialect.splitter(options.reasoning_until)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, ToolSpec, parse_options
-from app.backends.registry import backend
+from app.backends.registry import backend, own_server
 from app.backends.wire.dialect import Dialect, Dialects, SystemRole, not_streamed
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.openai_decoders import ChatCompletions, Responses
 from app.backends.wire.streaming import streamed
 from app.config.model_servers import Server
-from app.config.settings import Settings, env_name
-from app.errors import BackendRejected, SettingsError
+from app.config.settings import Settings
+from app.errors import BackendRejected
 
 if TYPE_CHECKING:
     import httpx2
@@ -83,7 +83,7 @@ class OpenAI(Backend):
 
         from app.backends.wire.http_client import client
 
-        self._server = server = server or _own_server(settings)
+        self._server = server = server or own_server(settings, "openai", OPENAI_URL)
         self._newer = server.url == OPENAI_URL
         self._marks_reasoning = server.url.startswith(MARKING)
         self._dialects = Dialects(settings, server.url)
@@ -163,15 +163,6 @@ class OpenAI(Backend):
 def _tool(tool: ToolSpec) -> JSON:
     function: JSON = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
     return {"type": "function", "function": function}
-
-
-def _own_server(settings: Settings) -> Server:
-    if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise SettingsError(
-            f"The backend 'openai' needs a key for {OPENAI_URL}. Set {env_name('openai_api_key')}, "
-            f"or {env_name('openai_base_url')} for your own server, or name another one in the study with `server`."
-        )
-    return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
 
 
 def _input(message: JSON) -> JSON:

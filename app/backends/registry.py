@@ -17,7 +17,8 @@ from functools import cache, partial
 from typing import TypeVar
 
 from app.backends.base import JSON, Backend, Request, ServerUse, Sleep, option_faults
-from app.config.settings import Settings
+from app.config.model_servers import Server
+from app.config.settings import Settings, env_name
 from app.errors import BackendRejected, SettingsError
 from experiments.study.sections.model_spec import ModelSpec
 from problems.plugins import Registry
@@ -54,6 +55,17 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
     if kind.server in WITHOUT:
         return kind(settings, sleep)
     return kind(settings, sleep, settings.server(server) if server else None)
+
+
+def own_server(settings: Settings, name: str, url: str) -> Server:
+    """The server of the backend `name` where a study names none: at `url`, or at the address that is set for it."""
+    address, key = getattr(settings, f"{name}_base_url"), getattr(settings, f"{name}_api_key")
+    if address is None and key is None:
+        raise SettingsError(
+            f"The backend {name!r} needs a key for {url}. Set {env_name(f'{name}_api_key')}, or "
+            f"{env_name(f'{name}_base_url')} for your own server, or name another one in the study with `server`."
+        )
+    return Server(url=address or url, key=key)
 
 
 async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) -> tuple[str, ...]:

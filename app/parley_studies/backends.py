@@ -16,7 +16,7 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend
-from app.backends.wire.framing import LineFraming, SseFraming, WholeFraming
+from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.http_client import client
 from app.backends.wire.streaming import streamed
 from app.config.model_servers import Server
@@ -32,7 +32,6 @@ __all__ = [
     "BackendRejected",
     "BackendUnavailable",
     "Delta",
-    "LineFraming",
     "PromptMessage",
     "ReasoningDelta",
     "ReasoningEnd",

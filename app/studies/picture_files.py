@@ -47,7 +47,7 @@ class PictureFiles:
         """Keep a picture in place of one of the same name. Raises ProblemError and keeps the one before if the new one
         cannot be shown, or is too large."""
         check_name(name, ENDINGS, "picture that Parley shows")
-        picture, _ = picture_from_bytes(content, name)
+        picture = picture_from_bytes(content, name)
         return keep_file(self._folder, name, content, ENDINGS, MOST_PICTURES, lambda _: picture)
 
     def remove(self, name: str, asked: Iterable[str]) -> None:

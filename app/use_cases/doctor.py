@@ -24,7 +24,7 @@ from dotenv.parser import parse_stream
 from app.alerts import explained, full_disks
 from app.backends.anthropic import ANTHROPIC_URL, headers_for, path_at
 from app.backends.openai import OPENAI_URL
-from app.backends.registry import configuration_errors
+from app.backends.registry import configuration_errors, own_server
 from app.backends.wire.http_client import client, connection_to
 from app.config.model_servers import Server
 from app.config.secret import secret_in_use
@@ -218,9 +218,8 @@ def check_model_servers(deployment: Deployment) -> Iterator[Diagnosis]:
     used = {model.server: model.backend for study in deployment.studies for model in study.file.models.values()}
     servers: dict[str, tuple[str, Server]] = {}
     for kind, address in (("openai", OPENAI_URL), ("anthropic", ANTHROPIC_URL)):
-        url, key = getattr(settings, f"{kind}_base_url"), getattr(settings, f"{kind}_api_key")
-        if url or key:
-            servers[kind] = kind, Server(url=url or address, key=key)
+        with suppress(SettingsError):
+            servers[kind] = kind, own_server(settings, kind, address)
     for name in settings.server_names:
         if name == PROLIFIC:
             continue

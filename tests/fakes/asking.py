@@ -69,7 +69,6 @@ WAYS = {
     "openai-responses": Way("openai", {"api": "responses"}),
     "anthropic": Way("anthropic"),
     "http-sse": Way("http", {**ENDPOINT, "path": "/speak/sse", "stream": "sse"}, "fake"),
-    "http-lines": Way("http", {**ENDPOINT, "path": "/speak/lines", "stream": "lines"}, "fake"),
     "http-none": Way("http", {**ENDPOINT, "path": "/speak/none"}, "fake"),
 }
 LOCAL = {

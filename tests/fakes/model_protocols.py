@@ -374,24 +374,6 @@ class EndpointReply(Reply):
         await self.raw(f"data: {json.dumps(value, ensure_ascii=False)}\n\n")
 
 
-class LinesReply(EndpointReply):
-    """POST /v1/speak/lines: the same with a value in each line."""
-
-    content_type: ClassVar[str] = "application/x-ndjson"
-
-    async def idle(self) -> None:
-        await self.raw("\n")
-
-    async def garble(self, text: str = "") -> None:
-        await self.raw(f'{{"id": "c{text}", broken\n')
-
-    async def end_only(self) -> None:
-        await self.close()
-
-    async def value(self, value: Any) -> None:
-        await self.raw(f"{json.dumps(value, ensure_ascii=False)}\n")
-
-
 @dataclass
 class WholeReply(EndpointReply):
     """POST /v1/speak/none: the same in one piece of JSON, though its bytes come in several."""
@@ -438,7 +420,6 @@ DIALECTS: dict[str, type[Reply]] = {
     "/responses": ResponsesReply,
     "/messages": MessagesReply,
     "/speak/sse": EndpointReply,
-    "/speak/lines": LinesReply,
     "/speak/none": WholeReply,
 }
 # What is spoken where a stream was not asked for.

@@ -1,4 +1,4 @@
-"""How a model server's answer is cut into JSON values: server-sent events, lines, or one value. Bytes in, values out.
+"""How a model server's answer is cut into JSON values: server-sent events, or one value. Bytes in, values out.
 
 Pure, and independent of where the network cuts the bytes. Tolerant in form: comments, other fields than `data`, pings
 and events without data are skipped, and blank lines between events or after the last one may be missing. Strict in
@@ -22,51 +22,16 @@ PINGS = (b"[ping]", b"ping", b"pong", b"keep-alive", b"keepalive", b"heartbeat",
 
 
 @dataclass(slots=True)
-class LineFraming:
-    """A JSON value in each line."""
-
-    _rest: bytes = field(default=b"", init=False)
-    _started: bool = field(default=False, init=False)
-    _seen: bytes = field(default=b"", init=False)
-    """How an answer without any value yet begins."""
-    _any: bool = field(default=False, init=False)
-
-    def feed(self, chunk: bytes) -> Iterator[Any]:
-        for line in self._lines(chunk):
-            yield from self._read(line)
-
-    def rest(self) -> Iterator[Any]:
-        """Give the value of a last line without an end; raises BackendBroken if there was no value at all."""
-        yield from self._read(self._rest.rstrip(b"\r"))
-        if not self._any:
-            raise not_a_stream(self._seen)
-
-    def _lines(self, chunk: bytes) -> list[bytes]:
-        if not self._any:
-            self._seen = (self._seen + chunk)[:EXCERPT]
-        lines = (self._rest + chunk).splitlines(keepends=True)
-        # a line that ends in CR may yet end in CR LF
-        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
-        if longest := next((line for line in (*lines, self._rest) if len(line) > MAX_EVENT_BYTES), b""):
-            raise malformed(longest, "a line without end")
-        if lines and not self._started:
-            self._started, lines[0] = True, lines[0].removeprefix(BOM)
-        return [line.rstrip(b"\r\n") for line in lines]
-
-    def _read(self, line: bytes) -> Iterator[Any]:
-        if line.strip():
-            if not self._any and not line.lstrip().startswith((b"{", b"[")):
-                raise not_a_stream(line)
-            self._any = True
-            yield read_value(line)
-
-
-@dataclass(slots=True)
-class SseFraming(LineFraming):
+class SseFraming:
     """A JSON object in each event; None stands for `[DONE]`, with which some servers end a stream. An event ends where
     its data is whole, as some servers send no blank lines, or at a blank line. JSON that is no stream is read as one
     object, as some servers give none."""
 
+    _rest: bytes = field(default=b"", init=False)
+    _started: bool = field(default=False, init=False)
+    _seen: bytes = field(default=b"", init=False)
+    """How an answer without any event yet begins."""
+    _any: bool = field(default=False, init=False)
     _data: list[bytes] = field(default_factory=list, init=False)
     _size: int = field(default=0, init=False)
     _body: "WholeFraming | None" = field(default=None, init=False)
@@ -92,6 +57,18 @@ class SseFraming(LineFraming):
             yield from self._read(self._rest.rstrip(b"\r"))
         if not self._any:
             raise not_a_stream(self._seen)
+
+    def _lines(self, chunk: bytes) -> list[bytes]:
+        if not self._any:
+            self._seen = (self._seen + chunk)[:EXCERPT]
+        lines = (self._rest + chunk).splitlines(keepends=True)
+        # a line that ends in CR may yet end in CR LF
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        if longest := next((line for line in (*lines, self._rest) if len(line) > MAX_EVENT_BYTES), b""):
+            raise malformed(longest, "a line without end")
+        if lines and not self._started:
+            self._started, lines[0] = True, lines[0].removeprefix(BOM)
+        return [line.rstrip(b"\r\n") for line in lines]
 
     def _read(self, line: bytes) -> Iterator[Any]:
         if line == b"data" or line.startswith(b"data:"):

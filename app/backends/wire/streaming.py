@@ -7,12 +7,12 @@ import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from app.backends.base import Delta, StreamEnd, ToolCall
 from app.backends.wire.dialect import Dialect
 from app.backends.wire.error_mapping import masked, refusal
-from app.backends.wire.framing import WholeFraming
+from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.reasoning import ReasoningSplitter
 from app.backends.wire.values import count, cut_off, finish_reason, text_from
 from app.config.model_servers import Server
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 DRAIN_S = 0.2
 # A picture in a request, which is stored once and not with each attempt.
 PICTURE = re.compile(r'(?<=;base64,)[\w+/=]{16,}|(?<="data":")[\w+/=]{16,}')
-
-
-class Framing(Protocol):
-    def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Take the next bytes, give the values that they complete; None says that the stream is over."""
-        ...
-
-    def rest(self) -> Iterator[Any]:
-        """Give what the end of the body completes; raise BackendBroken where it held nothing."""
-        ...
 
 
 @dataclass(slots=True)
@@ -85,7 +75,7 @@ class ReplyDecoder:
 async def streamed(
     server: Server,
     opening: AbstractAsyncContextManager[httpx2.Response],
-    framing: Framing,
+    framing: SseFraming | WholeFraming,
     decoder: ReplyDecoder,
     dialect: Dialect,
     splitter: ReasoningSplitter,
@@ -113,7 +103,7 @@ async def streamed(
         raise masked(error, server, error.sent or sent, error.raw or _raw(framing)) from None
 
 
-def _raw(framing: Framing) -> str:
+def _raw(framing: SseFraming | WholeFraming) -> str:
     return text_from(framing.body) if isinstance(framing, WholeFraming) else ""
 
 
@@ -145,6 +135,6 @@ def decoded(values: Iterator[Any], decoder: ReplyDecoder) -> Iterator[Delta]:
         yield from decoder.read(value)
 
 
-def ending(framing: Framing, decoder: ReplyDecoder) -> Iterator[Delta]:
+def ending(framing: SseFraming | WholeFraming, decoder: ReplyDecoder) -> Iterator[Delta]:
     yield from decoded(framing.rest(), decoder)
     yield from decoder.end(done=False)

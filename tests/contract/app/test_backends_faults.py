@@ -88,11 +88,6 @@ OTHERWISE = {
     # Anthropic tells the type of an error alone
     "anthropic": {"400-filter": (REJECTED, "status_400"), "json": (BROKEN, "no_finish_reason")},
     "http-sse": {"done-only": (BROKEN, "no_text")},
-    "http-lines": {
-        "done-only": (BROKEN, "not_a_stream"),
-        "endless-lines": (BROKEN, "not_a_stream"),
-        "json": (BROKEN, "no_text"),
-    },
     # nothing is said before the whole answer is there
     "http-none": {
         "done-only": (BROKEN, "no_finish_reason"),

@@ -140,7 +140,7 @@ def test_the_values_of_a_template_are_typed_and_never_searched(sent):
         "heat": "{{temperature}}",
         "nothing": None,
     }
-    received = sent("http-lines", messages=sly, temperature=None, options={"body": body}).body
+    received = sent("http-sse", messages=sly, temperature=None, options={"body": body}).body
     assert received == {
         "model": "tutor-1",
         "name": "m:tutor-1",
@@ -160,7 +160,6 @@ def test_the_values_of_a_template_are_typed_and_never_searched(sent):
         ({"body": {"q": "hello"}}, "the model would not see what is said"),
         ({"path": "/a/{{prompt}}"}, "`path` can hold {{model}}, not {{prompt}}"),
         ({"path": "a"}, "options: `path` must start with /"),
-        ({"stream": "lines", "finish": None}, "`stream: lines` needs `finish`"),
         ({"body": None}, "options.body=None"),
     ],
 )

@@ -178,7 +178,7 @@ WITHOUT_END = {
 
 
 @pytest.mark.parametrize("form", ["stream", "whole"])
-@pytest.mark.parametrize("name", ["openai", "anthropic", "http-lines", "http-none"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "http-sse", "http-none"])
 @pytest.mark.parametrize("body", WITHOUT_END)
 def test_no_body_takes_more_memory_than_it_may(body, name, form):
     if form == "whole" and name.startswith("http"):
