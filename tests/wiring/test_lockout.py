@@ -41,6 +41,12 @@ async def test_a_stranger_who_knows_a_name_keeps_nobody_out(door: ASGIApp, place
     await owner.client.aclose()
 
 
+def test_the_many_networks_of_one_home_have_few_tries(place: Place) -> None:
+    for number in range(20):
+        guess(place, "ada", f"2001:db8:0:{number:x}::1")
+    assert judged(place) == 2 * MOST_TRIES
+
+
 def test_what_was_typed_as_a_name_is_in_no_log_and_no_row(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     secret = "mysecretpassword123!"
     with caplog.at_level(logging.DEBUG):
