@@ -125,7 +125,7 @@ def drawn(text: str) -> str:
         screen = Screen("step", 3, panel, ProgressView("", 0.5), ())
         parts += [
             str(part["value"])
-            for part in render_page(screen, study=look, shown=None, draft={"s": text}).updates.values()
+            for part in render_page(screen, study=look, shown=None, draft={"s": text})["updates"].values()
         ]
     return "".join(parts)
 

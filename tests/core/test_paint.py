@@ -30,7 +30,7 @@ def painted(screen: Screen, shown: str | None = None, **more: object) -> PageUpd
 
 
 def left(screen: Screen, **more: object) -> str:
-    return str(painted(screen, **more).updates["left"]["value"])
+    return str(painted(screen, **more)["updates"]["left"]["value"])
 
 
 def controls(page: str) -> list[tuple[str, str, str, bool]]:
@@ -40,14 +40,14 @@ def controls(page: str) -> list[tuple[str, str, str, bool]]:
 
 
 def shown_after(screen: Screen) -> str:
-    return str(painted(screen).as_json()["shown"])
+    return str(painted(screen)["shown"])
 
 
 def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
     before = screen_of(Panel("T", fields=FIELDS, chat=replace(CHAT, waiting=True)))
     chat = replace(CHAT, messages=(*CHAT.messages, ChatMessage("You", "x"), ChatMessage("Bot", "y")), remaining=17)
     after = replace(before, seen=5, panel=replace(before.panel, chat=chat), actions=("say", "submit"))
-    updates = painted(after, shown_after(before)).updates
+    updates = painted(after, shown_after(before))["updates"]
     assert "left" not in updates
     assert "side" in updates
     assert "box" not in updates
@@ -142,16 +142,16 @@ def test_a_reply_that_is_not_whole_says_so() -> None:
     for ended, mark in NOT_WHOLE.items():
         cut = ChatMessage("Bot", "hi", ended)  # type: ignore[arg-type]
         painting = painted(screen_of(Panel(chat=replace(CHAT, messages=(cut,)))))
-        assert mark in painting.updates["chat"]["value"]
+        assert mark in painting["updates"]["chat"]["value"]
         looked_back = painted(screen_of(Panel(blocks=(TranscriptBlock("AI", (cut,)),))))
-        assert mark in looked_back.updates["left"]["value"]
+        assert mark in looked_back["updates"]["left"]["value"]
 
 
 @pytest.mark.parametrize("columns", [0, 2])
 def test_how_many_messages_are_left_is_told_only_where_no_rule_ends_the_conversation_before(columns: int) -> None:
     def told(*, left: int, may_end: bool) -> str:
         chat = replace(CHAT, remaining=left, may_end=may_end, columns=columns)
-        return str(painted(screen_of(Panel(chat=chat), "say")).updates["side"]["value"])
+        return str(painted(screen_of(Panel(chat=chat), "say"))["updates"]["side"]["value"])
 
     assert "4" in ParsedPage(told(left=4, may_end=False)).words
     assert "4" not in ParsedPage(told(left=4, may_end=True)).words
@@ -162,20 +162,20 @@ def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_type
     chat = replace(CHAT, messages=said[:1], failed="It could not be answered.", refused="No.", minimum=1, remaining=3)
     screen = screen_of(Panel(chat=chat), "say")
     first = painted(screen)
-    assert first.updates["box"]["value"] == "No."
-    assert painted(screen, draft={"text": "Or else"}).updates["box"]["value"] == "Or else"
-    assert "This message was not answered." in first.updates["chat"]["value"]
-    side = first.updates["side"]["value"]
+    assert first["updates"]["box"]["value"] == "No."
+    assert painted(screen, draft={"text": "Or else"})["updates"]["box"]["value"] == "Or else"
+    assert "This message was not answered." in first["updates"]["chat"]["value"]
+    side = first["updates"]["side"]["value"]
     assert ('role="alert">It could not be answered.' in side, "Try again" in side, "data-none" in side) == (
         True,
         False,
         False,
     )
     assert "Messages still needed before you can continue: 1" in side, "it does not count"
-    marks = first.marks["box"]
+    marks = first["marks"]["box"]
     again = screen_of(Panel(chat=replace(chat, messages=said)), "say")
-    assert "box" not in painted(screen, shown=marks).updates
-    assert painted(again, shown=marks).updates["box"]["value"] == "No.", "it was refused once more"
+    assert "box" not in painted(screen, shown=marks)["updates"]
+    assert painted(again, shown=marks)["updates"]["box"]["value"] == "No.", "it was refused once more"
 
 
 def test_a_document_is_on_its_own_page_alone() -> None:
@@ -185,4 +185,4 @@ def test_a_document_is_on_its_own_page_alone() -> None:
     assert ["One person&#39;s." in page for page in pages] == [True, False]
     assert ["Another&#39;s." in page for page in pages] == [False, True]
     updates = [painted(screen_of(Panel(document=view), "edit", "submit")) for view in views]
-    assert updates[0].marks["left"] == updates[1].marks["left"]
+    assert updates[0]["marks"]["left"] == updates[1]["marks"]["left"]

@@ -59,7 +59,7 @@ def screen_of(panel: Panel) -> Screen:
 
 
 def updates(panel: Panel, part: str) -> str:
-    return str(render_page(screen_of(panel), study=LOOK, shown=None, draft={}).updates[part]["value"])
+    return str(render_page(screen_of(panel), study=LOOK, shown=None, draft={})["updates"][part]["value"])
 
 
 def chat(text: str) -> str:

@@ -45,7 +45,7 @@ def test_where_one_is_required_each_question_is_told_and_nothing_is_kept(given: 
 @pytest.mark.parametrize("fields", [OPTIONAL, REQUIRED], ids=["optional", "required"])
 def test_nothing_stands_in_a_form_before_somebody_has_put_it_there(fields: list[Field]) -> None:
     screen = Screen("step", 1, Panel("", (), tuple(fields)), ProgressView("", 0.5), ("submit",))
-    form = str(render_page(screen, study=StudyContext("A study"), shown=None, draft={}).updates["left"]["value"])
+    form = str(render_page(screen, study=StudyContext("A study"), shown=None, draft={})["updates"]["left"]["value"])
     controls = re.findall(r"<(?:input|textarea)\b[^>]*>", form)
     assert {found for one in controls for found in re.findall(r'name="(\w+)"', one)} == set(NAMES)
     assert [one for one in controls if re.search(r"\s(checked|selected)\b", one)] == []
@@ -62,7 +62,7 @@ WARMTH = Slider(name="warmth", text="How warm?", minimum=-10, maximum=20, step=5
 def test_a_slider_is_painted_untouched_or_with_what_was_typed_before() -> None:
     screen = Screen("step", 1, Panel("", (), (WARMTH,)), ProgressView("", 0.5), ("submit",))
     look = StudyContext("A study")
-    new, old = (str(render_page(screen, study=look, shown=None, draft=typed).updates["left"]["value"])
+    new, old = (str(render_page(screen, study=look, shown=None, draft=typed)["updates"]["left"]["value"])
                 for typed in ({}, {"warmth": "15"}))  # fmt: skip
     assert ('name="warmth" value=""' in new, new.count("data-untouched")) == (True, 1)
     assert ('name="warmth" value="15"' in old, old.count("data-untouched")) == (True, 0)

@@ -57,7 +57,7 @@ async def look(request: Request) -> Response:
     """The screen as it is."""
     name = SHOWN[request.cookies.get("stage", "")]
     shown = (await request.json())["shown"]
-    return JSONResponse(render_page(SCREENS[name], study=LOOK, shown=shown, draft={}).as_json())
+    return JSONResponse(render_page(SCREENS[name], study=LOOK, shown=shown, draft={}))
 
 
 @app.get("/api/reply")

@@ -40,8 +40,6 @@ log = logging.getLogger(__name__)
 # How long a connection is kept that nobody uses: hardly anybody takes longer from message to message, and each turn of
 # a loop has a process of its own.
 IDLE_S = 300
-# How a call ends to which the server gives no answer.
-SILENT = ("unavailable", "timeout")
 
 
 class SessionTools:
@@ -93,7 +91,7 @@ class SessionTools:
             self._connections[key] = ToolConnection(tools, session, self._settings, looks)
         self._used_s[key] = asyncio.get_running_loop().time()
         result = await self._connections[key].call(*call)
-        if result.failed in SILENT:
+        if result.failed in ("unavailable", "timeout"):
             await self._looks(study, name, None)
         return result
 

@@ -115,7 +115,7 @@ def inert_page(
 ) -> str:
     """A participant's page for a sandboxed frame, with these values in its form. `picture` finds one by its SHA-256."""
     painting = render_page(screen, study=study_context, shown=None, draft=draft, now_us=now_us)
-    inlined = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
+    inlined = {name: _inlined(picture, str(painting["updates"][name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in inlined.items()}  # noqa: S704  (paint.py's templates escaped it)
     values = {
         "parts": parts,

@@ -416,7 +416,7 @@ class ParticipantApi:
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: rendered in a thread, so that other requests do not wait.
             aside = conversation_chars(screen) > SHORT_TALK
-            answer = (await asyncio.to_thread(painting) if aside else painting()).as_json()
+            answer = await asyncio.to_thread(painting) if aside else painting()
         answer["whose"] = session_tag(session.stream)
         return answer | (_for_host(session) if embedded else {})
 

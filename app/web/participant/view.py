@@ -33,7 +33,6 @@ from experiments.study.screen import (
     ChatMessage,
     ChatView,
     DocumentView,
-    HelpView,
     ProblemBlock,
     Screen,
     Timing,
@@ -238,67 +237,8 @@ def labels(say: Catalogue) -> dict[str, dict[str, Any]]:
     return {"box": box, "send": {"value": say("Send")}}
 
 
-Update = Mapping[str, Any]
-
-
-class PageUpdate(NamedTuple):
-    """The new state of the page: updates by component, and data for page.js."""
-
-    path: str
-    seen: int
-    marks: Mapping[str, str]
-    """The mark of each part's content; `shown` consists of all marks."""
-    actions: tuple[str, ...]
-    updates: Mapping[str, Update]
-    layout: str
-    """"chat" with a conversation beside the form, "compare" with several models at once, or "page"."""
-    said: int
-    """How many messages the participant has sent in this conversation."""
-    slots: tuple[str, ...]
-    """The slots of the replies in progress, each of which has a stream."""
-    delay_ms: int
-    """How long a reply is held back on purpose."""
-    ended: bool
-    look: StudyContext
-    fresh: bool
-    """Whether the page has just been loaded, and its script still has English texts."""
-    timing: Timing
-    paste: Paste
-    note: str
-    faults: Mapping[str, str]
-    now_us: int
-    """The server's time, to which the page's times are relative."""
-    help: HelpView | None = None
-    document: Mapping[str, Any] | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The response of `/api/look` and `/api/act`."""
-        say = self.look.words
-        return {
-            "path": self.path,
-            "seen": self.seen,
-            "shown": " ".join(self.marks.values()),
-            "marks": self.marks,
-            "actions": self.actions,
-            "updates": self.updates,
-            "layout": self.layout,
-            "said": self.said,
-            "slots": self.slots,
-            "delay_ms": self.delay_ms,
-            "ended": self.ended,
-            "timing": _timing_json(self.timing, self.now_us),
-            "help": self.help and asdict(self.help),
-            "document": self.document,
-            "lang": self.look.language,
-            "dir": say.direction,
-            "words": page_words(say) if self.fresh else {},
-            "paste": self.paste,
-            "idle_s": None if self.ended else self.look.idle_s,
-            "telemetry": self.look.telemetry,
-            "refused": bool(self.note or self.faults),
-            "note": self.note,
-            "faults": self.faults,
-        }
+# What a page is sent: updates by component, and data for page.js.
+PageUpdate = dict[str, Any]
 
 
 class ScreenView:
@@ -329,38 +269,46 @@ class ScreenView:
         faults: Mapping[str, str] | None = None,
         now_us: int = 0,
     ) -> PageUpdate:
-        """The updates that bring the page from `shown` (None for a page just loaded) to this screen."""
+        """What brings the page from `shown` (None for a page just loaded) to this screen: the response of `/api/look`
+        and `/api/act`. Its times are relative to `now_us`, the server's."""
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
-        shown_marks = (shown or "").split()
-        updates: dict[str, Update] = {
+        say, chat, timing, shown_marks = study.words, panel.chat, screen.timing or Timing(), (shown or "").split()
+        updates = {
             name: {"value": part.html(self._digests[name], study, draft)}
             for name, part in self._parts.items()
             if marks[name] not in shown_marks
         }
-        updates |= labels(study.words) if shown is None else {}
-        if panel.chat and marks["box"] not in shown_marks:
-            updates["box"] = {**updates.get("box", {}), "value": str(draft.get("text") or panel.chat.refused)}
-        return PageUpdate(
-            path=screen.path,
-            seen=screen.seen,
-            marks=marks,
-            actions=screen.actions,
-            updates=updates,
-            layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
-            said=_sent_messages(panel.chat) if panel.chat else 0,
-            slots=panel.chat.slots if panel.chat else (),
-            delay_ms=round(1000 * panel.chat.delay_s) if panel.chat else 0,
-            ended=screen.ended,
-            look=study,
-            fresh=shown is None,
-            timing=screen.timing or Timing(),
-            paste=panel.chat.paste if panel.chat else "allow",
-            note=note,
-            faults=faults or {},
-            now_us=now_us,
-            help=screen.help,
-            document=_document_json(panel.document, known=marks.get("document") in shown_marks),
-        )
+        updates |= labels(say) if shown is None else {}
+        if chat and marks["box"] not in shown_marks:
+            updates["box"] = {**updates.get("box", {}), "value": str(draft.get("text") or chat.refused)}
+        return {
+            "path": screen.path,
+            "seen": screen.seen,
+            "shown": " ".join(marks.values()),
+            "marks": marks,
+            "actions": screen.actions,
+            "updates": updates,
+            "layout": "page" if chat is None else "compare" if chat.columns else "chat",
+            # how many messages the participant has sent in this conversation
+            "said": _sent_messages(chat) if chat else 0,
+            # those of the replies in progress, each of which has a stream
+            "slots": chat.slots if chat else (),
+            # how long a reply is held back on purpose
+            "delay_ms": round(1000 * chat.delay_s) if chat else 0,
+            "ended": screen.ended,
+            "timing": _timing_json(timing, now_us),
+            "help": screen.help and asdict(screen.help),
+            "document": _document_json(panel.document, known=marks.get("document") in shown_marks),
+            "lang": study.language,
+            "dir": say.direction,
+            "words": page_words(say) if shown is None else {},
+            "paste": chat.paste if chat else "allow",
+            "idle_s": None if screen.ended else study.idle_s,
+            "telemetry": study.telemetry,
+            "refused": bool(note or faults),
+            "note": note,
+            "faults": faults or {},
+        }
 
 
 def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpdate:

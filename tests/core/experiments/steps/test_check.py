@@ -70,7 +70,7 @@ def test_who_is_screened_out_was_told_nothing_of_it() -> None:
     assert session.facts("missed") == []
     last = session.screen
     assert last.panel.title == "You are not eligible for this study"
-    painted = render_page(last, study=StudyContext("Small"), shown=None, draft={}).as_json()
+    painted = render_page(last, study=StudyContext("Small"), shown=None, draft={})
     told = repr(last) + json.dumps({**painted, "updates": {**painted["updates"], "head": ""}})
     assert last.ended
     assert not any(word in told for word in ("tools", "answer", "sing", "old"))

@@ -36,7 +36,7 @@ def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
     guess, sure = seen.panel.fields
     assert list(guess.options) == ["a", "b", "c", "d"]
     assert guess.options["d"] == "I do not know"
-    told = repr(seen) + json.dumps(render_page(seen, study=StudyContext("Small"), shown=None, draft={}).as_json())
+    told = repr(seen) + json.dumps(render_page(seen, study=StudyContext("Small"), shown=None, draft={}))
     assert not any(word in told for word in (*MODELS, *OPTIONS, "unsure"))
     assert list(sure.options) == ["1", "2", "3", "4", "5"]
     letter = next(letter for letter, label in guess.options.items() if label == "The second")

@@ -39,7 +39,7 @@ def test_a_number_is_shown_with_its_unit_and_begins_empty() -> None:
     assert (number.unit, number.integer) == ("g", False)
     assert isinstance(sure, Slider)
     assert (sure.name, sure.minimum, sure.maximum) == ("answer_confidence", 0, 100)
-    page = str(render_page(seen, study=StudyContext("Small"), shown=None, draft={}).updates["left"]["value"])
+    page = str(render_page(seen, study=StudyContext("Small"), shown=None, draft={})["updates"]["left"]["value"])
     assert 'id="answer-unit">g<' in page
     assert "data-untouched" in page
     assert "200" not in page

@@ -170,7 +170,7 @@ async def consent_and_form(folder: Path) -> tuple[str, str]:
 
 def html_of(live: Any) -> str:
     context = study_context_of(live)
-    return str(render_page(live.screen, study=context, shown=None, draft={}).updates["left"]["value"])
+    return str(render_page(live.screen, study=context, shown=None, draft={})["updates"]["left"]["value"])
 
 
 def test_thresholds_of_the_newest_version_count_for_all_sessions(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from app.studies.loader import read_yaml
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.fakes.accounts import GOOD
@@ -110,8 +111,7 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: A
     type_into(ada, "b-title", "Tones of voice")
     type_into(ada, "b-consent", "You agree.")
     type_into(ada, "b-instructions", "It is {{model}}.")
-    wanted = ("model: [first, second]", "condition: [answer-first", "title: Tones of voice", "It is {{model}}.")
-    for part in wanted:
+    for part in ("- second", "- answer-first", "title: Tones of voice", "It is {{model}}."):
         ada.reads("builder-text", part)
     ada.at("builder-verdict").locator(".verdict.good").wait_for(timeout=LONG_MS)
 
@@ -119,8 +119,10 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: A
     ada.reads("study-title", "Tones of voice")
     expect(ada.at("builder")).to_have_count(0)
     ada.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
-    written = (console.folder / "studies" / "tones" / "study.yaml").read_text(encoding="utf-8")
-    assert [part for part in wanted if part not in written] == []
+    written = read_yaml(console.folder / "studies" / "tones" / "study.yaml")
+    (loop,) = (node for node in written["flow"] if "each" in node)
+    assert written["factors"]["model"] == ["first", "second"]
+    assert loop["vary"]["condition"][0] == "answer-first"
     ada.quiet()
     press(ada, "publish-ask")
     expect(ada.at("publishing")).to_be_focused(timeout=LONG_MS)
