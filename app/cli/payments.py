@@ -84,7 +84,7 @@ def payments(
         echo(f"{folder / file.name}: {file.use}")
     if dry_run:
         echo("Dry run: nothing was written or recorded.")
-    else:
+    elif done.bonuses:
         echo(f"New bonuses recorded as paid: {len(done.run.payments):,}. No later file will have them.")
 
 

@@ -42,6 +42,7 @@ from app.use_cases.recruit import (
 from experiments.session.study_status import Decision
 from problems.text import read_text
 from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.markdown import count as how_many
 from storage.payments.prolific import statuses
 from storage.payments.prolific_export import read_prolific
 from storage.registers.studies import Studies
@@ -100,7 +101,7 @@ def quota(
     _require_limit(most, unlimited)
     database, found = published_study(study)
     set_quota(database, found, cell_of(found, where), most, TERMINAL, SystemClock())
-    echo(f"{found.name}: {'no quota' if unlimited else f'at most {most:,} participants'}.")
+    echo(f"{found.name}: {'no quota' if most is None else 'at most ' + how_many(most, 'participant')}.")
 
 
 @commands.command("budget")

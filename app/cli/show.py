@@ -48,6 +48,7 @@ from experiments.study.schema import json_schema
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from problems.items import table_of, understand
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.errors import StorageError
@@ -378,8 +379,8 @@ def translations(
     wanted = missing_translations(any_study(study), language)
     if wanted:
         print(yaml_text(dict.fromkeys(wanted, ""), WIDTH), end="")
-    counted_ = f"{len(wanted)} texts of {study} have no translation into {language} ({catalogue(language).name})."
-    err.print(counted_, markup=False)
+    lacking = how_many(len(wanted), "text has", "texts have")
+    err.print(f"{study}: {lacking} no translation into {language} ({catalogue(language).name}).", markup=False)
 
 
 @shown("schema")

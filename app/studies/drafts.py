@@ -35,6 +35,7 @@ from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
 from problems.text import NotText, clean, decoded
+from storage.datasets.describe.markdown import count as how_many
 
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60
@@ -195,7 +196,8 @@ def with_issues(text: str, issues: Sequence[ValidationIssue]) -> CheckResult:
 def _untranslated(study: Study) -> Iterator[str]:
     for tag in study.file.offered:
         if lacking := missing_translations(study, tag):
-            yield f"{tag}: {len(lacking)} texts have no translation, the first {lacking[0][:LONGEST_NAME]!r}"
+            texts = how_many(len(lacking), "text has", "texts have")
+            yield f"{tag}: {texts} no translation, the first {lacking[0][:LONGEST_NAME]!r}"
 
 
 def _faulty(

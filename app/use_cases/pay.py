@@ -20,15 +20,22 @@ from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 
 TO_DO = {
-    "complete": "approve within 21 days; pay the bonus",
-    "screened_out": "ask to return, or pay as screened out",
-    "failed_attention": "reject by Prolific's rules, or ask to return",
-    "no_consent": "ask to return",
+    "complete": "approve",
+    "screened_out": "pay as you promised",
+    "failed_attention": "review",
+    "no_consent": "nothing",
     "timed_out": "pay a fair part by hand",
     "technical_failure": "pay a fair part by hand",
     "off_protocol": "pay a fair part by hand",
     LIVE: "not ended yet",
     LEFT: "nothing, unless they come back",
+}
+# What is done otherwise at Prolific.
+AT_PROLIFIC = {
+    "complete": "approve within 21 days",
+    "screened_out": "ask to return, or pay as screened out",
+    "failed_attention": "reject by Prolific's rules, or ask to return",
+    "no_consent": "ask to return",
 }
 USE = {
     "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
@@ -59,6 +66,10 @@ class PaymentFile:
 
 @dataclass(frozen=True, slots=True)
 class Payments:
+    """`bonuses`: the study has or had rules for them. `prolific`: people come, or came, from there."""
+
+    bonuses: bool
+    prolific: bool
     run: PaymentRun
     groups: tuple[PaymentGroup, ...]
     files: tuple[PaymentFile, ...]
@@ -76,8 +87,10 @@ def pay(database: Database, participants: Participants, study: Study, request: P
     run = run_payments(database, participants, request, at_us)
     strangers = count_strangers(participants, study.name, request.known or ())
     warnings = (*_about_earlier_runs(run), *_about_no_export(run, request), *_about_left_out(run, strangers))
-    groups = tuple(_groups(run, end_page_of(study, WITHDRAWN, EndPage()).code))
-    return Payments(run, groups, tuple(_files(run)), warnings)
+    bonuses = bool(study.file.bonus) or any(one.earned or one.before for one in run.payees)
+    prolific = PROLIFIC in (*study.file.recruitment.channels, *(one.recruiter for one in run.payees))
+    groups = tuple(_groups(run, end_page_of(study, WITHDRAWN, EndPage()).code, bonuses))
+    return Payments(bonuses, prolific, run, groups, tuple(_files(run)), warnings)
 
 
 def count_strangers(participants: Participants, study: str, ids: Iterable[str]) -> int:
@@ -90,7 +103,7 @@ def about_excluded(payees: Iterable[Payee]) -> str:
     return f"Complete, but excluded by a researcher and left out: {'; '.join(each)}."
 
 
-def _groups(run: PaymentRun, withdrawn: str) -> Iterator[PaymentGroup]:
+def _groups(run: PaymentRun, withdrawn: str, bonuses: bool) -> Iterator[PaymentGroup]:
     """The groups in the outcomes' order; `withdrawn` is the code of a withdrawal, or empty."""
     known = f"find them by the code {withdrawn}" if withdrawn else "no code was set (outcomes.withdrawn)"
     to_do = {**TO_DO, WITHDRAWN: f"IDs are erased, {known}; ask to return, or pay by hand"}
@@ -104,7 +117,9 @@ def _groups(run: PaymentRun, withdrawn: str) -> Iterator[PaymentGroup]:
         earned, before = sum(one.earned for one in found), sum(one.before for one in found)
         new = sum(one.due for one in found if one.stream in written)
         sums = (Decimal(earned), Decimal(before), Decimal(new))
-        yield PaymentGroup(recruiter, outcome, len(found), *sums, to_do[outcome])
+        what = (AT_PROLIFIC if recruiter == PROLIFIC else to_do).get(outcome, to_do[outcome])
+        what += "; pay the bonus" if bonuses and outcome == COMPLETE else ""
+        yield PaymentGroup(recruiter, outcome, len(found), *sums, what)
 
 
 def _files(run: PaymentRun) -> Iterator[PaymentFile]:

@@ -111,8 +111,7 @@ def personal_links(
         )
     if not ID.fullmatch(prefix or "0") or not 1 <= number <= MOST_LINKS:
         raise NotPossible(
-            f"{number:,} links that begin with {prefix!r}: allowed are 1 to {MOST_LINKS:,} links, and letters, digits "
-            "and . _ -"
+            f"Links: {number:,}, that begin with {prefix!r}; allowed are 1 to {MOST_LINKS:,}, letters, digits and . _ -"
         )
     labels = [f"{prefix}{one:0{len(str(number))}}" for one in range(1, number + 1)]
     return [(label, f"{address}/s/{study.name}?{LAB}={participants.link(study.name, label)}") for label in labels]
@@ -172,6 +171,6 @@ def release_places(
     seen = [Observation(participants.marks(study, people[id_])[-1], statuses[id_], now_us, "export") for id_ in people]
     places = observe(
         database, PROLIFIC, seen, sessions, now_us,
-        lambda connection, freed: audit.forward(connection, who, f"freed the places of {freed} submissions", study),
+        lambda connection, freed: audit.forward(connection, who, f"freed {count(freed, 'place')}", study),
     )  # fmt: skip
     return ReleasedPlaces(len(over), places, count_strangers(participants, study, statuses))

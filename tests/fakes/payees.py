@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import insert, select, update
 
@@ -57,8 +58,8 @@ def pid(number: int) -> str:
     return f"5f3a0c6e9d1b2a7c4e8f{number:04d}"
 
 
-async def take_part(folder: Path, *people: Somebody) -> Study:
-    study = load_study(str(write(folder, STUDY)))
+async def take_part(folder: Path, *people: Somebody, **keys: Any) -> Study:
+    study = load_study(str(write(folder, STUDY | keys)))
     database = open_database(f"sqlite:///{folder}/parley.db")
     clock = VirtualClock(START_US)
     runtime = SessionService(database, Settings(_env_file=None), clock)

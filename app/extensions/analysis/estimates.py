@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.extensions.analysis.intervals import LEVEL, NO_SCALE, Interval, codes, mean_of, number_of, share_of
+from storage.datasets.describe.markdown import count
 
 # A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points.
 Unit = Literal["share", "points", "number", "count"]
@@ -177,7 +178,7 @@ def estimate(
     sure = ""
     if interval.low is not None:
         sure = f"{format_level(interval.level)} interval {format_interval(interval.low, interval.high, unit)}; "
-    of = f" of {participants:,} {'participant' if participants == 1 else 'participants'}" if participants else ""
+    of = f" of {count(participants, 'participant')}" if participants else ""
     first, *rest = counts.split(" ")
     what = " ".join([first.removesuffix("s"), *rest]) if n == 1 else counts
     sized = f"n = {n:,}{'' if counts == 'participants' else f' {what}{of}'}"

@@ -20,6 +20,7 @@ from app.extensions.trials.reads.plan_events import (
 )
 from app.web.console.context import ConsoleContext
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.registers.study_versions import versions
@@ -59,7 +60,7 @@ def deviations(database: Database, study: str) -> tuple[Deviation, ...]:
 
 def _late(database: Database, study: str, preregistration: Preregistration) -> Iterator[Deviation]:
     if number := started_before(database, study, preregistration.at_us):
-        people = "1 participant" if number == 1 else f"{number:,} participants"
+        people = count(number, "participant")
         yield Deviation("late", preregistration.at_us, f"{people} had started before the plan was preregistered")
 
 

@@ -26,6 +26,7 @@ from app.web.console.tab import PICKS, LocationValues, TabLocation, html_part, t
 from experiments.errors import NotPossible
 from experiments.session.desk import Kind
 from experiments.views.integrity import TITLES, written_value
+from storage.datasets.describe.markdown import count
 from storage.datasets.integrity import SessionEvidence, excluded_sessions, thresholds_in_force
 from storage.registers.origins import ORIGINS, Origin
 from storage.reports.sessions import read_session
@@ -208,9 +209,9 @@ def _alarms(findings: IntegrityFindings, whose: str, name: str) -> tuple[str, st
     """The share of false alarms with its interval, and of how many sessions; no share where there are too few."""
     rate = findings.false_alarms[whose].get(name)
     if rate is None or rate.share is None:
-        return "unknown", f"{rate.known if rate else 0:,} sessions"
+        return "unknown", count(rate.known if rate else 0, "session")
     interval = format_interval(rate.share.low, rate.share.high, SHARE)
-    return format_value(rate.share.value, SHARE), f"{interval}, {rate.known:,} sessions"
+    return format_value(rate.share.value, SHARE), f"{interval}, {count(rate.known, 'session')}"
 
 
 def _number(number: Any) -> int:

@@ -19,6 +19,7 @@ from experiments.study.sections.plan import Plan
 from experiments.study.step import Step
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
+from storage.datasets.describe.markdown import count
 
 TEXTS = ("osf.md", "aspredicted.md", "analysis.py")
 UNSTATED = "*Not stated in the study file; to be written by the authors.*"
@@ -45,10 +46,10 @@ def texts(study: Study, people: int, pilots: int, files: Sequence[str] = ()) -> 
         "parley": version(DISTRIBUTION),
         "hypotheses": _listed(f"{one.claim} {wording.hypothesis_words(one)}" for one in plan.hypotheses),
         "steps": ", ".join(_steps(study.flow)),
-        "existing": f"Yes: {people:,} participants have started. The plan is registered during data collection."
+        "existing": f"Yes: {count(people, 'participant')} so far. The plan is registered during data collection."
         if people
         else "No data of participants have been collected for this study yet.",
-        "pilots": f"{pilots:,} pilot sessions, which are in no analysis." if pilots else "There are no pilot data.",
+        "pilots": f"{count(pilots, 'pilot session')}, in no analysis." if pilots else "There are no pilot data.",
         "collection": _collection(study),
         "rationale": _rationale(plan),
         "factors": _listed(wording.factor_words(study)),

@@ -16,6 +16,7 @@ from experiments.study.sections.plan import (
     Spending,
 )
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count
 
 ESTIMATOR = (
     "The effect is the coefficient of the group in a least-squares regression of the outcome on the group, with an "
@@ -129,7 +130,7 @@ def inference_words(plan: Plan) -> Iterator[str]:
 def sample_words(plan: Plan) -> str:
     if plan.participants is None:
         return f"as many as give each primary hypothesis a power of {plan.power:g} (see `parley trial power`)"
-    return f"{plan.participants:,} participants, of all groups together"
+    return f"{count(plan.participants, 'participant')}, of all groups together"
 
 
 def looks_words(plan: Plan) -> str:

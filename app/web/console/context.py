@@ -37,6 +37,7 @@ from experiments.session.outcomes import status_label
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.participants import Participants
@@ -200,6 +201,7 @@ _TEMPLATES.filters |= {
     "when": formatting.format_time,
     "duration": formatting.duration,
     "number": formatting.number,
+    "count": how_many,
     "figure": formatting.format_number,
     "percent": formatting.percent,
     "status": status_label,

@@ -30,6 +30,7 @@ from app.extensions.analysis.estimates import (
     share_estimate,
     slug,
 )
+from storage.datasets.describe.markdown import count
 
 TABLE = "user_answers"
 COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
@@ -179,6 +180,6 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
 
 
 def _count(name: str, label: str, number: int, participants: int) -> Estimate:
-    of = f" of {participants:,} participants" if participants else ""
+    of = f" of {count(participants, 'participant')}" if participants else ""
     sentence = f"{label[0].upper()}{label[1:]}: {number:,} answers{of}."
     return count_estimate(name, label, {"group": label}, number, participants, sentence)

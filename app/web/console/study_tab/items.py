@@ -350,7 +350,7 @@ class ItemsSection:
         given = {"path": file, "columns": items.columns.to_json()}
         self._context.drafts.save(name, with_pool(self._context.drafts.text(name), pool, given))
         self._context.audit(user, f"wrote the pool {pool} from {file}", name)
-        return self._context.notify(f"The pool {pool} has the {len(items.problems):,} items of {file}.")
+        return self._context.notify(f"The pool {pool} has the {count(len(items.problems), 'item')} of {file}.")
 
 
 def _stem(file: str) -> str:

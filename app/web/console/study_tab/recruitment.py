@@ -31,6 +31,7 @@ from experiments.errors import NotPossible
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count as how_many
 from storage.log.seats import LIVE, cell_key
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import Origin
@@ -124,7 +125,7 @@ class RecruitmentSection:
         quotas = view.operations.quotas_of(study.file.quotas) if study else ()
         tree = view.written or view.study
         links = self._shared_links(study, user) if study else []
-        limits = [(cap.where, f"{cap.max:,} participants") for cap in quotas]
+        limits = [(cap.where, how_many(cap.max, "participant")) for cap in quotas]
         limits += [(dict(where), f"{most:,.2f} for models") for where, most in view.operations.budgets.items()]
         return {
             self._head: self._context.html("study_head.html.j2", seen=view, study=study),
@@ -185,8 +186,9 @@ class RecruitmentSection:
         rows = [("id" if signed else "label", "link"), *links]
         written = "".join(f"{label},{link}\n" for label, link in rows).encode()
         file = context.downloads.offer(user, f"{study.name}-links.csv", "links", 0, lambda file: file.write(written))
-        context.audit(user, f"created {len(links):,} links for participants", study.name)
-        about = f"{len(links):,} links. Each admits whoever has it as that participant: hand them out one by one."
+        created = how_many(len(links), "link")
+        context.audit(user, f"created {created} for participants", study.name)
+        about = f"{created}. Each admits whoever has it as that participant: hand them out one by one."
         return {self._made: context.html("file_link.html.j2", link=file, about=about)}
 
     def _decides(self, decision: Decision, repaint: Refresh) -> Callable[..., Updates]:

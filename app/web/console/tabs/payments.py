@@ -27,6 +27,10 @@ from storage.payments.prolific_export import prolific_rows
 
 # The folder of a dry run, which writes nothing.
 NOWHERE = Path("payments")
+UPLOAD = (
+    '<label class="upload"><input type="file" accept=".csv,text/csv" data-into="#payments-export textarea">'
+    "<span>Choose Prolific's export…</span></label>"
+)
 NAMED = "It has recruiters' IDs: do not publish it."
 NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
 
@@ -43,15 +47,17 @@ class PaymentsTab:
     def build(self) -> None:
         self._overview = html_part(elem_id="payments")
         with gr.Column(visible=False, elem_classes="sheet", elem_id="payments-form") as self._form:
-            self._upload = html_part()
-            self._export = gr.Textbox(
-                label="Prolific's export of the study (csv): who returned, timed out or was rejected gets nothing",
-                placeholder="Participant id,Status",
-                lines=2,
-                max_lines=6,
-                elem_id="payments-export",
-            )
-            self._free = gr.Button("Free their places", size="sm", elem_id="payments-free")
+            html_part("<h3>Payment files</h3>")
+            with gr.Column(elem_id="payments-prolific") as self._prolific:
+                html_part(UPLOAD)
+                self._export = gr.Textbox(
+                    label="Prolific's export of the study (csv): who returned, timed out or was rejected gets nothing",
+                    placeholder="Participant id,Status",
+                    lines=2,
+                    max_lines=6,
+                    elem_id="payments-export",
+                )
+                self._free = gr.Button("Free their places", size="sm", elem_id="payments-free")
             self._excluded = gr.Checkbox(
                 label="Also pay complete sessions that a researcher excluded", elem_id="payments-excluded"
             )
@@ -64,7 +70,7 @@ class PaymentsTab:
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
         self._submissions.build()
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
-        self.outputs = [*shown, self._form, self._upload, self._link, *self._submissions.outputs]
+        self.outputs = [*shown, self._form, self._prolific, self._link, *self._submissions.outputs]
         context, chosen = self._context, [self._location.study, self._export, self._excluded]
         context.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
         # What is pasted stays when another tab is opened, and goes with the study.
@@ -78,10 +84,11 @@ class PaymentsTab:
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
         study = self._context.study(location.study) if user.owner else None
+        planned = self._planned(study) if study else None
         return {
-            **(self._shown(self._planned(study)) if study else self._nothing(user)),
+            **(self._shown(planned) if planned else self._nothing(user)),
             self._form: gr.update(visible=study is not None),
-            self._upload: self._context.html("payments_upload.html.j2"),
+            self._prolific: gr.update(visible=planned is not None and planned.prolific),
             self._link: "",
             **self._submissions.paint(user, study),
         }
@@ -100,7 +107,7 @@ class PaymentsTab:
         names = [file.name for file in files]
         return {
             self._overview: self._overview_of(payments),
-            self._sure: False,
+            self._sure: gr.update(value=False, visible=payments.bonuses),
             self._earlier: self._context.html("payments_earlier.html.j2", files=files),
             self._again: gr.update(visible=bool(files)),
             self._file: gr.update(choices=names, value=next(iter(names), None)),
@@ -133,9 +140,9 @@ class PaymentsTab:
 
     def _pay(self, user: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
         context, study = self._context, self._context.studies.newest(name)
-        if sure is not True:
-            return context.notify(NOT_SURE, "warn")
         request = _request(study, text(export), excluded is True)
+        if sure is not True and self._paid(study, replace(request, dry=True)).bonuses:
+            return context.notify(NOT_SURE, "warn")
         with TemporaryDirectory() as folder:  # the files are in the link's zip, and can be made again from the log
             done = self._paid(study, replace(request, folder=Path(folder)))
         number = len(done.run.payments)
@@ -144,10 +151,7 @@ class PaymentsTab:
         return {
             **self._shown(self._planned(study, text(export), excluded=excluded is True)),
             **self._offer(user, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
-            **context.notify(
-                f"{paid}, {'is' if number == 1 else 'are'} recorded as paid. "
-                "Download the files now, and upload them at Prolific once."
-            ),
+            **context.notify(f"Recorded as paid: {paid}. Download the files now, and use each once."),
         }
 
     def _release(self, user: CurrentUser, name: str, export: Any) -> Mapping[Any, Any]:

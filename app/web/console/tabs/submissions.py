@@ -28,6 +28,7 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.tab import TabLocation, dropdown, html_part, text
 from experiments.errors import NotPossible
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count as how_many
 from storage.payments.submissions import OVER
 
 # What an owner may ask for a single session, by the words on the page.
@@ -141,7 +142,7 @@ def _nothing(recruited: RecruitedStudy, who: str) -> str:
 def _approve(recruited: RecruitedStudy, who: str) -> str:
     ready = to_approve(recruited)
     ask(recruited, "approve", ready, who)
-    return f"approve {len(ready):,} submissions"
+    return f"approve {how_many(len(ready), 'submission')}"
 
 
 def _ask(recruited: RecruitedStudy, who: str, number: Any, what: Any, category: Any, said: Any) -> str:

@@ -12,6 +12,7 @@ from app.web.console.security import MOST_BODY
 from tests.browser.app.web.console.tabs.test_sessions import wait_for
 from tests.browser.filled import DRAFT, STUDY
 from tests.browser.researcher import AtConsole
+from tests.browser.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
@@ -45,6 +46,30 @@ def test_what_is_pressed_twice_is_done_once_and_refused_never(ada: AtConsole, pr
         ada.quiet()
         ada.reads("note", said)
         assert not held, "and was sent once"
+
+
+def test_the_page_is_loaded_again_once_the_server_answers_and_asks_before_what_is_typed_is_gone(ada: AtConsole) -> None:
+    page, asked = ada.page, list[str]()
+    go(ada, "accounts")
+    page.evaluate("window.first = true")
+    page.context.set_offline(True)
+    ada.open("Monitoring")
+    until(page, "window.parleyConsole.lost")
+    page.context.set_offline(False)
+    until(page, "!window.first")
+    ada.quiet()
+    go(ada, "studies")
+    page.evaluate("window.first = true")
+    ada.at("new-name").locator("input, textarea").first.press_sequentially("typed")
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.context.set_offline(True)
+    ada.open("Overview")
+    ada.open("Recruit")
+    until(page, "window.parleyConsole.lost")
+    page.context.set_offline(False)
+    wait_for(ada, lambda: bool(asked))
+    assert (asked, page.evaluate("window.first")) == (["beforeunload"], True)
+    ada.write("new-name", "")
 
 
 def field(ada: AtConsole, elem_id: str) -> Locator:

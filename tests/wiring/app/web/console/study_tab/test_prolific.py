@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from app.clock import VirtualClock
-from app.config.saved_servers import SavedServers
 from app.studies.loader import load_study, read_yaml
 from app.use_cases.recruit import decide
 from storage.accounts.model_servers import SavedServer, save_server
@@ -34,7 +33,7 @@ async def test_recruit_and_payments_lead_to_where_the_token_is_entered_and_follo
     raw = read_yaml(path)
     del raw["prolific"]
     publish(database, load_study(str(studies.write(tmp_path, raw))), by="researcher", at_us=1)
-    async with console(tmp_path, database) as (room, researcher):
+    async with console(tmp_path, database) as (_, researcher):
         shown = await researcher.open(tab="studies", study="recruited")
         assert TO_TOKEN not in value(shown["prolific-view"])
         mark = {"seen-Recruit": value(shown["seen-Recruit"])}
@@ -42,9 +41,9 @@ async def test_recruit_and_payments_lead_to_where_the_token_is_entered_and_follo
         shown = await researcher.on("bench-Recruit", "select", **mark)
         assert (TO_TOKEN in value(shown["prolific-view"]), visible(shown["prolific-show"])) == (True, False)
         assert TO_TOKEN in value((await researcher.enter("payments"))["submissions"])
-        save_server(database, SECRET, SavedServer(PROLIFIC, PROLIFIC, "https://a.example", "Ada", 0, b""), TOKEN, int)
-        room.desk.settings = room.desk.settings.with_lookup(SavedServers(room.desk.settings, database, fresh_s=0))
-        assert visible((await researcher.enter("studies"))["prolific-show"])
+    save_server(database, SECRET, SavedServer(PROLIFIC, PROLIFIC, "https://a.example", "Ada", 0, b""), TOKEN, int)
+    async with console(tmp_path, database) as (_, researcher):
+        assert visible((await researcher.open(tab="studies", study="recruited"))["prolific-show"])
         shown = await researcher.enter("payments")
         assert (value(shown["submissions"]), visible(shown["submissions-show"])) == ("", True)
 

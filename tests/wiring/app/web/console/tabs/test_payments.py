@@ -97,6 +97,18 @@ async def test_places_of_submissions_that_are_over_are_freed(at: Console) -> Non
     assert files["prolific-bonus-DAY-1.csv"] == f"{pid(2)},0.20\n", "of a tab that was open before"
 
 
+async def test_a_study_without_bonuses_or_prolific_says_nothing_of_them(tmp_path: Path) -> None:
+    await take_part(tmp_path, Somebody("panel", "p-1", 3), bonus=[])
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    async with console(tmp_path, database) as (_, researcher):
+        shown = await researcher.open(study="paid", tab="payments")
+        assert not [word for word in ("Prolific", "data-bonuses", "Paid before") if word in value(shown["payments"])]
+        assert not [one for one in ("payments-prolific", "payments-sure") if visible(shown[one])]
+        written = await researcher.on("payments-write", "click")
+        assert [*await fetched(researcher, written["payments-link"])] == ["payments-DAY-1.csv"]
+    let_go(database)
+
+
 async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:
     room, researcher = at
     room.as_("analyst", "Bob")

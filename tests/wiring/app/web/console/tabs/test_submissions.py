@@ -68,6 +68,6 @@ async def test_submissions_are_decided_and_paid_by_an_owners_word(at: At) -> Non
     assert statuses == [("APPROVED", [25]), ("REJECTED", [])]
     assert [what.partition(" of ")[0] for _, what, _ in room.did if "Prolific" in what] == [
         *("asked Prolific to send a message: session 1", "asked Prolific to reject: session 2"),
-        "asked Prolific to approve 1 submissions",
+        "asked Prolific to approve 1 submission",
         "asked Prolific to pay bonuses",
     ]

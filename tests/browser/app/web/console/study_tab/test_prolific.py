@@ -1,0 +1,28 @@
+"""Recruit in a browser: compared with Prolific, published for the sum that is shown, and paused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.filled import RECRUITED
+from tests.browser.researcher import AtConsole
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def test_a_study_is_compared_published_for_the_sum_that_is_shown_and_paused(ada: AtConsole) -> None:
+    ada.page.goto(f"{ada.url}/?study={RECRUITED}&tab=studies")
+    ada.quiet()
+    ada.open("Recruit")
+    ada.press("prolific-show")
+    ada.reads("prolific-view", "31.00 GBP")
+    ada.press("prolific-draft")
+    ada.reads("prolific-view", "unpublished")
+    ada.write("prolific-sum", "30")
+    ada.press("prolific-publish")
+    ada.reads("note", "31.00")
+    ada.write("prolific-sum", "31.00")
+    ada.press("prolific-publish")
+    ada.reads("prolific-view", "0 of 20 places")
+    ada.press("prolific-pause")
+    ada.reads("prolific-view", "paused")
