@@ -9,6 +9,7 @@ The type says whose move it is; the message says what was wrong, where, what was
 """
 
 import difflib
+import json
 from collections.abc import Iterable
 
 
@@ -45,6 +46,11 @@ class UnusablePicture(ParleyError):
 
 class TooManyPixels(UnusablePicture):
     """A picture would take too much memory."""
+
+
+def quoted(value: object) -> str:
+    """A value of somebody's file as messages show it: a text in quotes, anything else as JSON has it."""
+    return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:

@@ -266,7 +266,7 @@ def _pools(
     pools: dict[str, tuple[Problem, ...]] = {}
     sources = raw.get("problems")
     for name, source in sources.items() if isinstance(sources, dict) else ():
-        if isinstance(source, dict):
+        if isinstance(source, dict) and isinstance(source.get("source", ""), str):
             try:
                 pools[name] = load(source, str(name), base)
             except ProblemError as error:
@@ -286,10 +286,8 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
             yield from _unfit_for_backend(f"models.{name}", model, backend)
     yield from _model_references(raw, models if isinstance(models, dict) else {})
     for name in exported if isinstance(exported, list) else ():
-        if str(name) not in schemas():
-            yield ValidationIssue(
-                "export_schemas", f"no schema is called {name!r}{suggestion(str(name), list(schemas()))}"
-            )
+        if isinstance(name, str) and name not in schemas():
+            yield ValidationIssue("export_schemas", f"no schema is called {name!r}{suggestion(name, list(schemas()))}")
 
 
 def _unfit_for_backend(where: str, model: Mapping[str, Any], backend: str) -> Iterator[ValidationIssue]:

@@ -9,7 +9,6 @@ found afterwards and only follow from such a part are not reported.
 from __future__ import annotations
 
 import copy
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
@@ -23,6 +22,7 @@ from experiments.study.field_docstrings import field_docstrings
 from experiments.study.fields import KINDS
 from experiments.study.schema import Node, StudyFile, kinds_of_nodes, tag_of
 from experiments.study.step import kinds
+from problems.errors import quoted
 
 QUESTION_TYPES: Mapping[str, type[BaseModel]] = {kind.model_fields["type"].default: kind for kind in KINDS}
 PATTERNS = {
@@ -59,8 +59,7 @@ def _fault(item: Mapping[str, Any], raw: Any, model: type[BaseModel]) -> Validat
     if hint and isinstance(given, bool) and len(path) == 1:
         # In quotes it would be shown to participants as `true`.
         hint = f". {' '.join(field_docstrings(model).get(str(path[0]), '').split())}"
-    shown = f"{given!r}" if isinstance(given, str) else json.dumps(given, default=repr)
-    return ValidationIssue(where, f"{shown}: {message[:1].lower()}{message[1:]}{hint}")
+    return ValidationIssue(where, f"{quoted(given)}: {message[:1].lower()}{message[1:]}{hint}")
 
 
 def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
@@ -69,12 +68,12 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
         named = given.get("step") if isinstance(given, Mapping) else None
         if named is None:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
-        return f"no step is called {named!r}{suggestion(str(named), kinds())}"
+        return f"no step is called {quoted(named)}{suggestion(str(named), kinds())}"
     known = sorted(QUESTION_TYPES)
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
         return f"needs a key `type`: one of {', '.join(known)}"
-    return f"no question type is called {named!r}{suggestion(str(named), known)}"
+    return f"no question type is called {quoted(named)}{suggestion(str(named), known)}"
 
 
 def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:

@@ -15,6 +15,7 @@ from typing import Any
 from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
+from problems.errors import quoted
 from storage.ai_alone.model_use import ModelTask
 from storage.datasets.describe.croissant import collection_facts, record_set
 from storage.datasets.describe.markdown import code, rendered, table
@@ -153,7 +154,7 @@ def _settings_of(tasks: Sequence[ModelTask]) -> dict[str, Mapping[str, Any]]:
     """The settings of each task: those that fit a line, and the others."""
     found: dict[str, Mapping[str, Any]] = {}
     for task, given in {use.task: use.settings for use in tasks}.items():
-        texts = {name: str(value) for name, value in given.items()}
+        texts = {name: _value(value) for name, value in given.items()}
         short = {name: text for name, text in texts.items() if "\n" not in text and len(text) < LONG}
         found[task] = {
             "given": given,
@@ -170,7 +171,10 @@ def _settings(model: ModelSpec) -> str:
 
 
 def _value(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    """A setting of the study file: a text as it is, several after each other, and anything else as JSON has it."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
+    return value if isinstance(value, str) else quoted(value)
 
 
 def _line(file: ExportedFile) -> str:

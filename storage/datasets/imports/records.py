@@ -18,6 +18,8 @@ from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from problems.errors import quoted
+
 # The maximal length of a csv line or JSON record in characters: a thousand times a long chat.
 MOST = 1 << 24
 CHUNK = 1 << 20
@@ -54,8 +56,8 @@ class FileRecord:
 
 
 def shown(value: Any) -> str:
-    """A value for messages, shortened: a text quoted, anything else as JSON has it."""
-    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    """A value for messages, shortened."""
+    text = quoted(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"
 
 

@@ -124,6 +124,15 @@ def test_what_is_no_mapping_in_yaml_is_refused_with_its_place(text: str, place: 
         load_study(str(path))
 
 
+@pytest.mark.parametrize("value", [None, True, {"a": None}, [{"a": True}]], ids=str)
+@pytest.mark.parametrize(
+    "path", ["export_schemas", "problems.questions.source", "flow.0", "flow.2.questions.0", "language"]
+)
+def test_no_value_is_told_as_python_writes_it(path: str, value: Any, tmp_path: Path) -> None:
+    told = "\n".join(what for _, what in messages(tmp_path, path, value))
+    assert not re.search(r"None|True|\{'", told), told
+
+
 def test_no_fault_of_form_is_told_in_pythons_words() -> None:
     parts: tuple[type[BaseModel], ...] = (StudyFile, DatasetInfo, Plan, Recruitment, Bonus)
     for part in parts:

@@ -14,6 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from experiments.study.sections.dataset_info import DatasetInfo
+from storage.ai_alone.model_use import ModelTask
 from storage.datasets.describe.export_folder import describe
 from storage.datasets.describe.publication import original_origins, publication
 from storage.datasets.manifest import ExportManifest
@@ -124,6 +125,17 @@ def test_whoever_opens_the_card_reads_of_the_dataset_and_the_hub_finds_every_fil
     with_rows = [file for file in found.files if file.rows]
     assert [*configs] == [(file.lines or file).path for file in with_rows]
     assert [len(columns) for columns in configs.values()] == [len(file.columns) for file in with_rows]
+
+
+def test_the_card_has_the_settings_of_annotators_as_studies_write_them(tmp_path: Path) -> None:
+    schema_asked = {"type": "object", "properties": {"calm": {"type": ["boolean", None]}}, "strict": True}
+    settings = {"answer_schema": schema_asked, "temperature": None, "once": True, "seeds": [1, 2]}
+    made(tmp_path, uses=(ModelTask("annotation", "tone", "m", ("m",), None, {"annotated": 1}, settings),))
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert json.dumps(schema_asked) in card
+    assert "`true`" in card
+    assert "`1, 2`" in card
+    assert "- temperature" not in card, "what is not set"
 
 
 # Nothing is invented
