@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from app.ai_alone.methods.registry import METHODS, RELEASED
 from app.backends import scripted
 from app.backends.base import PromptMessage, Request, ToolSpec
 from app.backends.model_ref import ModelRef
+from experiments.session.memory import statements, transcript
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.model_spec import ModelSpec
 from problems.problem import Option, Problem
@@ -130,3 +132,22 @@ def test_a_task_is_done_after_the_first_message_and_its_evaluation_is_never_said
     before = reply(asked("Hello", "Hm", "And now?", problem=problem), wrong)
     after = reply(replace(request, messages=(*request.messages, PromptMessage("tool", "{}", call_id="1"))), wrong)
     assert ("88" in before, "88" in after, "actions" in f"{before}{after}") == (False, True, False)
+
+
+@pytest.mark.parametrize("manner", ["plain", "teller"])
+def test_an_option_stands_in_a_sentence_without_its_own_marks(manner):
+    texts = ("It points *down*.", "**20**, and no more.", "2*3", r"\(f(x)*2\).")
+    problem = replace(CHOICE, options=tuple(Option(*one) for one in zip("ABCD", texts, texts, strict=True)))
+    told = "\n".join(
+        reply(asked("Help?", seed=str(seed), problem=problem), wrong, manner=manner)
+        for seed in range(40)
+        for wrong in (0, 1)
+    )
+    assert not re.search(r"\.\*\*\.|\s[,.]", told)
+    named = ("A. It points down", "B. 20, and no more", "C. 2*3", r"D. \(f(x)*2\)")
+    assert {name for name in named if f"**{name}**" in told} == {*named}
+
+
+def test_of_a_conversation_to_be_remembered_it_repeats_what_the_person_said():
+    talk = transcript([{"wave": "1", "said": [("Person", "I teach."), ("Assistant", "My replies are fixed.")]}], 1000)
+    assert statements(reply(asked(talk[0], problem=None), 0)) == ["Has written: I teach."]
