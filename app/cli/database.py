@@ -12,7 +12,7 @@ import typer
 from rich.progress import TaskProgressColumn
 
 from app.cli.commands import group
-from app.cli.common import argument, existing_database, option, settings_in_use
+from app.cli.common import argument, existing_database, settings_in_use
 from app.cli.printing import echo, progress_bar, warn
 from app.clock import SystemClock
 from app.config.secret import load_secret
@@ -68,23 +68,14 @@ def restore(
     backup: Annotated[
         Path, argument("FILE", "A backup of `parley db backup`, with its checksum FILE.sha256 beside it.")
     ],
-    unsummed: Annotated[
-        bool,
-        option("--without-checksum", "Accept a backup without a checksum, made by an older version or another tool."),
-    ] = False,
 ) -> None:
     """Restore a backup of an SQLite database. Stop Parley first. The present database is kept beside it."""
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as on_progress:
-        done = put_back(backup, file, _beside(file, "before-restore"), on_progress, unsummed=unsummed)
+        done = put_back(backup, file, _beside(file, "before-restore"), on_progress)
     echo(f"{file}: restored, with {_summary(done.checked)}")
     if done.aside:
         echo(f"The database from before is now {done.aside}")
-    if not done.summed:
-        warn(
-            "The backup had no checksum. SQLite finds no damage, but it would not notice a changed text. `parley db "
-            "verify` and `parley show draws STUDY` compare the tables with the event log."
-        )
     if done.withdrawn is None:
         warn("The database from before is too damaged to list withdrawals since then: repeat them.")
     elif done.withdrawn:

@@ -58,8 +58,6 @@ class RestoreResult:
     checked: BackupCheck
     aside: Path | None
     withdrawn: tuple[str, ...] | None
-    summed: bool
-    """True if there was a checksum to compare it with."""
 
 
 def sqlite_file(url: str) -> Path:
@@ -92,24 +90,19 @@ def back_up(file: Path, to: Path, on_progress: OnProgress = lambda done, total: 
     return replace(checked, file=to)
 
 
-def restore(
-    backup: Path, file: Path, aside: Path, on_progress: OnProgress = lambda done, total: None, *, unsummed: bool = False
-) -> RestoreResult:
-    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use.
-
-    A file without a checksum beside it is only taken where it may be `unsummed`.
-    """
+def restore(backup: Path, file: Path, aside: Path, on_progress: OnProgress = lambda done, total: None) -> RestoreResult:
+    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use."""
     if not backup.is_file():
         what = "this is a folder; name the file in it" if backup.is_dir() else "there is no such file"
         raise StorageError(f"{backup}: {what}")
     if file.exists() and file.samefile(backup):
         raise StorageError(f"{backup}: this is the database itself")
-    summed = _compare_sum(backup, unsummed)
+    _compare_sum(backup)
     checked = check_backup(backup)
     if not file.exists():
         _no_journal(file)
         write_private(_copy(backup, file, on_progress), file)
-        return RestoreResult(checked, None, (), summed)
+        return RestoreResult(checked, None, ())
     with exclusive_lock(file) as held:
         known = _withdrawn(held)
         part = _copy(backup, file, on_progress)
@@ -122,7 +115,7 @@ def restore(
         _sum_up(aside, aside)
     with closing(sqlite3.connect(file)) as restored:
         missing = None if known is None else tuple(sorted(known - (_withdrawn(restored) or set())))
-    return RestoreResult(checked, aside, missing, summed)
+    return RestoreResult(checked, aside, missing)
 
 
 def check_backup(file: Path) -> BackupCheck:
@@ -197,25 +190,22 @@ def _sum_up(written: Path, to: Path) -> None:
         file.write(sums({to.name: sha256_of(written)}).encode())
 
 
-def _compare_sum(backup: Path, unsummed: bool) -> bool:
-    """Raise StorageError unless a backup is, to the byte, what was written; False for one taken without a checksum."""
+def _compare_sum(backup: Path) -> None:
+    """Raise StorageError unless a backup is, to the byte, what was written."""
     beside = backup.with_name(backup.name + SUM)
     if not beside.is_file():
-        if unsummed:
-            return False
         raise StorageError(
             f"{backup}: its checksum ({beside.name}) is missing, so it is not known whether it was changed. "
-            "Nothing was replaced. If the backup was moved, move that file too. Backups of older versions and of "
-            "other tools have none: --without-checksum accepts such a file if SQLite finds no damage in it"
+            "Nothing was replaced. If the backup was moved, move that file too. For a copy by another tool write it: "
+            f"sha256sum {backup.name} > {beside.name}"
         )
     was, now = beside.read_text(encoding="utf-8", errors="replace").split(maxsplit=1)[:1], sha256_of(backup)
     if was != [now]:
         raise StorageError(
             f"{backup}: it was changed since it was written: its SHA-256 is {now}, but {beside.name} has "
             f"{was[0][:64] if was else 'nothing'}. Nothing was replaced. Use another backup. If you opened or "
-            f"changed this one yourself and want to use it: delete {beside.name} and add --without-checksum"
+            f"changed this one yourself and want to use it: sha256sum {backup.name} > {beside.name}"
         )
-    return True
 
 
 def _sweep(folder: Path, stem: str) -> None:

@@ -133,21 +133,28 @@ def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_
     assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db", "backup.db.sha256"}
 
 
+def summed(file: Path) -> Path:
+    """The file, with its checksum beside it as `sha256sum` writes it."""
+    hashed = sha256(file.read_bytes()).hexdigest()
+    file.with_name(f"{file.name}.sha256").write_text(f"{hashed}  {file.name}\n", encoding="utf-8")
+    return file
+
+
 def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path) -> None:
     backup = back_up(file, tmp_path / "backup.db").file
     was = file.read_bytes()
     backup.write_bytes(backup.read_bytes()[:-5_000])
     (tmp_path / "words.db").write_text("no database", encoding="utf-8")
-    (tmp_path / "backup.db.sha256").unlink()
     for bad in (backup, tmp_path / "words.db"):
+        with pytest.raises(StorageError, match=rf"{bad.name}\.sha256"):  # it is another, or missing
+            restore(bad, file, tmp_path / "aside.db")
         with pytest.raises(StorageError, match=r"damaged"):
-            restore(bad, file, tmp_path / "aside.db", unsummed=True)
+            restore(summed(bad), file, tmp_path / "aside.db")
     gap = back_up(file, tmp_path / "gap.db").file
-    (tmp_path / "gap.db.sha256").unlink()
     with closing(sqlite3.connect(gap)) as connection, connection:
         connection.execute("INSERT INTO event VALUES ('s', 2, 0, 0, 'system', '', 'began', '{}', NULL)")
     with pytest.raises(StorageError, match="events of s are missing"):
-        restore(gap, file, tmp_path / "aside.db", unsummed=True)
+        restore(summed(gap), file, tmp_path / "aside.db")
     assert file.read_bytes() == was
     assert not (tmp_path / "aside.db").exists()
 
