@@ -8,11 +8,11 @@ transaction of the event, below the study's limit.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from app.clock import Clock
 from app.config.settings import Settings, env_name
@@ -53,7 +53,10 @@ from storage.registers.study_status import operations_of
 from storage.reports.monitoring.sessions import median_minutes
 
 ProlificAct = Literal["show", "draft", "publish", "pause", "start", "stop", "places"]
-ACTIONS: Mapping[str, StudyAction] = {"pause": "PAUSE", "start": "START", "stop": "STOP"}
+ACTIONS: Mapping[str, StudyAction] = {"publish": "PUBLISH", "pause": "PAUSE", "start": "START", "stop": "STOP"}
+SPENDING: tuple[ProlificAct, ...] = ("publish", "places")
+# An act, and what is sent for it.
+Asked = tuple[str, Mapping[str, Any]]
 # What an action makes of a study that is in one of the states.
 MOVES: Mapping[StudyAction, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "PUBLISH": (("UNPUBLISHED",), ("PUBLISHING", "SCHEDULED", "ACTIVE")),
@@ -61,7 +64,7 @@ MOVES: Mapping[StudyAction, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "START": (("PAUSED",), ("ACTIVE",)),
     "STOP": (("ACTIVE", "PAUSED"), ("AWAITING REVIEW", "COMPLETED")),
 }
-NOT_FOUND = 404
+NOT_FOUND, PLACES = 404, "total_available_places"
 UNITS = {"reward": "cents", "estimated_completion_time": "minutes", "maximum_allowed_time": "minutes"}
 RETURN_REASONS: Mapping[str, str] = {
     "no_consent": "You did not agree to take part.",
@@ -192,83 +195,55 @@ class StudyAtProlific:
         )
 
     def act(self, word: ProlificAct, said: str = "") -> ProlificView:
-        """Carry out what a person decided; `said` is the sum of money that they typed for it."""
-        match word:
-            case "show":
-                return self.look()
-            case "draft":
-                return self.save_draft()
-            case "publish":
-                return self.publish(said)
-            case "places":
-                return self.add_places(said)
-            case "pause" | "start" | "stop":
-                return self.move(ACTIONS[word])
-
-    def save_draft(self) -> ProlificView:
-        """Create the draft, or change what differs in it."""
+        """Carry out what a person decided, unless it is so already; `said` is the sum that they typed for it."""
+        if word == "show":
+            return self.look()
         view = self._settled()
+        match word:
+            case "draft":
+                asked = self._draft(view)
+            case "places":
+                asked = ("places", {PLACES: view.draft.total_available_places}) if view.can_add_places else None
+            case _:
+                asked = self._move(view, word)
+        if asked is None:
+            return view
+        return self._ask(view, *asked, _agreed(view, said) if word in SPENDING else Money.of_cents(0, view.currency))
+
+    def _draft(self, view: ProlificView) -> Asked | None:
+        """The draft created, or what differs in it changed."""
         if view.lacks:
             raise NotPossible(f"{self.study.name} cannot be recruited at Prolific yet", *view.lacks)
         if view.there is None:
-            draft = view.draft
-            return self._ask(view, "create", draft.model_dump(mode="json"), lambda: self.client.create_study(draft))
+            return "create", view.draft.model_dump(mode="json")
         if view.status != "UNPUBLISHED":
             raise NotPossible(f"The study is {view.status} at Prolific, where a published study cannot be changed.")
-        wanted = {one.field: one.wanted for one in view.changes}
-        there = view.there.id
-        return self._ask(view, "update", wanted, lambda: self.client.update_study(there, wanted)) if wanted else view
+        return ("update", {one.field: one.wanted for one in view.changes}) if view.changes else None
 
-    def publish(self, said: str) -> ProlificView:
-        if why := operations_of(self.database, self.study.name).closed_reason:
-            name = self.study.name
+    def _move(self, view: ProlificView, word: str) -> Asked | None:
+        there, name, action = view.there, self.study.name, ACTIONS[word]
+        before, after = MOVES[action]
+        if word == "publish" and (why := operations_of(self.database, name).closed_reason):
             raise NotPossible(f"{name} lets nobody start here ({why}). First: parley recruit open {name}")
-        view = self._settled()
-        if view.there is None or (view.status == "UNPUBLISHED" and (view.changes or view.lacks)):
+        if word == "publish" and (there is None or (there.status in before and (view.changes or view.lacks))):
             raise NotPossible("The draft at Prolific is not as the study has it. Save the draft first, and look at it.")
-        return self._move(view, "PUBLISH", self._agreed(view, said)) if view.status == "UNPUBLISHED" else view
-
-    def move(self, action: StudyAction) -> ProlificView:
-        view = self._settled()
-        return self._move(view, action, Money.of_cents(0, view.currency))
-
-    def add_places(self, said: str) -> ProlificView:
-        """Raise the places to the quota."""
-        view = self._settled()
-        if view.there is None or not view.can_add_places:
-            return view
-        there, wanted = view.there.id, {"total_available_places": view.draft.total_available_places}
-        return self._ask(
-            view, "places", wanted, lambda: self.client.update_study(there, wanted), self._agreed(view, said)
-        )
-
-    def _move(self, view: ProlificView, action: StudyAction, money: Money) -> ProlificView:
-        there, (before, after) = view.there, MOVES[action]
         if there is not None and there.status in after:
-            return view
+            return None
         if there is None or there.status not in before:
             state = there.status if there else "not there"
             raise NotPossible(f"The study is {state} at Prolific; {action} needs one that is {' or '.join(before)}.")
-        return self._ask(
-            view, action, {"study": there.id}, lambda: self.client.transition_study(there.id, action), money
-        )
+        return action, {"study": there.id}
 
-    def _agreed(self, view: ProlificView, said: str) -> Money:
-        if said.strip() != str(view.due.amount):
-            typed = f"{said!r} was typed" if said else "nothing was typed"
-            raise NotPossible(f"This spends {view.due}, and {typed}. Type {view.due.amount} to agree.")
-        return view.with_fees
+    def _send(self, view: ProlificView, act: str, request: Mapping[str, Any]) -> ProlificStudy:
+        if view.there is None:
+            return self.client.create_study(view.draft)
+        if act in ("update", "places"):
+            return self.client.update_study(view.there.id, request)
+        return self.client.transition_study(view.there.id, cast(StudyAction, act))
 
-    def _ask(
-        self,
-        view: ProlificView,
-        act: str,
-        request: Mapping[str, Any],
-        send: Callable[[], ProlificStudy],
-        money: Money | None = None,
-    ) -> ProlificView:
+    def _ask(self, view: ProlificView, act: str, request: Mapping[str, Any], money: Money) -> ProlificView:
         """Ask between two events. What may have been carried out although its answer was lost is left open."""
-        money, id_ = money or Money.of_cents(0, view.currency), f"{act}-{secrets.token_hex(8)}"
+        id_ = f"{act}-{secrets.token_hex(8)}"
         wanted = {"what": act, "who": self.who, "hash": self.study.hash, "cents": money.cents, "request": dict(request)}
         name, audit, now_us = self.study.name, AuditLog(self.database, self.clock.now_us), self.clock.now_us()
         done = (self.who, f"asked Prolific for {act}", f"{name}, {money}")
@@ -286,7 +261,7 @@ class StudyAtProlific:
         events = [asked, ActEvent("sent", {"act": id_, "attempt": 1}, now_us)]
         add_acts(self.database, name, events, fits, view.limit, lambda connection: audit.forward(connection, *done))
         try:
-            study = send()
+            study = self._send(view, act, request)
         except RecruiterError as error:
             lost = isinstance(error, RecruiterUnavailable) and error.uncertain
             self._end(id_, "lost" if lost else "refused", str(error))
@@ -444,8 +419,15 @@ def _words(value: Any) -> Iterator[str]:
         yield str(value)
 
 
+def _agreed(view: ProlificView, said: str) -> Money:
+    if said.strip() != str(view.due.amount):
+        typed = f"{said!r} was typed" if said else "nothing was typed"
+        raise NotPossible(f"This spends {view.due}, and {typed}. Type {view.due.amount} to agree.")
+    return view.with_fees
+
+
 def _carried_out(act: Act, there: ProlificStudy) -> bool:
     if act.what in MOVES:
         return there.status in MOVES[act.what][1]  # type: ignore[index]
-    wanted = act.data["request"].get("total_available_places", 0)
+    wanted = act.data["request"].get(PLACES, 0)
     return act.what == "create" or (act.what == "places" and there.total_available_places >= wanted)

@@ -58,13 +58,7 @@ class ProlificSection:
         here = view.study is not None and view.state != UNPUBLISHED and view.study.file.prolific is not None
         token = access_of(self._context.settings) is not None
         about = {"here": here, "token": token, "owner": user.owner, "study": view.name}
-        return {
-            self._compare: gr.update(visible=here and token),
-            self._view: self._context.html("study_prolific.html.j2", view=None, **about),
-            **{button: gr.update(visible=False) for button in (*self._buttons.values(), *self._spend.values())},
-            self._spending: gr.update(visible=False),
-            self._sum: "",
-        }
+        return {**self._shown(user, None, about), self._compare: gr.update(visible=here and token)}
 
     def _acts(self, word: ProlificAct) -> Callable[..., Updates]:
         def act(user: CurrentUser, name: str, said: Any) -> Updates:
@@ -73,19 +67,19 @@ class ProlificSection:
             with prolific_client(context.settings) as client:
                 view = StudyAtProlific(client, *known).act(word, text(said))
             told = {} if word == "show" else context.notify(f"Done. At Prolific the study is {view.status}.")
-            return {**self._shown(view, user), **told}
+            return {**self._shown(user, view, {"here": True, "token": True}), **told}
 
         return act
 
-    def _shown(self, view: ProlificView, user: CurrentUser) -> Updates:
-        publishes = view.status == "UNPUBLISHED" and not (view.changes or view.lacks)
-        spends = {"publish": publishes, "places": view.can_add_places}
-        fits = {word: view.status in states for word, (_, states) in ACTS.items()}
-        fits["draft"] = fits["draft"] and bool(view.changes) and not view.lacks
+    def _shown(self, user: CurrentUser, view: ProlificView | None, about: Mapping[str, Any]) -> Updates:
+        fits = {word: view is not None and view.status in states for word, (_, states) in ACTS.items()}
+        fits["draft"] = view is not None and fits["draft"] and bool(view.changes) and not view.lacks
+        fits["publish"] = view is not None and view.status == "UNPUBLISHED" and not (view.changes or view.lacks)
+        fits["places"] = view is not None and view.can_add_places
         return {
-            self._view: self._context.html("study_prolific.html.j2", view=view, here=True, token=True),
+            self._view: self._context.html("study_prolific.html.j2", view=view, **about),
             **{button: gr.update(visible=user.owner and fits[word]) for word, button in self._buttons.items()},
-            **{button: gr.update(visible=spends[word]) for word, button in self._spend.items()},
-            self._spending: gr.update(visible=user.owner and any(spends.values())),
+            **{button: gr.update(visible=fits[word]) for word, button in self._spend.items()},
+            self._spending: gr.update(visible=user.owner and any(fits[word] for word in SPENDING)),
             self._sum: "",
         }

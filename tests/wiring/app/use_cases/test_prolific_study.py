@@ -192,7 +192,7 @@ def test_two_who_decide_at_once_make_one_study(at: StudyAtProlific, fake: FakePr
     view = at.look()
     at.act("draft")
     with pytest.raises(NotPossible):
-        at._ask(view, "create", {}, lambda: at.client.create_study(view.draft))
+        at._ask(view, "create", {}, view.committed)
     assert len(fake.studies) == 1
 
 
