@@ -59,8 +59,8 @@ def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, 
     ada.open("Runs")
     ada.quiet()
     chosen(ada, "Ask models alone")
-    ada.press("runs-show")  # the study has no examples to show them
-    expect(ada.at("note").get_by_role("alert")).to_be_visible(timeout=LONG_MS)
+    ada.press("runs-show")  # by the ways that need no examples, of which the study has none
+    expect(ada.at("runs-takes").locator("table").first).to_be_visible(timeout=LONG_MS)
     chosen(ada, "Annotate conversations")
     ada.choose("annotate-names", "user_effort")
     ada.quiet()
