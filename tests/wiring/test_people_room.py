@@ -22,7 +22,7 @@ METHODS = ("GET", "POST")
 STRANGERS = {"/login", "/welcome/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
-    "/gradio_api/run/predict", "/static/x", "/console/x",
+    "/gradio_api/run/predict", "/gradio_api/app_id", "/static/x", "/console/x",
     "/console/picture", "/console/release", "/console/study.schema.json", "/console/integrity.css",
     "/console/results.css",
 }  # fmt: skip
