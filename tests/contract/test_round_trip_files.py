@@ -10,8 +10,8 @@ import pytest
 
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
+from storage.datasets.imports.records import CellDeviation
 from storage.db.engine import Database
 from storage.log.projections import differences, rebuild
 from storage.schemas.registry import schema as schema_of
@@ -33,7 +33,7 @@ def files(folder: Path, schema: str) -> dict[str, bytes]:
 
 
 def told(schema: str, path: Path) -> list[str]:
-    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, ReleaseFile)]
+    return [str(item) for item in deviations(schema, [path]) if isinstance(item, CellDeviation)]
 
 
 @pytest.mark.parametrize("schema", REAL)
