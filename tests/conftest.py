@@ -36,9 +36,9 @@ settings.register_profile(
 CI_SEED = 1
 # Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end.
 LONG = (
-    *("page_a_day", "page_layout", "editor", "outcomes", "keyboard_and_ear", "restarts", "page"),
-    *("accessibility_console", "console_identity", "people_room", "forms_unanswered", "trouble", "page_phone"),
-    *("accessibility", "page_hands", "builder", "sessions", "items", "sub_path"),
+    *("page_a_day", "console_identity", "page", "outcomes", "restarts", "submissions", "extension", "study_data"),
+    *("page_pictures", "page_tools", "keyboard_and_ear", "accessibility", "accessibility_console", "runs", "llama"),
+    *("page_unsaved", "page_document", "page_model_failures", "workers", "trouble", "house", "connection"),
 )
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
 # So many cases of one test are all run; of more, where they are a product, a short run draws some.

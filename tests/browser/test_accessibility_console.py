@@ -50,7 +50,7 @@ def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None
 
 
 # A form, and tables with charts: the short run hears of what the others share with them.
-DAILY = {"studies", "monitoring"}
+DAILY = {"monitoring"}
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,7 @@ def test_forms_outlive_reloads_and_the_back_button_and_the_problem_is_not_copied
     assert count(fast, "enrolled") == 1
 
 
+@pytest.mark.nightly
 def test_what_people_write_is_shown_as_written_and_ticked_twice_is_a_draft(
     fast: Process, new_context: NewContext
 ) -> None:

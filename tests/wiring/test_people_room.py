@@ -70,6 +70,7 @@ async def test_of_all_routes_a_stranger_reaches_the_login_alone(console: ASGIApp
                     assert (known.status_code, known.content or b"not found") == (404, b"not found"), (method, path)
 
 
+@pytest.mark.nightly
 async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(bob: Researcher, place: Place) -> None:
     place.accounts.audit_log.record("ada", "looked at", "canary-4711")
     for who in ("ada", "everybody", "", TERMINAL, None):

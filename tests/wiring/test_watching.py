@@ -121,6 +121,7 @@ def test_adherence_by_day_and_what_shifts_of_a_model_are_watched(each_database: 
     assert all(one.found_us < START_US + 91 * HOUR_US for one in shifts.values())
 
 
+@pytest.mark.nightly
 def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:
     asyncio.run(fill(database, ["demo"], 1, "1"))
     asked = Counter[str]()

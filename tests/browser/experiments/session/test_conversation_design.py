@@ -17,7 +17,7 @@ from tests.fakes import studies
 from tests.fakes.pictures import drawn
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 OPENS = "Hello, I am here to find a name for the new tea with you. Which mood shall it have in the end?"
 

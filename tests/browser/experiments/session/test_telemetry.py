@@ -18,7 +18,7 @@ from tests.fakes import studies
 from tests.fakes.served import Served, serving_aside, settings_for
 from tests.wiring.reading import query
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 SECRET = "a sentence from elsewhere"
 PICTURE = """(box) => {
@@ -183,7 +183,6 @@ def test_blocking_needs_no_telemetry(served: Served, visitor: Visitor) -> None:
     assert not [url for url in asked if "/api/telemetry" in url]
 
 
-@pytest.mark.nightly
 def test_who_does_not_stir_is_asked_and_answers_by_a_key(served: Served, new_context: NewContext) -> None:
     visitor = Visitor(new_context(own=True, permissions=CLIPBOARD).new_page(), served.url)
     visitor.page.clock.install()

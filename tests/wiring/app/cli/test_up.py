@@ -16,7 +16,7 @@ from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.forked import Forked, command
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.nightly]
 START_S = 120.0
 
 

@@ -40,6 +40,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
             yield {"url": url}
 
 
+@pytest.mark.nightly
 async def test_whatever_a_server_does_is_told_to_the_model(place: dict[str, Any], tmp_path: Path) -> None:
     faults = {name: fault for name, fault in FAULTS.items() if "command" in place or name != "die"}
     calls = [call for call, _ in faults.values()]
@@ -66,6 +67,7 @@ async def test_whatever_a_server_does_is_told_to_the_model(place: dict[str, Any]
         ("print('hello'); import time; time.sleep(3600)", "2.5 s"),
     ],
 )
+@pytest.mark.nightly
 async def test_a_program_that_is_no_server_is_told_by_what_it_did(
     program: str, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

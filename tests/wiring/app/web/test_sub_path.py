@@ -54,6 +54,7 @@ async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, 
     assert any(path.endswith("/api/reply") for path in proxy.paths), "a reply was streamed"
 
 
+@pytest.mark.nightly
 async def test_the_console_is_below_a_path_of_its_own(tmp_path: Path, proxy: ReverseProxy) -> None:
     console = Process(tmp_path, (), env={"PARLEY_CONSOLE_URL": proxy.url("/console")}, command="console")
     with ada_and_bob(console.database_url):

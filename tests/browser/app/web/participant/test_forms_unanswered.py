@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.waiting import settled, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 Screens = Callable[[str], Page]
 FOCUSED = (
     "name => (document.activeElement.closest('[data-field]')?.dataset.field ?? document.activeElement.type) === name"
@@ -67,7 +67,6 @@ def test_enter_leads_to_the_next_question_without_an_answer(screens: Screens, se
     assert sent == []
 
 
-@pytest.mark.nightly
 def test_enter_sends_no_page_with_an_optional_question_open_and_sends_one_that_is_whole(
     screens: Screens, sent: list[str]
 ) -> None:

@@ -13,7 +13,7 @@ from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled, until
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 LOOK = """one => {
   const { borderColor, borderWidth, backgroundColor, boxShadow, outline } = getComputedStyle(one);
@@ -77,7 +77,6 @@ def test_the_focus_stays_where_somebody_goes_while_a_click_is_on_its_way(
     assert "stopped" in {one.kind for one in newest_facts(slow)}
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "answers"), [("chat-answer", "#left .option"), ("compare-vote", ".votes button")])
 def test_no_answer_below_a_pointer_that_rests_there_looks_unlike_the_others(
     screens: Callable[[str], Page], name: str, answers: str

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 Screens = Callable[[str], Page]
 BOX = "#box textarea"
 LINE = "[data-field=field] input"

@@ -101,6 +101,7 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
     assert visitor.complaints == []
 
 
+@pytest.mark.nightly
 def test_what_is_too_long_is_kept_and_its_writer_told(server: Process, new_context: NewContext) -> None:
     visitor, document = at_work(server, new_context, WIDE)
     page = visitor.page
@@ -113,6 +114,7 @@ def test_what_is_too_long_is_kept_and_its_writer_told(server: Process, new_conte
     expect(page.locator("#document-fault")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_what_the_server_does_not_take_is_sent_again_only_with_the_next_key(
     server: Process, new_context: NewContext
 ) -> None:

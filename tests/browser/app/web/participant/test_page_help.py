@@ -17,7 +17,7 @@ from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET, Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 POLL_MS = 11_000
 

@@ -194,6 +194,7 @@ def test_a_refused_message_is_in_the_box_again_until_it_is_answered(place: Place
 
 
 @pytest.mark.parametrize(("action", "fault"), WAYS)
+@pytest.mark.nightly
 def test_a_model_that_fails_for_good_is_walked_past_to_the_end(
     place: Place, visitor: Visitor, action: str, fault: str
 ) -> None:
@@ -243,6 +244,7 @@ def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, ne
     assert [event.kind for event in place.newest()] == ["said", "stopped", "failed"]
 
 
+@pytest.mark.nightly
 def test_what_could_be_read_of_a_reply_that_broke_off_stays_beside_a_button(visitor: Visitor) -> None:
     page = come(visitor, "case-break")
     expect(page.locator("#side .failed [data-act=retry]")).to_be_visible()

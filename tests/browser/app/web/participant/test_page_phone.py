@@ -12,7 +12,7 @@ from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 Screens = Callable[[str], Page]
 PHONE = {"width": 390, "height": 844}
@@ -96,7 +96,6 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
     expect(onward).to_be_hidden()
 
 
-@pytest.mark.nightly
 def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context: NewContext) -> None:
     page = new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
     visitor = Visitor(page, slow.url)

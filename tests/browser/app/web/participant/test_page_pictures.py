@@ -76,7 +76,7 @@ def late_pictures_move_nothing(page: Page) -> None:
     page.unroute_all()
 
 
-@pytest.mark.parametrize("size", [(390, 844), (1366, 650)])
+@pytest.mark.parametrize("size", [(390, 844), pytest.param((1366, 650), marks=pytest.mark.nightly)])
 def test_pictures_are_pasted_chosen_removed_and_sent(
     talk: Process, new_context: Callable[..., BrowserContext], audit: Audit, size: tuple[int, int]
 ) -> None:

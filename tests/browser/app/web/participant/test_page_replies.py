@@ -15,7 +15,7 @@ from tests.browser.waiting import until
 from tests.fakes import studies
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 LONG = "\n\n".join(f"Paragraph {number} of a reply that is taller than the window. " * 4 for number in range(12))
 FORMULA = "First.\n\nThen $$\\frac{a}{b} = c$$ is what we want, and some words follow it here.\n\nAnd the end."

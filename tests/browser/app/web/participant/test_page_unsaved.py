@@ -103,6 +103,7 @@ def test_what_is_sent_again_is_what_is_on_the_screen(visitor: Visitor, fast: Pro
     assert submitted.data["comment"] == "A new answer."
 
 
+@pytest.mark.nightly
 def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chatting: Visitor, fast: Process) -> None:
     page = chatting.page
     chatting.type_message("Is it my question?")
@@ -121,6 +122,7 @@ def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chattin
     assert count(fast, "said") == 2
 
 
+@pytest.mark.nightly
 def test_a_message_that_is_not_sent_is_left_behind_only_after_a_word(chatting: Visitor) -> None:
     page, button = chatting.page, chatting.page.locator("#left [type=submit]")
     chatting.say("Hello")

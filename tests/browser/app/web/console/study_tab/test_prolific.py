@@ -7,7 +7,7 @@ import pytest
 from tests.browser.filled import RECRUITED
 from tests.browser.researcher import AtConsole
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
 
 def test_a_study_is_compared_published_for_the_sum_that_is_shown_and_paused(ada: AtConsole) -> None:

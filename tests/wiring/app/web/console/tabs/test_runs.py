@@ -113,6 +113,7 @@ async def test_a_form_that_asks_for_nothing_possible_says_so(at: Console, wrong:
     assert 'role="alert"' in value((await planned(at[1], **wrong))["note"])
 
 
+@pytest.mark.nightly
 async def test_a_run_that_cannot_go_on_says_why_and_another_can_be_started(at: Console) -> None:
     _, researcher = at
     fields = {"runs-kind": "rehearse", "rehearse-people": 1, "rehearse-over": 0, "rehearse-speed": 1000}
@@ -123,6 +124,7 @@ async def test_a_run_that_cannot_go_on_says_why_and_another_can_be_started(at: C
         assert 'role="alert"' in shown or "gave up" in shown
 
 
+@pytest.mark.nightly
 async def test_a_rehearsals_plan_says_how_long_it_takes(at: Console) -> None:
     async def lasts(speed: int) -> str:
         fields = {"runs-kind": "rehearse", "rehearse-people": 2, "rehearse-over": 60, "rehearse-speed": speed}
