@@ -42,14 +42,14 @@ def order_issues(study: Study) -> Iterator[ValidationIssue]:
         if source.options != "listed" and pool and not any(problem.options for problem in pool):
             words = f"{source.options!r} needs problems with options, and none of the pool has any"
             yield ValidationIssue(f"problems.{name}.options", words)
-    for name, shown in _shuffled(study):
+    for name, shown in shuffled_pools(study):
         if many := next((one for one in shown if len(one.options) > len(LETTERS)), None):
             words = f"{many.id!r} has {len(many.options)} options; at most {len(LETTERS)} can be shuffled"
             yield ValidationIssue(f"problems.{name}", words)
 
 
 def order_advice(study: Study) -> Iterator[str]:
-    shuffled = dict(_shuffled(study))
+    shuffled = dict(shuffled_pools(study))
     for name, pool in shuffled.items():
         options = [(one.id, option.text) for one in pool for option in one.options]
         if found := [(where, text) for where, text in options if REFERS.fullmatch(text.strip())]:
@@ -94,7 +94,7 @@ def _steps(nodes: Sequence[Node]) -> Iterator[OptionsStep]:
             yield from _steps(node.flow)
 
 
-def _shuffled(study: Study) -> Iterator[tuple[str, Sequence[Problem]]]:
+def shuffled_pools(study: Study) -> Iterator[tuple[str, Sequence[Problem]]]:
     """The pools whose options are shuffled anywhere."""
     for name, pool in study.pools.items():
         steps = [step for loop in _loops(study.flow) if loop.pool == name for step in _steps(loop.flow)]

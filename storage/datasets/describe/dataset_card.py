@@ -12,6 +12,7 @@ from dataclasses import astuple
 from types import MappingProxyType
 from typing import Any
 
+from experiments.study.checks.option_order_check import shuffled_pools
 from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
@@ -79,6 +80,7 @@ def dataset_card(manifest: ExportManifest) -> str:
         summary=summary(manifest).strip("\n"),
         publication=_publication(info),
         collection=collection_facts(manifest),
+        shuffled=sorted({name for study in manifest.studies for name, _ in shuffled_pools(study)}),
         work=_work,
         several=[code(task) for task in sorted(annotators) if annotators[task] > 1],
         settings_of=_settings_of,

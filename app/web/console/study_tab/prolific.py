@@ -55,9 +55,10 @@ class ProlificSection:
 
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         """Without asking Prolific, which is done when somebody wants to know."""
-        here = view.study is not None and view.state != UNPUBLISHED and view.study.file.prolific is not None
+        published = view.state != UNPUBLISHED
+        here = view.study is not None and published and view.study.file.prolific is not None
         token = access_of(self._context.settings) is not None
-        about = {"here": here, "token": token, "owner": user.owner, "study": view.name}
+        about = {"here": here, "token": token, "owner": user.owner, "study": view.name, "published": published}
         return {**self._shown(user, None, about), self._compare: gr.update(visible=here and token)}
 
     def _acts(self, word: ProlificAct) -> Callable[..., Updates]:

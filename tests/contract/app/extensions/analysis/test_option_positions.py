@@ -19,7 +19,7 @@ from storage.log.projections import differences
 from storage.registers.studies import Studies
 from storage.reports.conversations import conversations
 from storage.reports.reproducibility import recompute_draws
-from tests.fakes.databases import fill
+from tests.fakes.databases import export, fill
 from tests.fakes.studies import write
 
 GPQA = "Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3\n" + "".join(
@@ -49,6 +49,12 @@ def shuffled_study(folder: Path) -> Path:
 def filled(database: Database, tmp_path: Path) -> Database:
     asyncio.run(fill(database, [str(shuffled_study(tmp_path))], PLAYED, "1"))
     return database
+
+
+def test_the_card_of_an_export_names_what_was_shuffled(filled: Database, tmp_path: Path) -> None:
+    for name in ("chatbench", "tidy"):
+        export(filled, "shuffled", name, tmp_path / name)
+        assert "`option_order`" in (tmp_path / name / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_was_shown_is_in_the_tidy_data_and_the_releases_have_the_keys(filled: Database) -> None:
