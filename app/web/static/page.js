@@ -542,6 +542,10 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   say();
 }, true);
+// A reason to refuse or to allow is no decision yet.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches(".approval input")) event.preventDefault();
+});
 document.addEventListener("keypress", (event) => { // at which Gradio's box would take the line break back
   if (event.key === "Enter" && event.target === box()) event.stopPropagation();
 }, true);

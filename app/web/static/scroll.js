@@ -3,7 +3,7 @@
 import { $, $$ } from "./forms.js";
 
 const END_PX = 4;
-const WIDE = ".replies, .code-block pre, .wide, .formula, math:not([display=block])";
+const WIDE = ".replies, .code-block pre, .wide, .picture, .formula, math:not([display=block])";
 const conversation = () => $("#chat [role=log]");
 
 // The conversation follows the reply until somebody scrolls up, by however little, and again once they are at its end.
@@ -77,7 +77,8 @@ export function inView(element) {
 // What scrolls sideways can be reached by the keyboard, and its edge fades while there is more beyond it. A formula within
 // a line does in Chromium; in Firefox it is no box, has no width of its own, and is broken like the line.
 function describe(wide) {
-  if (wide.clientWidth && wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  const isTall = wide.matches(".picture") && wide.scrollHeight > wide.clientHeight;
+  if (wide.clientWidth && (isTall || wide.scrollWidth > wide.clientWidth)) wide.tabIndex = 0;
   else wide.removeAttribute("tabindex");
   wide.toggleAttribute("data-more", wide.clientWidth > 0 && Math.abs(wide.scrollLeft) + wide.clientWidth < wide.scrollWidth - 1);
 }

@@ -33,6 +33,12 @@ SHAPE = """(pictures) => {
   return [boxes, log.scrollHeight - log.scrollTop - log.clientHeight <= 4];
 }"""
 
+# Each picture has its place in its message, where a long one is scrolled.
+INSIDE = """[...document.querySelectorAll("#chat .picture")].every((one) => {
+  const [place, message] = [one, one.closest(".message")].map((part) => part.getBoundingClientRect());
+  return place.height && place.height <= 321 && place.left >= message.left && place.right <= message.right;
+})"""
+
 
 @pytest.fixture
 def talk(tmp_path: Path) -> Iterator[Process]:
@@ -113,6 +119,7 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     expect(page.locator("#chat .message.you img")).to_have_count(2)
     expect(page.locator("#chat .message.bot").last).to_contain_text("I see 2 pictures (200 x 1500, 400 x 300 pixels).")
     expect(given).to_have_count(0)
+    until(page, INSIDE)
     audit(page)
     put(page, "paste", b"no picture")
     expect(page.locator("#note p")).to_contain_text("no picture that can be shown")

@@ -82,6 +82,9 @@ def test_a_call_is_allowed_and_another_refused_by_the_keyboard(
     page.reload()
     expect(card.get_by_role("textbox")).to_have_value("Once is enough.")
     card.get_by_role("textbox").focus()
+    page.keyboard.press("Enter")  # a reason is no decision
+    page.keyboard.press("Tab")
+    expect(card.get_by_role("button", name="Do not allow")).to_be_focused()
     page.keyboard.press("Enter")
     expect(card).to_have_count(0)
     expect(page.locator(".tool.why q").last).to_have_text("Once is enough.")
