@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Route, expect
 from app.web.console.event_validation import EVENTS
 from app.web.console.security import MOST_BODY
 from tests.browser.app.web.console.tabs.test_sessions import wait_for
-from tests.browser.filled import DRAFT, STUDY
+from tests.browser.filled import DRAFT, RECRUITED, STUDY
 from tests.browser.researcher import AtConsole
 from tests.browser.waiting import until
 
@@ -152,7 +152,7 @@ PASTE = """(text) => {
 
 def test_a_file_that_is_too_large_or_none_is_refused_aloud_and_a_good_one_said_to_be_there(ada: AtConsole) -> None:
     page, large = ada.page, b"Participant id,Status\n" + b"x" * MOST_BODY
-    go(ada, "payments")
+    go(ada, "payments", RECRUITED)
     chosen = {"name": "export.csv", "mimeType": "text/csv", "buffer": large}
     page.set_input_files("[data-into='#payments-export textarea']", chosen)  # type: ignore[arg-type]
     refused = page.locator("#refused[role=alert]")
