@@ -6,6 +6,7 @@ model server's: others quote what somebody wrote.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import traceback
@@ -51,11 +52,17 @@ class LineFormatter(logging.Formatter):
 def set_up(settings: Settings) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormatter(as_json=settings.log_format == "json"))
+    handler.addFilter(is_worth_a_line)
     logging.basicConfig(level=settings.log_level, handlers=[handler])
     logging.captureWarnings(True)
     for name in FLOODED:
         logging.getLogger(name).addFilter(_THROTTLED)
     logging.raiseExceptions = False  # or a record that fails is printed with all that it was to be made of
+
+
+def is_worth_a_line(record: logging.LogRecord) -> bool:
+    """False for a request that was cancelled, as those are that a server's end meets: nothing went wrong."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from app.cli.logging_setup import LineFormatter
+from app.cli.logging_setup import LineFormatter, is_worth_a_line
 from storage.db.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
@@ -30,12 +30,12 @@ ROOT = Path(__file__).parents[2]
 SAID, PERSON, KEY = "zq_said_qz", "zq_person_qz", "zq_key_qz"
 
 
-def record(message: str, error: Exception | None = None) -> logging.LogRecord:
+def record(message: str, error: BaseException | None = None) -> logging.LogRecord:
     raised = None
     if error is not None:
         try:
             raise error
-        except Exception as caught:
+        except BaseException as caught:
             raised = (type(caught), caught, caught.__traceback__)
     return logging.LogRecord("app.web", logging.ERROR, "x.py", 1, message, (), raised)
 
@@ -63,6 +63,12 @@ def test_a_record_is_one_line(message: str) -> None:
         json.loads(LineFormatter(as_json=True).format(record("it failed", StorageError(message))))["message"]
         == "it failed"
     )
+
+
+def test_a_request_that_the_end_of_its_server_meets_is_no_error() -> None:
+    assert not is_worth_a_line(record("Exception in ASGI application", asyncio.CancelledError()))
+    assert is_worth_a_line(record("Exception in ASGI application", OSError()))
+    assert is_worth_a_line(record("Stopping"))
 
 
 @pytest.mark.parametrize("as_json", [True, False])
