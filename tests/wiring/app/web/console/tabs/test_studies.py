@@ -57,7 +57,8 @@ CHANGES = (
 
 @pytest.fixture
 async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
-    """A console over a study that is open, with its page loaded."""
+    """A console over a study that is open, with its page loaded, and with a model server."""
+    save_server(database, SECRET, SavedServer("lab", "vllm", "http://127.0.0.1:9/v1", "Ada", 0, b""), "k", lambda: 1)
     publish_on_start(database, load_study(str(studies.short(tmp_path))), at_us=1_000_000)
     async with console(tmp_path, database) as (room, researcher):
         await researcher.open(tab="studies", study="short")
@@ -138,7 +139,6 @@ async def test_a_text_is_saved_in_the_draft_it_is_of_and_only_over_the_text_it_w
 
 
 async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
-    save_server(database, SECRET, SavedServer("lab", "vllm", "http://127.0.0.1:9/v1", "Ada", 0, b""), "k", lambda: 1)
     room, researcher = at
     made = await make(researcher, "sums")
     await publish(room, researcher)
