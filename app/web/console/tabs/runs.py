@@ -218,7 +218,7 @@ BUDGET = RunField("budget", "Budget (none if empty)", "amount")
 RUNS = (
     Run(
         *("simulate", "Simulate participants", simulation),
-        (RunField("count", f"{SIMULATED} (at most {MOST_IN_CONSOLE})", "whole", 10, MOST_IN_CONSOLE), SEED),
+        (RunField("count", f"{SIMULATED} (at most {MOST_IN_CONSOLE})", "whole", 10), SEED),
     ),
     Run(
         *("rehearse", "Rehearse the day", rehearsal),
