@@ -61,6 +61,7 @@ def test_a_whole_study_by_mouse(usual: Process, new_context: NewContext) -> None
     expect(page.locator("#completion-code")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_reply_can_be_stopped_and_the_next_outlives_a_reload(slow: Process, new_context: NewContext) -> None:
     """What was said of the stopped one stays. The next is whole after the reload, and the model was asked for it once.
     What was being typed is still in the box; what was deleted or sent does not come back, and sent at once is no draft.

@@ -77,6 +77,7 @@ def rows(folder: Path, table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.nightly
 def test_everybody_comes_when_their_wave_is_open_and_nobody_after_they_stayed_away(weeks: Database) -> None:
     found, seen = people(weeks, "weeks", Origin.BOT), Counter[str]()
     for person in found:

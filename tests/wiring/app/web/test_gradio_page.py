@@ -71,6 +71,7 @@ def sessions_kept() -> int:
     return sum(isinstance(one, SessionState) for one in gc.get_objects())
 
 
+@pytest.mark.nightly
 async def test_nothing_is_kept_of_pages_that_are_opened_and_left(researcher: Researcher) -> None:
     before = sessions_kept()
     for number in range(3):

@@ -57,6 +57,7 @@ def again(page: Page) -> None:
     page.locator("#note [data-again]").wait_for(timeout=LONG_MS)
 
 
+@pytest.mark.nightly
 def test_saved_is_said_only_while_it_is_so_and_a_draft_that_failed_is_sent_again(visitor: Visitor) -> None:
     page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
     comment.fill("First words.")

@@ -126,6 +126,7 @@ excluded = st.dictionaries(st.integers(0, COUNT - 1), st.sampled_from(["a | bot"
 
 @examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, out=excluded, path=st.sampled_from(FILES))
+@pytest.mark.nightly
 def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
     lab: Database,
     everything: Mapping[str, list[dict[str, Any]]],

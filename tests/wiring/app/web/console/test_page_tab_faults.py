@@ -31,6 +31,7 @@ async def console(tmp_path: Path) -> AsyncIterator[Room]:
             yield made
 
 
+@pytest.mark.nightly
 async def test_of_each_tab_that_cannot_be_read_the_others_work(
     console: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

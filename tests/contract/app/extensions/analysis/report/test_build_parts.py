@@ -26,6 +26,7 @@ def imported(database: Database, release: Path) -> Database:
     return database
 
 
+@pytest.mark.nightly
 def test_a_report_is_about_one_part_and_says_where_the_others_are(imported: Database) -> None:
     for part, size in SIZES.items():
         made = build_report(imported, "published", "import", 0, part=part)
