@@ -2,8 +2,9 @@
 
 What leaves is decided here: the server's own headers and parameters and none that a library adds, so that no message or
 log line of a library can hold a secret, and no variable of the machine's decides anything. No redirect is followed, no
-cookie sent, and a request is made once: whoever wants the reply tries again (app/calls/retry.py). An answer with
-another status than success is raised as the error that it is.
+cookie sent, and a request is made once. One exception: where a connection that was kept turns out to be closed before
+the first byte of an answer, it is made again on a new one. An answer with another status than success is raised as the
+error that it is.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Transport(httpx2.AsyncHTTPTransport):
     def __init__(self, server: Server, headers: Mapping[str, str]) -> None:
         way = connection_to(server.url)
         super().__init__(limits=httpx2.Limits(keepalive_expiry=KEPT_S), **way)
+        self._unkept = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_keepalive_connections=0), **way)
         self._server, self._login = server, urlsplit(way["proxy"] or "").netloc.rpartition("@")[0]
         own = {"accept-encoding": "identity", "content-type": "application/json", "user-agent": "parley"}
         self._headers, self._query = httpx2.Headers(own | dict(headers)), plain_values(server.query)
@@ -67,15 +69,30 @@ class Transport(httpx2.AsyncHTTPTransport):
         self._headers.update({name: value for name, value in theirs.items() if name.lower() not in NOT_OURS})
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        new = False
+
+        async def trace(name: str, _: object) -> None:
+            nonlocal new
+            new = new or name.startswith("connection.connect")
+
         kept = {name: request.headers[name] for name in ("host", *NOT_OURS) if name in request.headers}
         url = request.url.copy_merge_params(self._query) if self._query else request.url
         headers = httpx2.Headers([*kept.items(), *self._headers.multi_items()])
-        extensions = request.extensions
+        extensions = {**request.extensions, "trace": trace}
         sent = httpx2.Request(request.method, url, headers=headers, stream=request.stream, extensions=extensions)
         try:
-            return await super().handle_async_request(sent)
+            try:
+                return await super().handle_async_request(sent)
+            except (httpx2.NetworkError, httpx2.RemoteProtocolError):
+                if new:
+                    raise
+                return await self._unkept.handle_async_request(sent)
         except WIRE_ERRORS as error:
             raise http_error(self._server, error, self._login) from None
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self._unkept.aclose()
 
 
 async def _refusal(server: Server, response: httpx2.Response) -> BackendError:

@@ -100,7 +100,6 @@ def test_a_whole_reply_is_that_of_the_stream(loop, backend):
     assert json.loads(whole.sent)["max_tokens"] == 12
 
 
-@pytest.mark.nightly
 def test_replies_at_the_same_time_come_from_one_process(loop, backend):
     async def both():
         return await asyncio.gather(collect(backend, HELLO), collect(backend, HELLO))

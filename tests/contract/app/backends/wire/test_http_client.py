@@ -119,6 +119,21 @@ def with_raw(raw, work, way=CHAT, **more):
     return asyncio.run(once())
 
 
+def test_a_kept_connection_that_closes_before_the_first_byte_is_one_silent_new_try():
+    raw = Raw(STREAM)
+
+    async def at_once(backend):
+        texts = []
+        for _ in range(8):
+            texts += [
+                said(deltas) for deltas in await asyncio.gather(*(collect(backend, asking(CHAT)) for _ in range(4)))
+            ]
+        return texts
+
+    assert with_raw(raw, at_once) == ["Hi"] * 32
+    assert raw.requests == 32
+
+
 class Lines(Raw):
     """A server that gives one sound answer on its first connection, then what it has, and closes."""
 
@@ -130,8 +145,8 @@ class Lines(Raw):
         writer.close()
 
 
-@pytest.mark.parametrize("answer", [b"", http(COMPLETION)[:-5]])
-def test_a_request_is_made_once_also_where_a_kept_connection_breaks(answer):
+@pytest.mark.parametrize(("answer", "connections", "requests"), [(b"", 2, 3), (http(COMPLETION)[:-5], 1, 2)])
+def test_a_request_is_made_twice_at_most_and_only_where_no_byte_came(answer, connections, requests):
     async def twice(backend):
         await ask_whole(backend)
         with pytest.raises(BackendUnavailable) as raised:
@@ -142,7 +157,7 @@ def test_a_request_is_made_once_also_where_a_kept_connection_breaks(answer):
     error = with_raw(server, twice)
     assert error.reason == "connection"
     assert "What is 7+" in error.sent
-    assert (server.connections, server.requests) == (1, 2)
+    assert (server.connections, server.requests) == (connections, requests)
 
 
 # Bodies without end
