@@ -49,15 +49,16 @@ def holds(kept: int, all_: int, rate: float) -> bool:
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(900)
 def test_the_planted_rates_lie_in_their_intervals_in_95_of_100_runs() -> None:
-    of, runs = study("tutor-or-teller"), 50
+    of, runs = study("tutor-or-teller"), 200
     inside = Counter[str]()
     for run in range(runs):
         found = by_rule(added_up(talked(of, f"{run}:{number}") for number in range(SESSIONS)))
         assert found.pop("nobody-names-a-model")[0] == SESSIONS * TURNS
         inside.update(rule for rule, count in found.items() if holds(*count, KEPT[rule]))
-    # of 50 runs at 95 %, in 999 of 1,000 cases at least 42
-    assert {rule: inside[rule] >= 42 for rule in KEPT} == dict.fromkeys(KEPT, True), inside
+    # of 200 runs at 95 %, in 999 of 1,000 cases at least 179
+    assert {rule: inside[rule] >= 179 for rule in KEPT} == dict.fromkeys(KEPT, True), inside
 
 
 def test_a_run_has_each_rule_at_its_turns() -> None:
