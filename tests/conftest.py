@@ -41,7 +41,7 @@ LONG = (
     *("page_unsaved", "page_document", "page_model_failures", "workers", "trouble", "house", "connection"),
 )
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
-# So many cases of one test are all run; of more, where they are a product, a short run draws some.
+# So many cases of one test are all run; of more, where they are a product, a run by day draws some, the night none.
 MOST_CASES = 12
 Cases = list[tuple[pytest.Item, Mapping[str, Hashable]]]
 # How long one test may take with --soak.
@@ -100,7 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     else:
         left_out(config, items, "soak")
         left_out(config, items, "nightly")
-        draw(config, items)
+        if not config.getoption("nightly"):
+            draw(config, items)
 
 
 def draw(config: pytest.Config, items: list[pytest.Item]) -> None:

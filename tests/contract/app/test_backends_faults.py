@@ -87,7 +87,7 @@ OTHERWISE = {
     "openai-responses": {"done-only": (BROKEN, "empty_reply"), "json": (BROKEN, "no_finish_reason")},
     # Anthropic tells the type of an error alone
     "anthropic": {"400-filter": (REJECTED, "status_400"), "json": (BROKEN, "no_finish_reason")},
-    "http-sse": {"done-only": (BROKEN, "no_text")},
+    "http-sse": {"done-only": (BROKEN, "no_text"), "json": (BROKEN, "no_text")},
     # nothing is said before the whole answer is there
     "http-none": {
         "done-only": (BROKEN, "no_finish_reason"),
