@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from experiments.plural import count
 from problems.errors import ParleyError, did_you_mean
 
 
@@ -77,8 +78,7 @@ class StudyError(ParleyError):
     def __init__(self, name: str, issues: Sequence[ValidationIssue]) -> None:
         self.name = name
         self.found = tuple(issues)
-        count = "1 error" if len(self.found) == 1 else f"{len(self.found)} errors"
-        super().__init__(f"{name}: {count}", *self.found)
+        super().__init__(f"{name}: {count(len(self.found), 'error')}", *self.found)
 
 
 class NoSuchCell(ParleyError):

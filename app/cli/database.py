@@ -16,8 +16,8 @@ from app.cli.common import argument, existing_database, settings_in_use
 from app.cli.printing import echo, progress_bar, warn
 from app.clock import SystemClock
 from app.config.secret import load_secret
+from experiments.plural import count as how_many
 from storage.accounts.audit_log import adopt_secret
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.backup import BackupCheck, OnProgress, back_up, must_be_unused, sqlite_file
 from storage.db.backup import restore as put_back
 from storage.db.engine import open_database

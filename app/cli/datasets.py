@@ -32,9 +32,9 @@ from app.config.settings import Settings
 from app.use_cases.export import peek_by_export, read_filter, requests_of, write_export, write_ids
 from app.use_cases.imports import study_to_import, told
 from experiments.errors import suggestion
+from experiments.plural import count as how_many
 from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.export_folder import edited
-from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.exports.exporter import stream
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder

@@ -16,8 +16,8 @@ from app.clock import SystemClock
 from app.session.retention import carry_out
 from app.use_cases.sessions import delete_recruiter_id, export_person, require_paid
 from app.use_cases.sessions import withdraw as withdraw_
+from experiments.plural import count as how_many
 from storage.accounts.roles import TERMINAL
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.private_files import writing
 from storage.payments.retention import retention_plan, retention_plans
 from storage.registers.studies import Studies

@@ -39,10 +39,10 @@ from app.use_cases.recruit import (
     set_quota,
     signed_links,
 )
+from experiments.plural import count as how_many
 from experiments.session.study_status import Decision
 from problems.text import read_text
 from storage.accounts.roles import TERMINAL
-from storage.datasets.describe.markdown import count as how_many
 from storage.payments.prolific import statuses
 from storage.payments.prolific_export import read_prolific
 from storage.registers.studies import Studies

@@ -38,8 +38,8 @@ from app.use_cases.rehearse import (
 from app.use_cases.rehearse import remove as remove_
 from app.use_cases.simulate import calls_servers
 from app.use_cases.tables import Told
+from experiments.plural import count
 from storage.accounts.roles import TERMINAL
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.studies import Studies

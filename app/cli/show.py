@@ -42,13 +42,13 @@ from app.studies.translations import missing_translations
 from app.use_cases.costs import cost_tables, told_costs
 from app.web.link_problem_texts import problem_rows
 from experiments.errors import StudyError, ValidationIssue, suggestion
+from experiments.plural import count as how_many
 from experiments.session.waves import WaveState
 from experiments.study.cells import cell_statuses, wanted_overall
 from experiments.study.schema import json_schema
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from problems.items import table_of, understand
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.errors import StorageError

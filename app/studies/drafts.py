@@ -28,6 +28,7 @@ from app.studies.loader import FILE, find, mapping_of, shipped, study_of, text_i
 from app.studies.translations import missing_translations
 from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
+from experiments.plural import count as how_many
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
 from problems.errors import ProblemError
@@ -35,7 +36,6 @@ from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
 from problems.text import NotText, clean, decoded
-from storage.datasets.describe.markdown import count as how_many
 
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60

@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from app.rendering.markdown import MAX_CHARS, Parser
 from app.rendering.maths import not_drawn
 from experiments.errors import ValidationIssue
+from experiments.plural import count as how_many
 from experiments.study.resolve import named_protocols
 from experiments.study.study import Study
 from experiments.views.translatable_texts import all_texts
@@ -21,7 +22,6 @@ from problems.errors import ProblemError
 from problems.pictures import Picture, embeds, key_of, read_picture, shortened
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
-from storage.datasets.describe.markdown import count as how_many
 
 MOST_NAMED = 3
 LONGEST = 60

@@ -11,10 +11,10 @@ from app.annotation.judge import judge_question
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.clock import SystemClock
 from app.use_cases.tables import Told, money
+from experiments.plural import count
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of
 from storage.reports.costs import Cost, costs, costs_by_kind, spending

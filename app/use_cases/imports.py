@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.use_cases.tables import Told
-from storage.datasets.describe.markdown import count
+from experiments.plural import count
 from storage.datasets.imports.importer import Imported, Progress, deviations, import_files
 from storage.datasets.imports.records import CellDeviation
 from storage.db.engine import Database

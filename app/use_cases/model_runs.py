@@ -34,12 +34,12 @@ from app.session.replies.tools import asked
 from app.session.service import Sessions
 from app.use_cases.costs import unpriced
 from app.use_cases.tables import Told, money
+from experiments.plural import count
 from experiments.study.ai_alone_questions import ai_alone_of
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.study import Study
 from storage.ai_alone.answers import method_progress
 from storage.ai_alone.replies import save_cells
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
+from experiments.plural import count as how_many
 from experiments.session.outcomes import OUTCOMES, end_page_of
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE, LEFT, LIVE
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments

@@ -13,10 +13,10 @@ from app.clock import Clock
 from app.studies.link_ids import ID, LAB, LAB_CHANNEL, RECRUITERS, SIGNATURE, clean_id
 from app.use_cases.pay import count_strangers
 from experiments.errors import NotPossible, suggestion
+from experiments.plural import count
 from experiments.session.study_status import Decision, StudyStatus
 from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.log.seats import cell_key
 from storage.payments.submissions import OVER, Observation, observe

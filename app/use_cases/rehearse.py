@@ -20,6 +20,7 @@ from app.session.signed_links import REHEARSAL_HEADER, RehearsalLinks, Rehearsed
 from app.use_cases.costs import told_estimate, tried
 from app.use_cases.simulate import calls_servers
 from app.use_cases.tables import Told
+from experiments.plural import count
 from experiments.session.engine import fold
 from experiments.session.outcomes import status_label
 from experiments.session.seeded_random import pick, uniform
@@ -27,7 +28,6 @@ from experiments.study.cells import cells
 from experiments.study.screen import Screen
 from experiments.study.study import Study
 from storage.accounts.audit_log import AuditLog
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.log.event_log import facts
 from storage.log.rehearsals import RemovedRehearsal, rehearsed_sessions, remove_rehearsal

@@ -16,8 +16,8 @@ from app.config.settings import Settings
 from app.errors import ArgumentInvalid
 from app.session.service import SessionService
 from app.use_cases.tables import Told
+from experiments.plural import count
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.study_status import record_dataset_info
 

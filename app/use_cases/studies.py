@@ -16,8 +16,8 @@ from app.studies.drafts import Drafts, save_draft
 from app.studies.loader import FILE
 from app.studies.yaml_loader import parse_yaml
 from experiments.errors import NotPossible
+from experiments.plural import count as how_many
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.payments.retention import unpaid_streams
 from storage.registers.participants import Participants

@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import Any
 
 from experiments.events import ASKED, GIVEN, HELPED
+from experiments.plural import count
 from experiments.session.conversation import is_by_model
 from experiments.session.desk import is_ended_by_researcher, unanswered
 from experiments.session.identity_leaks import LEAK, is_leak
@@ -119,7 +120,7 @@ def _too_fast(met: Met, state: State) -> Flag | None:
     if not fast:
         return None
     worst = min(fast, key=lambda one: one.seconds / one.least_s)
-    asked = "1 question" if worst.questions == 1 else f"{worst.questions:,} questions"
+    asked = count(worst.questions, "question")
     why = f"{worst.words:,} words and {asked} were completed in {worst.seconds:.1f} s"
     return Flag("too_fast", f"{why}. Screens this fast: {len(fast)} of {len(every)}.", worst.path)
 
@@ -200,8 +201,7 @@ def _leak(state: State) -> Flag | None:
 
 def _unattended(state: State) -> Flag | None:
     empty = [event for event in state.events if is_unattended(event)]
-    screens = "1 screen" if len(empty) == 1 else f"{len(empty)} screens"
-    why = f"Time ran out on {screens} without a sign that somebody was there."
+    why = f"Time ran out on {count(len(empty), 'screen')} without a sign that somebody was there."
     return Flag(UNATTENDED, why, empty[0].path) if empty else None
 
 

@@ -15,12 +15,13 @@ from typing import Any, BinaryIO
 from sqlalchemy import Connection, Select, Table, select
 
 from experiments.events import ASKED, GIVEN, HELPED, REMINDING
+from experiments.plural import count
 from experiments.session.engine import fold
 from experiments.study.location import State
 from experiments.views.quality_flags import SAME_ID
 from experiments.views.transcript import remark
 from storage import tables
-from storage.datasets.describe.markdown import bullets, code, count, join
+from storage.datasets.describe.markdown import bullets, code, join
 from storage.datasets.describe.zip_file import zip_texts
 from storage.datasets.exports.session_rows import attempts_of
 from storage.datasets.tidy.columns import Layout

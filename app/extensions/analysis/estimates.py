@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.extensions.analysis.intervals import LEVEL, NO_SCALE, Interval, codes, mean_of, number_of, share_of
-from storage.datasets.describe.markdown import count
+from experiments.plural import count
 
 # A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points.
 Unit = Literal["share", "points", "number", "count"]

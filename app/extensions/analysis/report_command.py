@@ -27,8 +27,8 @@ from app.clock import SystemClock
 from app.errors import FormatUnknown
 from app.extensions.analysis.reads.study_data import origins_of
 from experiments.errors import suggestion
+from experiments.plural import count as how_many
 from storage.accounts.roles import TERMINAL
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.private_files import writing
 from storage.registers.origins import Origin
 

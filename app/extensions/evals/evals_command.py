@@ -13,8 +13,8 @@ from app.extensions.evals.inspect import log_values, write_log, write_scores
 from app.extensions.evals.samples import human_samples
 from app.extensions.evals.tau2 import task_results, write_results
 from app.use_cases.export import peek_by_export
+from experiments.plural import count as how_many
 from storage.accounts.roles import TERMINAL
-from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database

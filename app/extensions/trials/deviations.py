@@ -19,8 +19,8 @@ from app.extensions.trials.reads.plan_events import (
     started_before,
 )
 from app.web.console.context import ConsoleContext
+from experiments.plural import count
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.registers.study_versions import versions

@@ -24,9 +24,9 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import PICKS, LocationValues, TabLocation, html_part, text
 from experiments.errors import NotPossible
+from experiments.plural import count
 from experiments.session.desk import Kind
 from experiments.views.integrity import TITLES, written_value
-from storage.datasets.describe.markdown import count
 from storage.datasets.integrity import SessionEvidence, excluded_sessions, thresholds_in_force
 from storage.registers.origins import ORIGINS, Origin
 from storage.reports.sessions import read_session

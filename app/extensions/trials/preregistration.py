@@ -14,12 +14,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.extensions.trials import wording
 from app.extensions.trials.power_plan import plan_of
+from experiments.plural import count
 from experiments.study.schema import Loop, Phase
 from experiments.study.sections.plan import Plan
 from experiments.study.step import Step
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
-from storage.datasets.describe.markdown import count
 
 TEXTS = ("osf.md", "aspredicted.md", "analysis.py")
 UNSTATED = "*Not stated in the study file; to be written by the authors.*"

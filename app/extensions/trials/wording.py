@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from experiments.plural import count
 from experiments.study.cells import cells
 from experiments.study.sections.plan import (
     FEWEST_IN_A_GROUP,
@@ -16,7 +17,6 @@ from experiments.study.sections.plan import (
     Spending,
 )
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count
 
 ESTIMATOR = (
     "The effect is the coefficient of the group in a least-squares regression of the outcome on the group, with an "

@@ -33,11 +33,11 @@ from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
 from app.web.console.long_work import LongWork
 from app.web.console.tab import html_part
+from experiments.plural import count as how_many
 from experiments.session.outcomes import status_label
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.participants import Participants

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.plural import count
 from experiments.study.checks.embed_check import embed_advice
 from experiments.study.checks.fidelity_check import fidelity_advice
 from experiments.study.checks.option_order_check import order_advice
@@ -77,7 +78,7 @@ def _unseen(study: Study) -> Iterator[str]:
         if any(described(text, pictures) != text for text in (problem.text, *(one.text for one in problem.options)))
     ]
     if shown and study.file.models:
-        many = "1 problem has a picture" if len(shown) == 1 else f"{len(shown)} problems have pictures"
+        many = count(len(shown), "problem has a picture", "problems have pictures")
         yield (
             f"problems: {many} ({shown[0].id!r} is the first). No model sees a picture, in a chat or when it answers "
             "alone (`parley ai-alone`): it reads the alternative text. Write there what a model has to know."

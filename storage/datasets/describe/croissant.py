@@ -14,13 +14,14 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from experiments.plural import count
 from experiments.study.schema import FromTag
 from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from problems.pictures import Picture
 from storage.ai_alone.model_use import ModelTask
 from storage.columns import Column, JsonColumn, Kind
-from storage.datasets.describe.markdown import code, count
+from storage.datasets.describe.markdown import code
 from storage.datasets.describe.pictures import TABLE, exported_table
 from storage.datasets.describe.publication import (
     ORIGINS,

@@ -8,6 +8,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from experiments.plural import count
+
 
 def code(text: str) -> str:
     fence = "``" if "`" in text else "`"
@@ -37,11 +39,6 @@ def bullets(items: Iterable[str]) -> str:
 def join(*parts: str) -> str:
     """Join paragraphs; empty ones are left out."""
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
-
-
-def count(number: int, singular: str, plural: str = "") -> str:
-    """A number of things: `1 row`, `2 rows`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def rendered(template: str, **values: Any) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from experiments.plural import count
 from experiments.study.sections.dataset_info import DatasetInfo, spdx_id
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import SIMULATED, Origin
 

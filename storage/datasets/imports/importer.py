@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from experiments.plural import count
 from storage.datasets.imports.detect_files import ReleaseFile, find_files
 from storage.datasets.imports.recorder import FileRecorder, Recorder
 from storage.datasets.imports.records import CellDeviation, Reader
@@ -70,10 +71,11 @@ def import_files(
 
 def _bad(schema: str, deviations: list[CellDeviation]) -> BadFile:
     more = [f"... `parley import {schema} --check` lists them all"] if len(deviations) > MOST_TOLD else []
-    word = "deviation" if len(deviations) == 1 else "deviations"
     least = "at least " if len(deviations) >= MOST_COUNTED else ""
     return BadFile(
-        f"{least}{len(deviations):,} {word} from {schema}; nothing was imported", *deviations[:MOST_TOLD], *more
+        f"{least}{count(len(deviations), 'deviation')} from {schema}; nothing was imported",
+        *deviations[:MOST_TOLD],
+        *more,
     )
 
 

@@ -30,7 +30,7 @@ from app.extensions.analysis.estimates import (
     share_estimate,
     slug,
 )
-from storage.datasets.describe.markdown import count
+from experiments.plural import count
 
 TABLE = "user_answers"
 COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")

@@ -42,7 +42,7 @@ from app.extensions.analysis.estimates import (
     slug,
 )
 from app.extensions.analysis.intervals import FEWEST, LEVEL, Codes, Interval, Values, codes, number_of, wilson
-from storage.datasets.describe.markdown import count
+from experiments.plural import count
 
 PRINTED = "standard_error_paper"
 CODE = "standard_error_code"

@@ -48,7 +48,7 @@ import pandas as pd
 
 from app.extensions.analysis.estimates import NUMBER, Estimate, Finding, estimate, finding
 from app.extensions.analysis.intervals import FEWEST, Interval, student
-from storage.datasets.describe.markdown import count
+from experiments.plural import count
 
 # The distance of two values: 0 or 1 (nominal); squared number of ratings between them (ordinal); squared difference of
 # their places (interval).

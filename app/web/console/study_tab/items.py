@@ -27,6 +27,7 @@ from app.web.console.session_replay import inert_page
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, check_file
 from app.web.console.tab import TabLocation, dropdown, html_part, meanwhile, text
 from app.web.participant.view import StudyContext
+from experiments.plural import count
 from experiments.study.base_model import Slug
 from experiments.study.fields import choice
 from experiments.study.screen import Panel, ProblemBlock, ProgressView, Screen
@@ -37,7 +38,6 @@ from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS
 from problems.tables import READERS, Table
-from storage.datasets.describe.markdown import count
 from storage.registers.studies import StoredPicture
 
 

@@ -28,10 +28,10 @@ from app.web.link_problem_texts import problem_rows
 from app.web.participant.recruiter_links import recruitment_links
 from app.web.qr_code import as_svg
 from experiments.errors import NotPossible
+from experiments.plural import count as how_many
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count as how_many
 from storage.log.seats import LIVE, cell_key
 from storage.registers.link_problems import link_problems
 from storage.registers.origins import Origin

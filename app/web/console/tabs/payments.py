@@ -17,9 +17,9 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from app.web.console.tabs.submissions import SubmissionsSection
+from experiments.plural import count as how_many
 from experiments.study.study import Study
 from problems.errors import ParleyError
-from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_texts
 from storage.payments.payment_files import PaymentRequest, recorded_files
 from storage.payments.prolific import Statuses, statuses

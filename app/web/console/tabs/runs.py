@@ -38,10 +38,10 @@ from app.web.console.study_tab.base import runnable
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from app.web.console.uploads import released_files
 from app.web.console.work_view import WorkView
+from experiments.plural import count
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.study import Study
 from storage.ai_alone.model_use import annotated_by
-from storage.datasets.describe.markdown import count
 from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.origins import Origin
 from storage.schemas.registry import schemas

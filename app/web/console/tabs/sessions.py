@@ -30,13 +30,13 @@ from app.web.console.session_filters import (
 from app.web.console.session_replay import SessionReplay
 from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown, html_part
 from app.web.console.text_rendering import BudgetedRenderer
+from experiments.plural import count as how_many
 from experiments.session.desk import Kind, can_end_with
 from experiments.session.engine import fold
 from experiments.session.outcomes import status_label
 from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
-from storage.datasets.describe.markdown import count as how_many
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.reports.person import person_of_session, write_person

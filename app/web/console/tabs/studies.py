@@ -26,7 +26,7 @@ from app.web.console.study_tab.prolific import ProlificSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
 from app.web.console.study_tab.versions import VersionsSection
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
-from storage.datasets.describe.markdown import count as how_many
+from experiments.plural import count as how_many
 from storage.log.seats import COMPLETE, LIVE
 from storage.registers.origins import Origin
 from storage.registers.study_versions import status_of_all

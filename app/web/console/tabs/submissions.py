@@ -27,8 +27,8 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import TabLocation, dropdown, html_part, text
 from experiments.errors import NotPossible
+from experiments.plural import count as how_many
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count as how_many
 from storage.payments.submissions import OVER
 
 # What an owner may ask for a single session, by the words on the page.
