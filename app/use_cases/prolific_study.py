@@ -65,7 +65,12 @@ MOVES: Mapping[StudyAction, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "STOP": (("ACTIVE", "PAUSED"), ("AWAITING REVIEW", "COMPLETED")),
 }
 NOT_FOUND, PLACES = 404, "total_available_places"
-UNITS = {"reward": "cents", "estimated_completion_time": "minutes", "maximum_allowed_time": "minutes"}
+UNITS = {
+    "reward": "cents",
+    "completion_codes": "rewards in cents",
+    "estimated_completion_time": "minutes",
+    "maximum_allowed_time": "minutes",
+}
 RETURN_REASONS: Mapping[str, str] = {
     "no_consent": "You did not agree to take part.",
     "screened_out": "You are not eligible for this study.",

@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.filled import RECRUITED
 from tests.browser.researcher import AtConsole
+from tests.browser.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
@@ -16,6 +17,8 @@ def test_a_study_is_compared_published_for_the_sum_that_is_shown_and_paused(ada:
     ada.open("Recruit")
     ada.press("prolific-show")
     ada.reads("prolific-view", "31.00 GBP")
+    ada.page.set_viewport_size({"width": 390, "height": 844})
+    until(ada.page, "((view) => view.scrollWidth === view.clientWidth)(document.querySelector('#prolific-view .wide'))")
     ada.press("prolific-draft")
     ada.reads("prolific-view", "unpublished")
     ada.write("prolific-sum", "30")
