@@ -153,7 +153,7 @@ class FakeProlific(HttpFake):
 
     def _end(self, submission: dict[str, Any], status: str) -> None:
         study = self.studies[submission["study"]]
-        if status in (*GIVEN_UP, "SCREENED OUT"):
+        if status in (*GIVEN_UP, "SCREENED OUT", "REJECTED"):
             study["places_taken"] -= 1
         self._to(submission, status)
         full = study["places_taken"] >= study["total_available_places"]
@@ -192,7 +192,7 @@ class FakeProlific(HttpFake):
         body = {"event_type": kind, "resource_id": resource, "status": status}
         if kind.startswith("submission"):
             found = self.submissions[resource]
-            body |= {"study_id": found["study"], "participant_id": found["participant_id"]}
+            body |= {"participant_id": found["participant_id"]}
         content, stamp = json.dumps(body).encode(), f"{self.clock_s():.3f}"
         signed = base64.b64encode(hmac.digest(self.secret.encode(), stamp.encode() + content, hashlib.sha256)).decode()
         headers = {"content-type": "application/json", "x-prolific-request-timestamp": stamp, "x-timestamp": stamp}
@@ -225,9 +225,11 @@ class FakeProlific(HttpFake):
         if request.headers.get("authorization") != f"Token {TOKEN}":
             return self.refusal(401, f"Invalid token {request.headers.get('authorization')}.")
         given = {"query": request.query} if request.method == "GET" else {"body": request.json or {}}
-        for pattern, act in ROUTES.items():
+        for pattern, (act, *known) in ROUTES.items():
             if found := re.fullmatch(pattern.replace("*", "([^/]+)"), str(request)):
                 try:
+                    if unknown := {*(given.get("body") or request.query)} - {*known}:
+                        raise Refused(400, {name: ["Unknown field."] for name in unknown})
                     answer = act(self, *found.groups(), **given)
                 except Refused as refused:
                     return self.refusal(refused.status, refused.detail)
@@ -259,7 +261,6 @@ class FakeProlific(HttpFake):
 
     def create_study(self, body: Any) -> Any:
         wrong = {name: ["This field is required."] for name in NEEDED - body.keys()}
-        wrong |= {name: ["Unknown field."] for name in body.keys() - STUDY_FIELDS}
         if wrong or (wrong := self._wrong_study(body)):
             raise Refused(400, wrong)
         empty: dict[str, Any] = {
@@ -461,29 +462,31 @@ class FakeProlific(HttpFake):
         return {"results": found[offset : offset + limit], "_links": links, "meta": {"count": len(found)}}
 
 
-ROUTES: Mapping[str, Callable[..., Any]] = {
-    "GET users/me/": FakeProlific.me,
-    "GET workspaces/": FakeProlific.list_workspaces,
-    "GET workspaces/*/balance/": FakeProlific.balance,
-    "GET studies/": FakeProlific.list_studies,
-    "GET projects/*/studies/": FakeProlific.list_studies,
-    "POST studies/": FakeProlific.create_study,
-    "GET studies/*/": FakeProlific.get_study,
-    "PATCH studies/*/": FakeProlific.update_study,
-    "POST studies/*/transition/": FakeProlific.move_study,
-    "GET studies/*/submissions/": FakeProlific.list_submissions,
-    "POST submissions/bulk-approve/": FakeProlific.approve,
-    "POST submissions/bonus-payments/": FakeProlific.announce_bonuses,
-    "GET submissions/*/": FakeProlific.get_submission,
-    "POST submissions/*/transition/": FakeProlific.move_submission,
-    "POST submissions/*/request-return/": FakeProlific.request_return,
-    "POST bulk-bonus-payments/*/pay/": FakeProlific.pay_bonuses,
-    "POST messages/bulk/": FakeProlific.send_messages,
-    "GET hooks/secrets/": FakeProlific.list_secrets,
-    "POST hooks/secrets/": FakeProlific.create_secret,
-    "GET hooks/subscriptions/": FakeProlific.list_hooks,
-    "POST hooks/subscriptions/": FakeProlific.subscribe,
-    "POST hooks/subscriptions/*/": FakeProlific.confirm,
+# What each method and path is answered by, and the keys that its body or query may have.
+PAGES = ("limit", "offset")
+ROUTES: Mapping[str, Sequence[Any]] = {
+    "GET users/me/": (FakeProlific.me,),
+    "GET workspaces/": (FakeProlific.list_workspaces, *PAGES),
+    "GET workspaces/*/balance/": (FakeProlific.balance,),
+    "GET studies/": (FakeProlific.list_studies, *PAGES),
+    "GET projects/*/studies/": (FakeProlific.list_studies, *PAGES),
+    "POST studies/": (FakeProlific.create_study, *STUDY_FIELDS),
+    "GET studies/*/": (FakeProlific.get_study,),
+    "PATCH studies/*/": (FakeProlific.update_study, *STUDY_FIELDS),
+    "POST studies/*/transition/": (FakeProlific.move_study, "action"),
+    "GET studies/*/submissions/": (FakeProlific.list_submissions, *PAGES),
+    "POST submissions/bulk-approve/": (FakeProlific.approve, "submission_ids"),
+    "POST submissions/bonus-payments/": (FakeProlific.announce_bonuses, "study_id", "csv_bonuses"),
+    "GET submissions/*/": (FakeProlific.get_submission,),
+    "POST submissions/*/transition/": (FakeProlific.move_submission, "action", "message", "rejection_category"),
+    "POST submissions/*/request-return/": (FakeProlific.request_return, "request_return_reasons"),
+    "POST bulk-bonus-payments/*/pay/": (FakeProlific.pay_bonuses,),
+    "POST messages/bulk/": (FakeProlific.send_messages, "ids", "body", "study_id"),
+    "GET hooks/secrets/": (FakeProlific.list_secrets, "workspace_id"),
+    "POST hooks/secrets/": (FakeProlific.create_secret, "workspace_id"),
+    "GET hooks/subscriptions/": (FakeProlific.list_hooks, *PAGES, "workspace_id", "is_enabled"),
+    "POST hooks/subscriptions/": (FakeProlific.subscribe, "event_type", "target_url", "workspace_id"),
+    "POST hooks/subscriptions/*/": (FakeProlific.confirm, "secret"),
 }
 
 
