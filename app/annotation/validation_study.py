@@ -18,7 +18,6 @@ from app.annotation.annotators.base import Annotator, PictureContents, parts
 from app.annotation.annotators.json_reply import Schema
 from app.errors import AnnotatorUnknown
 from experiments.events import Data
-from experiments.session.annotations import ConversationRef
 from experiments.session.seeded_random import shuffled
 from storage.datasets.picture_files import picture_path
 from storage.db.engine import Database
@@ -119,11 +118,7 @@ def _null_last(schema: Schema) -> Schema:
 
 def public_id(secret: str, conversation: Conversation) -> str:
     """The id of a conversation in a sample, which looks random without the deployment's secret."""
-    return _public_id(secret, conversation.stream, conversation.about)
-
-
-def _public_id(secret: str, stream: str, ref: ConversationRef) -> str:
-    text = orjson.dumps(["sample", stream, *ref])
+    text = orjson.dumps(["sample", conversation.stream, *conversation.about])
     return f"c{hashlib.blake2b(text, key=secret.encode()[:64], digest_size=ID_DIGITS // 2).hexdigest()}"
 
 

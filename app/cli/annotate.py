@@ -18,7 +18,6 @@ from app.annotation.validation_study import (
     compare_answers,
     draw_sample,
     linked_picture,
-    public_id,
     write_sample,
 )
 from app.batch.plan import RunLimits
@@ -39,7 +38,6 @@ from app.cli.common import (
 )
 from app.cli.printing import echo, show
 from app.cli.session import sessions_of
-from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.extension import needed
@@ -53,7 +51,6 @@ from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.ai_alone.model_use import annotated_by
 from storage.db.engine import Database
-from storage.registers.label_samples import LabelSample, record_label_sample
 from storage.registers.origins import Origin
 from storage.registers.session_pictures import picture_contents
 from storage.registers.studies import Studies
@@ -173,10 +170,6 @@ def sample(
     chosen = draw_sample([one for one, _ in pairs], number, seed, secret)
     path = write_sample(to, annotator, chosen, secret, partial(picture_contents, database))
     label = load_study(str(path))
-    population, ids = ([public_id(secret, one) for one in several] for several in ([one for one, _ in pairs], chosen))
-    whose = origin_of(database, name_of(study), origin)
-    drawn = LabelSample(label.name, name, model, whose, seed, tuple(sorted(population)), tuple(ids))
-    record_label_sample(database, name_of(study), drawn, by="researcher", at_us=SystemClock().now_us())
     echo(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}")
     echo(f"Next, let people label them: parley serve {quote(str(path))}")
     echo(f"Where a server runs already: parley publish {quote(str(path))}, then parley recruit open {label.name}")

@@ -16,7 +16,6 @@
     offered {hash, set, tools, sha256}  the tools of a set as models are offered them, from the server as it was then
     differed {hash, set, sha256, tools}  the server of a set has other tools since, by name; the same again with none;
                                an empty sha256 if it cannot be reached
-    sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
 A study without such events is open. If the first is `published`, nobody can start until it is piloted or opened.
@@ -35,11 +34,11 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["published", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "archived", "piloted", "opened", "described",
-    "sampled", "offered", "differed", "preregistered", "looked", "explained",
+    "offered", "differed", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
-ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "sampled", "offered", "differed", *PLAN)
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "offered", "differed", *PLAN)
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = {
     "published": ("piloted", "opened", "closed"),
     "pilot": ("opened", "paused", "closed"),

@@ -25,7 +25,6 @@ DATA: dict[str, dict[str, Any]] = {
     "preregistered": {"hash": "abc", "version": 1, "files": {}},
     "looked": {"number": 1, "who": "ada", "through": "look", "why": "", "complete": 4, "result": {}},
     "explained": {"deviation": "late", "why": "lunch"},
-    "sampled": {},
     "differed": {"hash": "abc", "set": "desk", "tools": ["pay"], "sha256": "1"},
     "offered": {"hash": "abc", "set": "desk", "tools": [], "sha256": "0"},
 }
