@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.study.checks.embed_check import sent_paths
+from experiments.study.checks.sections_check import sent_paths
 from experiments.study.location import State
 from experiments.study.study import Study
 

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.plural import count
-from experiments.study.checks.embed_check import embed_advice
-from experiments.study.checks.fidelity_check import fidelity_advice
 from experiments.study.checks.option_order_check import order_advice
-from experiments.study.fields import Number
+from experiments.study.checks.sections_check import embed_advice, fidelity_advice
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
-from problems.pictures import described, embeds, has_metadata, key_of
+from problems.pictures import described, has_metadata
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
 # From this length on Prolific accepts a rejection for want of attention only after two failed checks.
@@ -55,12 +53,10 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_unidentified(study),
         *_unseen(study),
         *_revealing(study),
-        *_quoted(study),
         *embed_advice(study),
         *fidelity_advice(study),
         *order_advice(study),
         *_consent(study),
-        *_unbounded(steps),
     ]
     if "prolific" in study.file.recruitment.channels:
         codes = dict(_codes(study, steps))
@@ -94,22 +90,6 @@ def _revealing(study: Study) -> Iterator[str]:
                 f"{name[:60]!r} has EXIF data, such as the place of a photo, which participants load with it. Remove "
                 "it, for example with: exiftool -all= FILE"
             )
-
-
-def _quoted(study: Study) -> Iterator[str]:
-    """Pictures that messages of finished conversations name and that are not there."""
-    found = [
-        f"{problem.id!r}, message {number}"
-        for pool in study.pools.values()
-        for problem in pool
-        for number, message in enumerate(problem.dialogue, 1)
-        if any(study.pictures.find(key_of(embed.source)) is None for embed in embeds(message.text))
-    ]
-    if found:
-        yield (
-            f"problems: messages of conversations name pictures that are not shown ({found[0]}; {len(found)} in all): "
-            "participants read what was written. To show one, put the file beside the items."
-        )
 
 
 def _unproven(study: Study) -> Iterator[str]:
@@ -160,19 +140,6 @@ def _checks(steps: Sequence[_At], minutes: float | None) -> Iterator[str]:
                 f"{LONG_MINUTES} minutes or more{takes} Prolific requires at least two failed ones before a rejection. "
                 "Write `after_failures: 2`, and have two checks or more."
             )
-
-
-def _unbounded(steps: Sequence[_At]) -> Iterator[str]:
-    """Numbers in a screening that may be negative by a slip: the participant could not correct it."""
-    for at in steps:
-        if getattr(at.step, "kind", "") != "screening":
-            continue
-        for question in at.step.questions_asked():
-            if isinstance(question, Number) and question.minimum is None:
-                yield (
-                    f"{at.where}: {question.name!r} has no `minimum`. A typing error such as -4 screens a participant "
-                    "out for good; what is outside of `minimum` and `maximum` is asked again instead."
-                )
 
 
 def _consent(study: Study) -> Iterator[str]:

@@ -1,14 +1,10 @@
-"""Orders of options that contradict something, and orders that bias what is measured."""
+"""Orders of options that cannot be drawn, and right options that all stand at the same place."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 from experiments.errors import ValidationIssue
-from experiments.study.fields import MultipleChoiceField, SingleChoice
-from experiments.study.location import exclusive
 from experiments.study.option_order import LETTERS
 from experiments.study.problem_answer import OptionsStep
 from experiments.study.schema import Loop, Node
@@ -18,21 +14,6 @@ from problems.problem import Problem
 
 # From this number of problems on, the same place of all right options is no accident.
 SEVERAL = 4
-# Options that name others by their places or letters.
-REFERS = re.compile(
-    r".*\b(?:(?:all|none|any|some|both|neither|either|one|two) (?:of )?(?:the )?(?:above|below|preceding))\b.*"
-    r"|.*\b(?:alle|keine|beide|eine|nichts)[snr]?\b.*\b(?:oben|unten|obigen|genannten|vorigen|davor)\b.*"
-    r"|.*(?:ما|مما) (?:سبق|ذكر|ورد|تقدم).*"
-    r"|(?:both|either|neither|only|sowohl|weder|nur|كلا)?\s*\(?[A-H]\)?(?:,\s*\(?[A-H]\)?)*,?\s*"
-    r"(?:and|or|nor|&|und|oder|noch|als auch|و|أو)\s*\(?[A-H]\)?\.?",
-    re.IGNORECASE,
-)
-# Options that people look for at the end.
-LAST = re.compile(
-    r"(?:other|none of|something else|(?:I )?(?:do not|don.t) know|prefer not|andere|sonstige|keine[sr]? (?:davon|der)"
-    r"|weiß (?:ich )?nicht|أخرى|غير ذلك|لا شيء|لا أعرف)\b.*",
-    re.IGNORECASE,
-)
 
 
 def order_issues(study: Study) -> Iterator[ValidationIssue]:
@@ -50,13 +31,6 @@ def order_issues(study: Study) -> Iterator[ValidationIssue]:
 
 def order_advice(study: Study) -> Iterator[str]:
     shuffled = dict(shuffled_pools(study))
-    for name, pool in shuffled.items():
-        options = [(one.id, option.text) for one in pool for option in one.options]
-        if found := [(where, text) for where, text in options if REFERS.fullmatch(text.strip())]:
-            yield (
-                f"problems.{name}: the option {found[0][1]!r} of {found[0][0]!r} names others by their places "
-                f"({len(found)} in all), which differ where options are shuffled. Write `options: listed` or reword it."
-            )
     for name, pool in study.pools.items():
         places = [[one.key for one in p.options].index(p.answer) for p in pool if p.options and p.answer]
         if name not in shuffled and len(places) >= SEVERAL and len({*places}) == 1 and _answered(study, name):
@@ -64,17 +38,6 @@ def order_advice(study: Study) -> Iterator[str]:
                 f"problems.{name}: the right option is number {places[0] + 1} in all {len(places)} problems. Write "
                 "`options: shuffled`, so that participants cannot notice."
             )
-    yield from (words for loop in _loops(study.flow) for words in _two_orders(study, loop))
-    for path, step in study.steps:
-        order = getattr(step, "options", None) if not isinstance(step, OptionsStep) else None
-        for field in step.questions_asked() if order in ("shuffled", "shuffled_once") else ():
-            shown = (
-                field.options.items()
-                if isinstance(field, SingleChoice | MultipleChoiceField) and not field.last
-                else ()
-            )
-            if ends := [key for key, text in shown if LAST.match(text.strip()) or REFERS.fullmatch(text.strip())]:
-                yield f"{path}: shuffled, {ends[0]!r} of {field.name!r} may stand anywhere. Write `last: {ends}`."
 
 
 def _loops(nodes: Sequence[Node]) -> Iterator[Loop]:
@@ -106,16 +69,3 @@ def shuffled_pools(study: Study) -> Iterator[tuple[str, Sequence[Problem]]]:
 def _answered(study: Study, pool: str) -> bool:
     loops = (loop for loop in _loops(study.flow) if loop.pool == pool)
     return any("options" in step.requires() for loop in loops for step in _steps(loop.flow))
-
-
-def _two_orders(study: Study, loop: Loop) -> Iterator[str]:
-    """A warning if the same options are shown in two orders within a turn."""
-    source = study.file.problems.get(loop.pool)
-    for one, other in combinations(_steps(loop.flow), 2):
-        orders = one.options_order(source), other.options_order(source)
-        if len({*orders}) > 1 and not exclusive(one.when, other.when):
-            yield (
-                f"each {loop.each}: {one.id!r} shows the options {orders[0]} and {other.id!r} {orders[1]}, so a letter "
-                "means two things to a participant. Write the same `options` at both, or at the pool."
-            )
-            return

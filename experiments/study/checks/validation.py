@@ -21,13 +21,15 @@ from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.base_model import Condition, StrictModel
 from experiments.study.cells import MOST_CELLS, drawn_values, factor_values, outside_cell
-from experiments.study.checks.attachments_check import attachment_faults
-from experiments.study.checks.embed_check import embed_faults
-from experiments.study.checks.fidelity_check import fidelity_faults
-from experiments.study.checks.memory_check import memory_faults
 from experiments.study.checks.option_order_check import order_issues
-from experiments.study.checks.reminders_check import reminder_faults
-from experiments.study.checks.tools_check import tools_faults
+from experiments.study.checks.sections_check import (
+    attachment_faults,
+    embed_faults,
+    fidelity_faults,
+    memory_faults,
+    reminder_faults,
+    tools_faults,
+)
 from experiments.study.checks.waves_check import waves_faults
 from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints

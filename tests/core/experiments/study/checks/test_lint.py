@@ -62,9 +62,6 @@ def test_an_outcome_that_can_be_needs_a_code(flow: list[dict[str, Any]], keys: d
     assert places(study_of(*flow, **{**keys, "outcomes": codes(**{outcome: "OWN"})})) == []
 
 
-AGE = {"type": "number", "name": "age", "text": "Age?"}
-SCREENING = {"step": "check", "kind": "screening", "correct_answers": {"age": {"minimum": 18}}}
-LAB = {"recruitment": {"channels": ["lab"]}}
 REFUSED = {"channels": ["sona"], "repeat_participation": "refuse"}
 AGAIN = "recruitment.repeat_participation"
 PAYS = {"bonus": [{"per": "completion", "amount": 1}]}
@@ -76,9 +73,6 @@ PAYS = {"bonus": [{"per": "completion", "amount": 1}]}
         ([UNDERSTOOD, {"phase": "One", "flow": [INFO]}], {}, []),
         ([{"phase": "One", "flow": [INFO, UNDERSTOOD]}], {}, ["flow[1].flow[1]"]),
         ([{"each": "turn", "take": 2, "flow": [INFO]}, UNDERSTOOD], {}, ["flow[2]"]),
-        ([{**SCREENING, "questions": [AGE]}], LAB, ["flow[1]"]),
-        ([{**SCREENING, "questions": [AGE | {"minimum": 0}]}], LAB, []),
-        ([{**SCREENING, "questions": [AGE], "kind": "attention"}], LAB, []),
         ([], {"outcomes": codes(withdrawn="SAME", timed_out="SAME")}, ["outcomes"]),
         ([], {"recruitment": REFUSED}, [AGAIN]),
         ([], {"recruitment": {"channels": ["panel", "lab"], "repeat_participation": "new_session"}}, [AGAIN]),
