@@ -19,11 +19,13 @@ from app.annotation.annotators.json_reply import Schema
 from app.errors import AnnotatorUnknown
 from experiments.events import Data
 from experiments.session.seeded_random import shuffled
-from storage.datasets.picture_files import picture_path
+from experiments.views.problem_history import problem_turns
+from storage.datasets.writers import picture_path
 from storage.db.engine import Database
 from storage.db.private_files import make_folder, writing
+from storage.log.folded_sessions import analysed_sessions
+from storage.registers.origins import Origin, origins
 from storage.reports.conversations import Conversation
-from storage.reports.session_views import Label, labels
 from storage.yaml_text import yaml_text
 
 NULL, YES, NO = "null", "yes", "no"
@@ -206,6 +208,26 @@ def _study(annotator: Annotator, asked: Sequence[Mapping[str, Any]], number: int
 def _plain(guide: str) -> str:
     """A model's instructions as a page's text: names in braces would be filled there."""
     return guide.replace("{{", "{ {")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One form that somebody sent about a problem; `rater` is the session's stream."""
+
+    rater: str
+    problem: str
+    values: Mapping[str, Any]
+
+
+def labels(database: Database, study: str, origin: str | None, step: str) -> Iterator[Label]:
+    """The answers about problems in a step; people's, unless there are none. Excluded sessions are left out."""
+    with database.connect() as connection:
+        own = next((one for one in origins(connection, study, origin) if one != Origin.IMPORT), None)
+    for session in analysed_sessions(database, study, own) if own else ():
+        for unit in problem_turns(session.study, session.state):
+            for done in unit.steps:
+                if done.id == step and done.submitted is not None:
+                    yield Label(session.stream, unit.problem.id, done.submitted.data)
 
 
 @dataclass(frozen=True, slots=True)

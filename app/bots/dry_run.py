@@ -21,7 +21,7 @@ from app.session.replies.judges import Questions
 from app.session.service import SessionService
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
-from storage.reports.model_calls import attempts
+from storage.reports.costs import attempts
 
 TOKEN_CHARS = 4
 # What a message costs beyond its words, as its role and its ends are tokens as well.

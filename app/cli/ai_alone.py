@@ -12,7 +12,6 @@ from app.ai_alone.methods import registry
 from app.ai_alone.plan import AiAloneRequest
 from app.ai_alone.scoring import score
 from app.batch.plan import CONCURRENCY, DONE, RunLimits
-from app.cli.batch_run import run_batch
 from app.cli.commands import group
 from app.cli.common import (
     STDOUT,
@@ -26,6 +25,7 @@ from app.cli.common import (
     existing_database,
     name_of,
     option,
+    run_batch,
     settings_in_use,
     write_csv,
 )

@@ -21,7 +21,6 @@ from app.annotation.validation_study import (
     write_sample,
 )
 from app.batch.plan import RunLimits
-from app.cli.batch_run import run_batch
 from app.cli.commands import group
 from app.cli.common import (
     AsJson,
@@ -34,6 +33,7 @@ from app.cli.common import (
     existing_database,
     name_of,
     option,
+    run_batch,
     settings_in_use,
 )
 from app.cli.printing import echo, show

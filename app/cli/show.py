@@ -62,7 +62,7 @@ from storage.registers.study_status import dataset_info_of, operations_of
 from storage.registers.study_versions import current, difference, versions
 from storage.reports.attrition import WaveMonitor, wave_monitor
 from storage.reports.blinding import blinding
-from storage.reports.model_calls import attempts
+from storage.reports.costs import attempts
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
 from storage.reports.reproducibility import recompute_draws
 from storage.yaml_text import yaml_text

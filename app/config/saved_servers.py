@@ -11,10 +11,9 @@ from app.config.model_servers import Server
 from app.config.secret import load_secret
 from app.config.settings import Settings
 from app.errors import SettingsError
-from storage.accounts.model_servers import SavedServer, open_key, saved_servers
+from storage.accounts.model_servers import SavedServer, known_reasoning, open_key, save_reasoning, saved_servers
 from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.registers.model_reasoning import known_reasoning, save_reasoning
 
 # Seconds after which the table is read again, so that a running server finds what the console has changed.
 FRESH_S = 2

@@ -76,7 +76,7 @@ from storage.registers.imported_rows import rows_of_events
 from storage.registers.origins import Origin
 from storage.registers.session_pictures import picture_contents, session_picture
 from storage.registers.studies import StoredPicture, Studies
-from storage.reports.model_calls import times_asked
+from storage.reports.costs import times_asked
 from storage.schemas.registry import rows_of
 
 NOT_OPEN = "The next part is not open now."

@@ -6,7 +6,7 @@ copied to another name makes Parley send it elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import delete, select
@@ -18,7 +18,7 @@ from storage.db.sealing import seal, unseal
 from storage.db.upsert import upsert
 from storage.errors import StorageError
 
-_columns = tables.model_servers.c
+_columns, _reasoning = tables.model_servers.c, tables.model_reasoning.c
 PURPOSE = "parley model server"
 
 
@@ -73,3 +73,16 @@ def open_key(secret: str, server: SavedServer) -> str | None:
             "file .secret beside the database). Enter the key again in the console, under Model servers"
         )
     return str(key)
+
+
+def known_reasoning(database: Database) -> Mapping[tuple[str, str], bool]:
+    """By a server's address and a model's name there."""
+    with database.connect() as connection:
+        rows = connection.execute(select(_reasoning.url, _reasoning.model, _reasoning.unopened)).all()
+    return {(url, model): unopened for url, model, unopened in rows}
+
+
+def save_reasoning(database: Database, url: str, model: str, *, unopened: bool, at_us: int) -> None:
+    row = {"url": url, "model": model, "unopened": unopened, "at_us": at_us}
+    with writer(database) as connection, connection.begin():
+        upsert(connection, tables.model_reasoning, [row], ["url", "model"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import RawIOBase, StringIO
 from operator import itemgetter
@@ -29,6 +29,9 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b"
 # Spreadsheets treat a cell with this prefix as text.
 ESCAPE = "'"
 WHOLE = re.compile("-?[0-9]+")
+# The folder of pictures in an export, and what the name of each ends in.
+FOLDER = "pictures"
+ENDINGS: Mapping[str, str] = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
 
 class _Lines:
@@ -158,3 +161,8 @@ class CsvCells:
             self._floats.add(name)
         elif not (isinstance(cell, int) or WHOLE.fullmatch(cell)):
             (self._floats if FRACTION.fullmatch(cell) else self._texts).add(name)
+
+
+def picture_path(sha256: str, type_: str) -> str:
+    """The path of a picture's file in an export."""
+    return f"{FOLDER}/{sha256}.{ENDINGS[type_]}"

@@ -13,6 +13,7 @@ from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import load
+from storage.log.seats import sessions_left_out
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 
@@ -46,3 +47,10 @@ def folded_sessions(
         state = fold(load(database, stream))
         if state.seq and state.outcome != "withdrawn":
             yield FoldedSession(stream, number, origin, studies.get(hash_), state)
+
+
+def analysed_sessions(
+    database: Database, study: str, origin: str, *, complete: bool = False
+) -> Iterator[FoldedSession]:
+    """The sessions of one origin; those that were excluded or (with `complete`) were not completed are left out."""
+    return folded_sessions(database, study, (origin,), sessions_left_out(study, origin, complete=complete))

@@ -8,7 +8,7 @@ no tokens; such attempts are counted. A budget bounds what people cost, whatever
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
@@ -187,3 +187,31 @@ def _conditions(connection: Connection, study: str) -> dict[str, str]:
         stream: ", ".join(f"{name}: {value}" for name, value in (data or {}).get("factors", {}).items()) or "everybody"
         for stream, data in found
     }
+
+
+AT_ONCE = 500
+# The columns that only attempts of runs of models alone have.
+OF_SAMPLES = ("cell", "sample", "step", "sent", "raw")
+
+
+def attempts(database: Database, study: str, *, failed: bool = False) -> Iterator[dict[str, Any]]:
+    """The attempts in a study's sessions, failed ones too: what was asked, what came, at what cost; each with the
+    number and origin of its session, in the order in which they were begun."""
+    own = [column for column in _try if column.name not in OF_SAMPLES]
+    wanted = (
+        select(_session.ordinal.label("session"), _session.origin, *own)
+        .join(tables.sessions, _session.stream == _try.stream)
+        .where(_try.study == study, _OF_SESSION)
+        .order_by(_try.started_us, _session.ordinal, _try.turn, _try.slot, _try.number)
+        .execution_options(yield_per=AT_ONCE)
+    )
+    with database.connect() as connection:
+        for row in connection.execute(wanted.where(_try.reason.is_not(None)) if failed else wanted):
+            yield row._asdict()
+
+
+def times_asked(database: Database, stream: str, turn: int, slot: str) -> int:
+    """The number of attempts in a session for one reply, while `turn` was its last event."""
+    same = (_try.stream == stream, _try.turn == turn, _try.slot == slot)
+    with database.connect() as connection:
+        return connection.execute(select(func.count()).select_from(tables.attempts).where(*same)).scalar_one()

@@ -19,8 +19,7 @@ from storage.db.engine import Database
 from storage.log.event_log import Log
 from storage.log.writer import Append, AppendWithCounts
 from storage.registers.study_status import set_status
-from storage.reports.costs import Cost, costs, spending
-from storage.reports.model_calls import attempts
+from storage.reports.costs import Cost, attempts, costs, spending
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.clicks import click

@@ -33,10 +33,10 @@ from experiments.views.fidelity import verdicts
 from experiments.views.instrument_scores import instrument_answers, keyed, limits, scores
 from storage.db.engine import Database
 from storage.errors import StorageError
+from storage.log.folded_sessions import analysed_sessions
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.attrition import people_in_waves
-from storage.reports.session_views import analysed_sessions
 from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}

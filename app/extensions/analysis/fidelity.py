@@ -40,10 +40,9 @@ from experiments.study.reply_checks import words
 from experiments.study.study import Study
 from experiments.views.fidelity import verdicts
 from storage.db.engine import Database
-from storage.log.folded_sessions import FoldedSession
+from storage.log.folded_sessions import FoldedSession, analysed_sessions
 from storage.log.seats import cell_key
 from storage.registers.origins import Origin
-from storage.reports.session_views import analysed_sessions
 
 COLUMNS = ("path", "arms", "turns", "words_written", "words_read", "minutes", "replies", "verdicts")
 MEASURES: Mapping[str, tuple[str, str]] = {

@@ -16,8 +16,7 @@ from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
 from storage.columns import Column, IntegerColumn, TextColumn, choice
 from storage.datasets.manifest import ExportedFile, ExportManifest
-from storage.datasets.picture_files import ENDINGS, FOLDER, picture_path
-from storage.datasets.writers import csv_text, escaped
+from storage.datasets.writers import ENDINGS, FOLDER, csv_text, escaped, picture_path
 from storage.schemas.base import ReleasedTable
 
 TABLE = "pictures.csv"

@@ -40,8 +40,8 @@ from experiments.views.rewards import ACTION, COMMUNICATE, DB, reward_at
 from experiments.views.tool_use import ToolUse, tool_uses
 from problems.tau2 import POLICY_TAG
 from storage.datasets.integrity import SessionEvidence
-from storage.datasets.picture_files import picture_path
 from storage.datasets.tidy.columns import BY_RESEARCHERS, GIVEN, Layout, person_id, session_id
+from storage.datasets.writers import picture_path
 
 Values = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -160,13 +160,6 @@ class StudyMonitors:
         self._known: dict[tuple[str, str], StudyMonitor] = {}
         self._kept: defaultdict[tuple[str, str], MonitorCache] = defaultdict(MonitorCache)
 
-    def forget(self, study: str) -> None:
-        with self._lock:
-            asked = [(key, asking) for key, asking in self._asking.items() if key[0] == study]
-        for key, asking in asked:
-            with asking:  # who asks just now may not have seen it
-                self._known.pop(key, None)
-
     def load(self, study: Study, origin: str, now_us: int) -> StudyMonitor:
         """A study's figures, as of two seconds ago at most; concurrent callers share one query."""
         key = (study.name, origin)
