@@ -5,9 +5,11 @@ import gc
 import re
 from collections.abc import AsyncIterator, Iterator
 
+import gradio as gr
 import pytest
 from gradio.state_holder import SessionState
 
+from app.web.gradio_page import gradio_page
 from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.console import console
@@ -78,6 +80,13 @@ async def test_nothing_is_kept_of_pages_that_are_opened_and_left(researcher: Res
         researcher.page = f"abandoned{number}"
         await researcher.open()
     assert sessions_kept() <= before
+
+
+def test_no_event_describes_all_components_of_its_page() -> None:
+    with gr.Blocks() as blocks:
+        gr.Button()
+    gradio_page(blocks, "")
+    assert not any(SessionState(blocks).config_values.values())
 
 
 def of_gradio() -> Iterator[str]:
