@@ -29,7 +29,9 @@ MINUTE_US = 60_000_000
 LEAST_IDLE_US = MINUTE_US
 # How long a bucket may be, as people count; beyond a day it is so many days.
 WIDTHS = tuple(MINUTE_US * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440))
-_seat = tables.seats.c
+_seat, _fact = tables.seats.c, tables.events.c
+# The end of a session; its last activity may come later, as people ask for help between waves.
+_END_US = select(_fact.at_us).where(_fact.stream == _seat.stream, tables.FINISHED).scalar_subquery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCou
     begin_us = first_us - first_us % width_us
     arrived, completed = (
         _counted(connection, column, condition, known, begin_us, width_us)
-        for column, condition in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
+        for column, condition in ((_seat.begun_us, OURS), (_END_US, and_(OURS, _seat.outcome == COMPLETE)))
     )
     return tuple(
         HourCount(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
@@ -182,7 +184,7 @@ def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCou
 
 _FIRST = select(func.min(_seat.begun_us)).where(OURS)
 _LAST = select(func.max(_seat.begun_us)).where(OURS)
-_DONE = select(func.max(_seat.last_us)).where(OURS, _seat.outcome == COMPLETE)
+_DONE = select(func.max(_END_US)).where(OURS, _seat.outcome == COMPLETE)
 
 
 def _width(whole_us: int) -> int:
@@ -205,11 +207,10 @@ def median_minutes(connection: Connection, known: Mapping[str, Any]) -> float | 
     return median(spans_us) / MINUTE_US if spans_us else None
 
 
-_SPANS = select(_seat.last_us - _seat.begun_us).where(OURS, _seat.outcome == COMPLETE)
+_SPANS = select(_END_US - _seat.begun_us).where(OURS, _seat.outcome == COMPLETE)
 MOST_SESSIONS = 100
 # Seconds on each screen, by session; those who have ended do not change.
 Spent = dict[str, dict[str, float]]
-_fact = tables.events.c
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from app.clock import VirtualClock
 from app.config.settings import load
 from app.errors import RecruiterRejected, RecruiterUnavailable
 from app.recruiters.prolific import Prolific, ProlificStudy
+from app.session.service import SessionService
 from app.studies.loader import load_study, read_yaml
 from app.use_cases.prolific_study import ProlificAct, StudyAtProlific
 from app.use_cases.recruit import set_quota
@@ -26,8 +27,10 @@ from storage.db.engine import Database
 from storage.payments.recruiter_acts import IN_PROGRESS_S
 from storage.payments.recruiter_acts import acts as acts_of
 from tests.fakes import studies
+from tests.fakes.clicks import click
 from tests.fakes.http_server import Fault
 from tests.fakes.prolific_api import FEE, TOKEN, FakeProlific, prolific_api
+from tests.fakes.served import settings_for
 
 # 20 places of 1.50, and 5 screen-outs of 0.20
 SUM = "31.00"
@@ -71,6 +74,52 @@ def test_what_is_sent_is_what_the_study_says(at: StudyAtProlific, fake: FakeProl
         "GONE1": ("OTHER", "REQUEST_RETURN"),
     }
     assert str(before.hourly) == "9.00 GBP"
+
+
+def test_every_key_of_the_section_is_in_the_draft(at: StudyAtProlific, fake: FakeProlific, tmp_path: Path) -> None:
+    told: dict[str, Any] = {"filter_set": "f1", "project": "p1", "add_to_group": "g1", "max_minutes": 60}
+    told |= {"devices": ["desktop"], "peripherals": ["audio"], "codes": {"complete": "approve"}, "screen_out": None}
+    at = replace(at, study=load_study(str(studies.recruited(tmp_path, **told))))
+    assert at.act("draft").changes == ()
+    (sent,) = fake.studies.values()
+    named = {"filter_set_id": "f1", "project": "p1", "maximum_allowed_time": 60, "filters": []}
+    named |= {"device_compatibility": ["desktop"], "peripheral_requirements": ["audio"]}
+    assert {name: sent[name] for name in named} == named
+    codes = {one["code"]: (one["code_type"], one["actions"]) for one in sent["completion_codes"]}
+    joins = {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": "g1"}
+    assert codes["DONE1"] == ("COMPLETED", [{"action": "AUTOMATICALLY_APPROVE"}, joins])
+    assert codes["OUT1"][0] == "OTHER", "Prolific knows a screen-out by its payment"
+    assert "GET projects/p1/studies/" in [f"{method} {path}" for method, path, _ in fake.requests]
+
+
+@pytest.mark.anyio
+async def test_the_minutes_are_the_median_of_complete_sessions_once_there_are_some(
+    at: StudyAtProlific, tmp_path: Path
+) -> None:
+    clock = at.clock
+    assert isinstance(clock, VirtualClock)
+    service = SessionService(at.database, settings_for(tmp_path), clock)
+    service.prepare(at.study)
+    for minutes in (3, 30, 4):
+        session = await service.enrol(at.study, origin="person")
+        clock.advance(60 * minutes)
+        await click(service, await click(service, session, agreed="on"), age="30")
+    await service.close()
+    view = at.look()
+    assert (view.measured, view.draft.estimated_completion_time) == (True, 4)
+
+
+def test_a_new_version_is_another_study_once_the_last_is_over(
+    at: StudyAtProlific, fake: FakeProlific, tmp_path: Path
+) -> None:
+    at.act("draft")
+    later = replace(at, study=load_study(str(studies.recruited(tmp_path, description="Talk again."))))
+    assert later.look().there is not None
+    for one in fake.studies.values():
+        one["status"] = "COMPLETED"
+    assert (at.look().status, later.look().there) == ("COMPLETED", None)
+    assert later.act("draft").status == "UNPUBLISHED"
+    assert len(fake.studies) == 2
 
 
 def test_what_prolific_adds_to_a_study_is_no_difference(

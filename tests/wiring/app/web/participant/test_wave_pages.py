@@ -20,7 +20,10 @@ from app.use_cases.sessions import add_remark
 from app.web.participant.session_cookie import TOKEN_HEADER, SessionCookie
 from experiments.session.study_status import StudyStatus
 from experiments.study.screen import NextPartBlock
+from storage.log.seats import query_params
+from storage.registers.origins import Origin
 from storage.registers.persons import people
+from storage.reports.monitoring.sessions import median_minutes, over_time
 from storage.reports.sessions import outcomes
 from tests.fakes import studies, waves
 from tests.fakes.http_bot import HttpBot
@@ -130,7 +133,12 @@ async def test_between_parts_are_the_code_a_contact_and_the_last_page_with_help_
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
         await bot.look()
         assert (bot.screen.outcome, bot.screen.can_withdraw) == ("complete", True)
+        clock.advance(3 * 86_400)
         assert (await bot.do("ask_for_help", {"help": "When?"})).note == ""
+        with served.database.connect() as connection:
+            known = query_params("weeks", Origin.PERSON, clock.now_us(), 0)
+            assert (median_minutes(connection, known) or 0) < 60, "it took no longer because somebody asked later"
+            assert len(over_time(connection, known)) <= 2
         now_us, study = clock.now_us(), load_study(str(studies.write(tmp_path, waves.raw(title=TITLE, **keys))))
         assert len([*asking_for_help(served.database, study, StudyStatus(), now_us)]) == 1
         remarks = Sessions(served.database, clock)
