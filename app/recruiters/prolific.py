@@ -128,16 +128,14 @@ class Submission(Answer):
 
     id: str
     status: Status
-    bonus_cents: tuple[int, ...] = Field((), validation_alias="bonus_payments")
+    bonus_cents: tuple[float, ...] = Field((), validation_alias="bonus_payments")
     """The bonuses that were paid."""
 
 
 class BonusRun(Answer):
-    """Bonuses that were announced and are not paid before `pay_bonuses`; in the currency's cents."""
+    """Bonuses that were announced and are not paid before `pay_bonuses`; with fees, in the currency's cents."""
 
     id: str
-    amount: float
-    fees: float
     total_amount: float
 
 
@@ -242,8 +240,9 @@ class Prolific:
         return self._one(HookSecret, "POST", "hooks/secrets/", {"workspace_id": workspace})
 
     def subscriptions(self, workspace: str) -> tuple[Subscription, ...]:
-        """The enabled ones."""
-        return self._all(Subscription, "hooks/subscriptions/", workspace_id=workspace, is_enabled="true", limit=PAGE)
+        """The enabled ones to changes of submissions."""
+        found = self._all(Subscription, "hooks/subscriptions/", workspace_id=workspace, is_enabled="true", limit=PAGE)
+        return tuple(one for one in found if one.event_type == STATUS_CHANGE)
 
     def subscribe(self, event_type: str, target_url: str, workspace: str) -> Subscription:
         """Subscribe to a kind of event, and confirm it."""

@@ -307,8 +307,9 @@ class FakeProlific(HttpFake):
         return self._paged([{**one, "study": None} for one in found], f"studies/{study}/submissions/", query)
 
     def get_submission(self, submission: str, query: Any = None) -> Any:
-        """As a single one: with `participant`, `study_id` and `entered_code`."""
+        """As a single one: with `participant`, `study_id` and `entered_code`, and null for no bonus."""
         found = dict(self._found(self.submissions, submission))
+        found["bonus_payments"] = [float(cents) for cents in found["bonus_payments"]] or None
         names = {"participant_id": "participant", "study": "study_id", "study_code": "entered_code"}
         return {names.get(name, name): value for name, value in found.items()}
 
@@ -362,8 +363,8 @@ class FakeProlific(HttpFake):
             raise Refused(400, "No bonuses.")
         id_, amount_ = self._id(), sum(bonuses.values())
         self.bonus_runs[id_] = {"bonuses": bonuses}
-        fees = float(amount_ * FEE)
-        return 201, {"id": id_, "study": study, "amount": float(amount_), "fees": fees, "total_amount": amount_ + fees}
+        total = amount_ + float(amount_ * FEE)
+        return 201, {"id": id_, "study": study, "amount": None, "fees": None, "total_amount": total}
 
     def pay_bonuses(self, run: str, body: Any) -> Any:
         """As documented, not idempotent: a run that is asked for twice is paid twice."""

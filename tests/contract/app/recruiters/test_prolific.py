@@ -73,6 +73,8 @@ def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> N
         client.approve([ids[3]])
         client.reject(ids[4], LONG, "FAILED_CHECK")
     assert [client.submission(id_).status for id_ in ids[3:]] == ["APPROVED", "REJECTED", "ACTIVE"]
+    fake.submissions[ids[3]]["bonus_payments"] = [12.5, 30.0]
+    assert [len(one.bonus_cents) for one in client.submissions(study)] == [0, 0, 0, 2, 0, 0]
     for message, category in (("short", "FAILED_CHECK"), (LONG, "NO_SUCH")):
         with pytest.raises(RecruiterRejected):
             client.reject(ids[4], message, category)

@@ -39,6 +39,11 @@ def found(fake: FakeProlific, folder: Path, broken: Break = lambda _: None, **mo
     return [one.level for one in check_prolific(Deployment(settings_for(folder, **given), (study,)))]
 
 
+def with_another_webhook(fake: FakeProlific) -> None:
+    for one in fake.hooks.values():
+        one["event_type"] = "study.status.change"
+
+
 def without_a_code(fake: FakeProlific) -> None:
     for one in fake.studies.values():
         one["completion_codes"].pop()
@@ -50,9 +55,10 @@ def without_a_code(fake: FakeProlific) -> None:
         (lambda _: None, ["ok", "ok", "ok"]),
         (lambda fake: setattr(fake, "available", 0), ["ok", "warning", "ok"]),
         (lambda fake: fake.hooks.clear(), ["ok", "ok", "warning", "ok"]),
+        (with_another_webhook, ["ok", "ok", "warning", "ok"]),
         (without_a_code, ["ok", "ok", "problem"]),
     ],
-    ids=["nothing", "balance", "webhook", "codes"],
+    ids=["nothing", "balance", "webhook", "webhook of another kind", "codes"],
 )
 def test_each_is_found(fake: FakeProlific, tmp_path: Path, broken: Break, levels: list[str]) -> None:
     assert found(fake, tmp_path, broken) == levels
