@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
@@ -41,6 +42,8 @@ LONG = (
     *("page_unsaved", "page_document", "page_model_failures", "workers", "trouble", "house", "connection"),
 )
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
+# Linux's file system in memory, and how much of it must be free: containers often have less.
+MEMORY, ROOM = Path("/dev/shm"), 4 * 1024**3
 # So many cases of one test are all run; of more, where they are a product, a run by day draws some, the night none.
 MOST_CASES = 12
 Cases = list[tuple[pytest.Item, Mapping[str, Hashable]]]
@@ -64,10 +67,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = getattr(config, "workerinput", {}).get("seed", own)
     for name in [name for name in os.environ if name.startswith("PARLEY_")]:
         del os.environ[name]  # what is set on a developer's machine is not what tests set
+    in_memory()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: Ctrl-C would reach no command
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_network)
     transactions.watch()
+
+
+def in_memory() -> None:
+    """Databases of tests lie in memory where there is room, as each commit waits for the disk: no test is about what
+    stays after the power goes, and all of a run take some 100 MB."""
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+        about = os.statvfs(MEMORY)
+        if about.f_bavail * about.f_frsize > ROOM and not about.f_flag & os.ST_NOEXEC:
+            os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
 @pytest.hookimpl(optionalhook=True)
