@@ -60,7 +60,7 @@ def test_what_is_downloaded_again_is_the_export(there: There, folder: Path, tmp_
     assert "private-notes.txt" not in {path.name for path in (tmp_path / "again").rglob("*")}
 
 
-@pytest.mark.parametrize("kind", ["cut", "lost"])
+@pytest.mark.parametrize("kind", ["cut", pytest.param("lost", marks=pytest.mark.nightly)])
 def test_a_broken_connection_is_continued_without_a_second_deposit(
     there: There, folder: Path, tmp_path: Path, kind: str
 ) -> None:
