@@ -28,7 +28,6 @@ from app.backends.base import (
 )
 from app.backends.registry import backend, own_server
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.error_mapping import check_event
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.streaming import ReplyDecoder, streamed
 from app.backends.wire.values import count, cut_off, encoded, listed, object_or_none, part, shown, string
@@ -171,7 +170,6 @@ class Messages(ReplyDecoder):
     `message_delta`, the end is `message_stop`; a stream without either was cut off. A whole answer is one `message`."""
 
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
-        check_event(event)
         match string(event, "type"):
             case "message_start":
                 self._begin(part(event, "message"))

@@ -28,7 +28,6 @@ from app.backends.base import (
 )
 from app.backends.registry import backend
 from app.backends.wire.dialect import Dialects, not_streamed
-from app.backends.wire.error_mapping import check_event
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.streaming import ReplyDecoder, streamed
 from app.backends.wire.values import encoded, excerpt, malformed, shown
@@ -188,15 +187,13 @@ def _fill(template: JSON, values: Mapping[str, JSON]) -> JSON:
 @dataclass
 class HttpDecoder(ReplyDecoder):
     """A stream has to say that it is over, by its finish reason or by `[DONE]`: bytes that just stop are a reply that
-    was cut off. An object with an `error` in it is one."""
+    was cut off."""
 
     places: HttpOptions = field(kw_only=True)
     _found: bool = False
     _last: Any = None
 
     def read(self, value: Any) -> Iterator[TextDelta]:
-        if isinstance(value, dict):
-            check_event(value)
         self._last = value
         self._keep(value)
         text = at(value, self.places.text)

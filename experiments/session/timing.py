@@ -258,6 +258,14 @@ def seconds_shown(location: Location) -> float | None:
     return None if left is None else (left.at_us - shown_us(location)) / 1e6
 
 
+def by_path(records: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
+    """What pages reported, by the step's path."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        found.setdefault(record["path"], []).append({**record["data"], "kind": record["kind"]})
+    return found
+
+
 def added_up(records: Iterable[Mapping[str, Any]]) -> ClientMeasures:
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:

@@ -171,6 +171,7 @@ def _numbers(field: Field, number_range: Range) -> Iterator[float]:
 
 if TYPE_CHECKING:  # its flow has steps
     from experiments.study.schema import ProblemSource
+    from experiments.study.study import Study
 
 # The tags of a problem that take precedence over the keys of the same names.
 UNIT, TOLERANCE = "unit", "tolerance"
@@ -284,6 +285,14 @@ class OptionsStep(Step):
     def problem_faults(self, problem: Problem) -> Iterator[str]:
         if self.options not in (None, "listed") and not problem.options:
             yield f"has no options; `options: {self.options}` needs problems with options"
+
+
+def shuffled_pools(study: Study) -> dict[str, tuple[Problem, ...]]:
+    """The pools whose options are shuffled at any step, by name."""
+    shown = ((one.turn.pool, one.step) for one in study.placed_steps if one.turn and isinstance(one.step, OptionsStep))
+    sources = study.file.problems
+    shuffled = {pool for pool, step in shown if step.options_order(sources.get(pool)) != "listed"}
+    return {name: pool for name, pool in study.pools.items() if name in shuffled}
 
 
 class AnsweringStep(OptionsStep):

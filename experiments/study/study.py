@@ -30,6 +30,11 @@ class PlacedStep(NamedTuple):
         """All that leads to the step, and the step."""
         return (*self.above, self.step)
 
+    @property
+    def turn(self) -> Loop | None:
+        """The innermost loop over problems around the step."""
+        return next((node for node in reversed(self.above) if isinstance(node, Loop) and node.over_problems), None)
+
 
 @dataclass(frozen=True)
 class Study:

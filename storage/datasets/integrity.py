@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
+from experiments.session.timing import by_path
 from experiments.views.integrity import (
     LEAST_RUNS,
     Dossier,
@@ -86,7 +87,7 @@ def excluded_sessions(database: Database, study: str) -> frozenset[int]:
 def session_writings(database: Database, study: str, origins: Sequence[str]) -> Iterator[SessionWriting]:
     """The texts of each session of these origins, oldest first; nothing of those that withdrew."""
     for stream, number, _, version, state in folded_sessions(database, study, origins):
-        records = telemetry.by_path(telemetry.read(database, study, stream))
+        records = by_path(telemetry.read(database, study, stream))
         yield SessionWriting(written(version, state, number, records), state.seed)
 
 

@@ -6,7 +6,7 @@ in its first row and is unique within a session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +63,6 @@ def was_attended(connection: Connection, stream: str, path: str) -> bool:
         return True
     records = connection.execute(select(t.kind, t.data).where(t.stream == stream, t.path == path))
     return any(data["visible_ms"] > 0 if kind == "screen" else kind != "idle" for kind, data in records)
-
-
-def by_path(records: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        found.setdefault(record["path"], []).append({**record["data"], "kind": record["kind"]})
-    return found
 
 
 def read(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:

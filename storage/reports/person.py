@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Select, Table, select
 from experiments.events import ASKED, GIVEN, HELPED, REMINDING
 from experiments.plural import count
 from experiments.session.engine import fold
+from experiments.session.timing import by_path
 from experiments.study.location import State
 from experiments.views.quality_flags import SAME_ID
 from experiments.views.transcript import remark
@@ -29,7 +30,6 @@ from storage.datasets.tidy.rows import TidySession, rows, time
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.event_log import facts
-from storage.log.telemetry import by_path
 from storage.registers.contacts import mail_address
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies

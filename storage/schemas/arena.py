@@ -9,6 +9,7 @@ is a tie. A vote names the models that gave the replies that it compares.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -116,8 +117,7 @@ VOTES = ReleasedTable("arena_votes", "arena_votes.csv", VOTE_COLUMNS, ("conversa
 PAIRS = ReleasedTable("arena_conversations", "arena_conversations.json", PAIR_COLUMNS, ("question_id",), "judge")
 
 
-def participant(seed: str) -> str:
-    return public_id(seed, "judge")
+participant = partial(public_id, label="judge")
 
 
 def rows(study: Study, state: State) -> list[ReleasedRow]:

@@ -9,6 +9,7 @@ As in the release, `user_answers` includes the attention check.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -313,8 +314,7 @@ QUESTIONS = ReleasedTable(
 )
 
 
-def participant(seed: str) -> str:
-    return public_id(seed, "worker_id")
+participant = partial(public_id, label="worker_id")
 
 
 def rows(study: Study, state: State) -> list[ReleasedRow]:

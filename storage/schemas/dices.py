@@ -9,6 +9,7 @@ and are the same in all rows of a rater or a conversation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -203,8 +204,7 @@ def follows_from(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[s
     return rule
 
 
-def participant(seed: str) -> str:
-    return public_number(seed, "rater_id", RATER_DIGITS)
+participant = partial(public_number, label="rater_id", digits=RATER_DIGITS)
 
 
 def ratings(study: Study, state: State, edition: str) -> Iterator[tuple[Event, Mapping[str, Any]]]:

@@ -9,6 +9,7 @@ into its rows when the participant gives it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -160,8 +161,7 @@ INTERACTIONS = ReleasedTable(
 )
 
 
-def participant(seed: str) -> str:
-    return public_uuid(seed, "uid")
+participant = partial(public_uuid, label="uid")
 
 
 def rows(study: Study, state: State) -> list[ReleasedRow]:

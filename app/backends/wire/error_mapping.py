@@ -86,11 +86,6 @@ def _error(
     return leaf(f"{message}. {_advice(status, reason, text)}", reason=reason or otherwise)
 
 
-def check_event(event: dict[str, Any]) -> None:
-    if event.get("error") or event.get("type") == "error" or event.get("object") == "error":
-        raise error_in_stream(event.get("error") or event)
-
-
 def refusal(text: str, tokens: tuple[int | None, int | None] = (None, None)) -> BackendBroken:
     """The error for a model's refusal to reply; `text` is what it said instead, `tokens` what it took."""
     said = f": {text[:EXCERPT]}" if text else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.backends.base import Delta, ReasoningDelta, TextDelta
-from app.backends.wire.error_mapping import check_event, error_in_stream
+from app.backends.wire.error_mapping import error_in_stream
 from app.backends.wire.streaming import ReplyDecoder
 from app.backends.wire.values import (
     EXCERPT,
@@ -31,7 +31,6 @@ class ChatCompletions(ReplyDecoder):
     of tools come in pieces by index."""
 
     def read(self, chunk: dict[str, Any]) -> Iterator[Delta]:
-        check_event(chunk)
         self._model = string(chunk, "model") or self._model
         usage = part(chunk, "usage")
         self._count(usage.get("prompt_tokens"), usage.get("completion_tokens"))
@@ -77,7 +76,6 @@ class Responses(ReplyDecoder):
     """The types of items, by their ids and by their places, as not all servers say both."""
 
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
-        check_event(event)
         match string(event, "type"):
             case None if "output" in event or "status" in event:
                 yield from self._whole(event)

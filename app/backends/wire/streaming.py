@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.backends.base import Delta, StreamEnd, ToolCall
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.error_mapping import masked, refusal
+from app.backends.wire.error_mapping import error_in_stream, masked, refusal
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.reasoning import ReasoningSplitter
 from app.backends.wire.values import count, cut_off, finish_reason, text_from
@@ -132,6 +132,8 @@ def decoded(values: Iterator[Any], decoder: ReplyDecoder) -> Iterator[Delta]:
         if value is None:
             yield from decoder.end(done=True)
             return
+        if isinstance(value, dict) and (value.get("error") or "error" in (value.get("type"), value.get("object"))):
+            raise error_in_stream(value.get("error") or value)
         yield from decoder.read(value)
 
 

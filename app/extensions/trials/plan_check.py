@@ -17,6 +17,7 @@ from experiments.study.sections.ai_alone import ATTENTION
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from experiments.study.study import PlacedStep, Study
+from problems.problem import Problem
 
 # From this number of primary hypotheses in a family without a correction on, a false one is likely.
 MANY_PRIMARY = 3
@@ -104,7 +105,7 @@ def recorded_outcomes(study: Study) -> Iterator[RecordedOutcome]:
     yield RecordedOutcome("seconds", "", numeric=True)
     for placed in study.placed_steps:
         if (step := placed.step).step != "check":
-            counting = (one for one in study.pools.get(_pool_of(placed), ()) if one.dataset != ATTENTION)
+            counting = (one for one in _pool(study, placed) if one.dataset != ATTENTION)
             yield from _answers(step, right=any(problem.answer is not None for problem in counting))
             yield from (RecordedOutcome(name, step.id, is_numeric(field)) for name, field in _asked(step))
             yield from (RecordedOutcome(name, step.id, numeric=True) for name in _scores(study, step))
@@ -138,16 +139,16 @@ def is_numeric(field: Field) -> bool:
     return all(key.lstrip("-").isdigit() or "{{" in key for key in field.options)
 
 
+def _pool(study: Study, placed: PlacedStep) -> tuple[Problem, ...]:
+    """The problems of which there is one at a step."""
+    return study.pools[placed.turn.pool] if placed.turn else ()
+
+
 def _scores(study: Study, step: Step) -> Iterator[str]:
     used = {getattr(field, "instrument", "") for field in step.questions_asked()}
     for name, instrument in study.instruments.items():
         if name in used:
             yield from (f"score.{name}.{score.name}" for score in instrument.scores)
-
-
-def _pool_of(placed: PlacedStep) -> str:
-    """The pool of the problem that is there at a step; empty if there is none."""
-    return next((node.pool for node in reversed(placed.above) if isinstance(node, Loop) and node.over_problems), "")
 
 
 def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
@@ -268,8 +269,7 @@ def _missing(plan: Plan) -> Iterator[ValidationIssue]:
 
 def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
     checked = any(
-        _is_attention(placed.step)
-        or any(problem.dataset == ATTENTION for problem in study.pools.get(_pool_of(placed), ()))
+        _is_attention(placed.step) or any(problem.dataset == ATTENTION for problem in _pool(study, placed))
         for placed in study.placed_steps
     )
     if "failed_attention" in plan.exclude and not checked:

@@ -5,6 +5,7 @@ It states what is known and lists what is not known; nothing is guessed.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +13,10 @@ from dataclasses import astuple
 from types import MappingProxyType
 from typing import Any
 
-from experiments.study.checks.option_order_check import shuffled_pools
+from experiments.study.problem_answer import shuffled_pools
 from experiments.study.sections.dataset_info import Author, DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
-from problems.errors import quoted
 from storage.ai_alone.model_use import ModelTask
 from storage.datasets.describe.croissant import collection_facts, record_set
 from storage.datasets.describe.markdown import code, rendered, table
@@ -80,7 +80,7 @@ def dataset_card(manifest: ExportManifest) -> str:
         summary=summary(manifest).strip("\n"),
         publication=_publication(info),
         collection=collection_facts(manifest),
-        shuffled=sorted({name for study in manifest.studies for name, _ in shuffled_pools(study)}),
+        shuffled=sorted({name for study in manifest.studies for name in shuffled_pools(study)}),
         work=_work,
         several=[code(task) for task in sorted(annotators) if annotators[task] > 1],
         settings_of=_settings_of,
@@ -176,7 +176,7 @@ def _value(value: Any) -> str:
     """A setting of the study file: a text as it is, several after each other, and anything else as JSON has it."""
     if isinstance(value, list | tuple):
         return ", ".join(map(_value, value))
-    return value if isinstance(value, str) else quoted(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _line(file: ExportedFile) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 
 from experiments.events import Event
 from experiments.session.engine import fold
+from experiments.session.timing import by_path
 from experiments.views.integrity import written
 from storage import tables
 from storage.columns import Column
@@ -29,7 +30,6 @@ from storage.datasets.integrity import (
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.datasets.writers import FORMULA_STARTS, Rows
-from storage.log.telemetry import by_path
 from storage.schemas.base import ReleasedTable
 
 AT_ONCE = 50
