@@ -47,6 +47,20 @@ def test_an_unshuffled_pool_with_one_place_is_advised_against(found: Any, advise
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *("All of the above", "None of the above.", "Both A and C", "A, B and D", "(b) or (c)"),
+        *("Alle oben genannten", "Keine der obigen Antworten", "A und C", "جميع ما سبق", "لا شيء مما سبق"),
+    ],
+)
+@pytest.mark.parametrize("pool", [SHUFFLED, {}])
+def test_an_option_that_names_others_by_their_places_is_advised_against_where_they_move(text: str, pool: Any) -> None:
+    problems = [*MIXED, problem(9, 2, (*TEXTS[:3], text))]
+    assert len([*order_advice(study(problems, pool=pool))]) == bool(pool)
+    assert not [*order_advice(study([*MIXED, problem(9, 2, (*TEXTS[:3], "above sea level"))], pool=SHUFFLED))]
+
+
+@pytest.mark.parametrize(
     ("flow", "pool", "where"),
     [
         ([{"step": "info", "text": "Read."}], SHUFFLED, "problems.pool.options"),
