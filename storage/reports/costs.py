@@ -207,7 +207,7 @@ def attempts(database: Database, study: str, *, failed: bool = False) -> Iterato
     )
     with database.connect() as connection:
         for row in connection.execute(wanted.where(_try.reason.is_not(None)) if failed else wanted):
-            yield {str(name): cell for name, cell in row._mapping.items()}  # which are quoted names
+            yield {str(name): cell for name, cell in row._asdict().items()}  # which are quoted names
 
 
 def times_asked(database: Database, stream: str, turn: int, slot: str) -> int:
