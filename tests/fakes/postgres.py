@@ -9,7 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from sqlalchemy import create_engine, text
+
+# Of a test whose promise does not name PostgreSQL.
+POSTGRES_BY_NIGHT = pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)], indirect=True
+)
 
 
 @contextmanager

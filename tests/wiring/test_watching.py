@@ -28,6 +28,7 @@ from storage.reports.monitoring.fidelity import FidelityMonitor, SessionCache, f
 from storage.reports.monitoring.sessions import MOST_WAITING
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.model_replies import HOUR_US, OneReply, write_sessions
+from tests.fakes.postgres import POSTGRES_BY_NIGHT
 from tests.fakes.sessions import study
 from tests.wiring.reading import tally_of
 
@@ -40,6 +41,7 @@ def states_of(database: Database, origin: str) -> dict[int, State]:
     return {one.ordinal: fold(load(database, one.stream)) for one in sessions}
 
 
+@POSTGRES_BY_NIGHT
 def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database) -> None:
     asyncio.run(busy(each_database, NAME))
     own = study(NAME)
@@ -90,6 +92,7 @@ def check_people(own: Study, monitor: StudyMonitor, states: dict[int, State]) ->
     assert sum(met.now for met in monitor.funnel.steps) == monitor.tally.outcomes["live"]
 
 
+@POSTGRES_BY_NIGHT
 def test_adherence_by_day_and_what_shifts_of_a_model_are_watched(each_database: Database) -> None:
     chance = random.Random(51)
 

@@ -98,14 +98,14 @@ def run(words):
 
 for module in sys.argv[1:]:
     import_module(module)
-for copy, folder, lines in json.load(sys.stdin):
+for number, (copy, folder, lines) in enumerate(json.load(sys.stdin)):
     if child := os.fork():
         os.waitpid(child, 0)
         continue
     sys.path.insert(0, copy)
     os.chdir(folder)
     os.environ["PARLEY_DATABASE_URL"] = f"sqlite:///{folder}/alone.db"
-    Path("done.json").write_text(json.dumps([run(words) for words in lines]))
+    Path(f"done-{number}.json").write_text(json.dumps([run(words) for words in lines]))
     os._exit(0)
 """
 
@@ -131,7 +131,8 @@ def run(*jobs: Job, imported: Sequence[str] = ()) -> list[list[Done]]:
         line, cwd=jobs[0].folder, input=given, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    return [[Done(*one) for one in json.loads((job.folder / "done.json").read_bytes())] for job in jobs]
+    told = [(job.folder / f"done-{number}.json").read_bytes() for number, job in enumerate(jobs)]
+    return [[Done(*one) for one in json.loads(found)] for found in told]
 
 
 def copy_without(names: Sequence[str], folder: Path) -> Path:
@@ -143,14 +144,23 @@ def copy_without(names: Sequence[str], folder: Path) -> Path:
     return folder / "copy"
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy without any extension."""
+    return copy_without(EXTENSIONS, tmp_path_factory.mktemp("bare"))
+
+
 @pytest.mark.parametrize("missing", [pytest.param(MISSING, marks=pytest.mark.nightly), (EXTENSIONS,)])
-def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path, missing: Sequence[Sequence[str]]) -> None:
+def test_the_core_does_all_of_its_work_without_extensions(
+    tmp_path: Path, missing: Sequence[Sequence[str]], bare: Path
+) -> None:
     jobs = []
     for names in missing:
         (folder := tmp_path / "-".join(names)).mkdir()
         study = str(write(folder, STUDY))
         lines = ["--help"], ["check", study], ["simulate", study, "-n", "2"], ["export", "alone", "-o", "data"]
-        jobs.append(Job(copy_without(names, folder), folder, (*lines, [SERVE, study], [f"\n{WHERE}"])))
+        copy = bare if names == EXTENSIONS else copy_without(names, folder)
+        jobs.append(Job(copy, folder, (*lines, [SERVE, study], [f"\n{WHERE}"])))
     for names, job, (listed, *done, where) in zip(missing, jobs, run(*jobs, imported=IMPORTED), strict=True):
         assert where.out.split() == [str(job.copy / "app"), str(job.copy / "storage")]
         shown = {name for name, command in COMMANDS.items() if f"│ {command} " in listed.out}
@@ -159,19 +169,18 @@ def test_the_core_does_all_of_its_work_without_extensions(tmp_path: Path, missin
         assert (job.folder / "data").is_dir()
 
 
-def test_a_study_that_uses_a_missing_extension_is_told_which(tmp_path: Path) -> None:
+def test_a_study_that_uses_a_missing_extension_is_told_which(tmp_path: Path, bare: Path) -> None:
     """By every command and the editor; and what such an extension may have locked is not exported."""
-    copy, studies = copy_without(EXTENSIONS, tmp_path), []
+    studies = []
     for owner, keys in KEYS.items():
         (tmp_path / owner).mkdir()
         studies.append(str(write(tmp_path / owner, {**STUDY, **keys})))
     locked = studies[[*KEYS].index("trials")]
-    lines = [*(["check", study] for study in studies), ["simulate", locked, "-n", "1"]]
-    ((*whole,),) = run(Job(ROOT, tmp_path, lines))
-    assert [one.code for one in whole] == [0, 0, 0], whole
+    used = [*(["check", study] for study in studies), ["simulate", locked, "-n", "1"]]
     refused = [[command, study] for study in studies for command in ("check", "serve")]
     lines = [*refused, ["export", "alone", "-o", "data"], [EDIT, *studies]]
-    ((*done, edited),) = run(Job(copy, tmp_path, lines))
+    whole, (*done, edited) = run(Job(ROOT, tmp_path, used), Job(bare, tmp_path, lines), imported=IMPORTED)
+    assert [one.code for one in whole] == [0, 0, 0], whole
     for owner, one in zip([*(owner for owner in KEYS for _ in range(2)), "trials"], done, strict=True):
         assert (one.code, f"'{owner}'" in one.err) == (2, True), one
     assert not (tmp_path / "data").exists()
@@ -206,11 +215,11 @@ def test_a_package_of_others_adds_commands_and_checks_in_the_same_way(tmp_path: 
     (tmp_path / "lab" / "lab_command.py").write_text(COMMAND)
     lab, night = tmp_path / "lab", str(write(tmp_path / "lab", {**STUDY, "title": "Night"}))
     lines = ["--help"], ["lab"], ["check", str(write(tmp_path, STUDY))], ["check", night]
-    ((listed, greeted, opened, closed),) = run(Job(lab, lab, lines))
+    gone = shutil.copytree(lab, tmp_path / "gone")
+    (gone / "lab_registers.py").write_text("raise ImportError('gone')")
+    jobs = Job(lab, lab, lines), Job(gone, gone, [["check", night]])
+    (listed, greeted, opened, closed), (broken,) = run(*jobs)
     assert "Greet the lab." in listed.out
     assert (greeted.out, opened.code) == ("Good morning.\n", 0)
     assert (closed.code, "closed at night" in closed.err) == (2, True)
-    (lab / "lab_registers.py").write_text("raise ImportError('gone')")
-    shutil.rmtree(lab / "__pycache__", ignore_errors=True)
-    ((broken,),) = run(Job(lab, lab, [["check", night]]))
     assert (broken.code, "Traceback" in broken.err) == (2, False)

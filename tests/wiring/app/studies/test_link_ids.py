@@ -15,6 +15,7 @@ from storage.registers.link_problems import MOST, count_link_problem, link_probl
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.postgres import POSTGRES_BY_NIGHT
 from tests.fakes.proofs import sessions, study
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import facts, query
@@ -121,6 +122,7 @@ async def test_of_one_address_only_so_many_links_are_counted(tmp_path: Path) -> 
         assert 60 <= sum(one.refused for one in link_problems(served.database, "small")) < 90
 
 
+@POSTGRES_BY_NIGHT
 def test_names_of_parameters_fill_no_table(each_database: Database) -> None:
     database = each_database
     for number in range(MOST + 5):

@@ -22,6 +22,7 @@ from tests.fakes.http_server import Answer, HttpFake, Request, serve
 from tests.fakes.let_go import let_go
 from tests.fakes.mail_server import mail_server
 from tests.fakes.model_list import KEY, Listing, model_list
+from tests.fakes.postgres import POSTGRES_BY_NIGHT
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.fakes.studies import short
 
@@ -139,6 +140,7 @@ def test_another_secret_than_that_of_the_database_is_found(examine: Examine, tmp
     assert not secret.exists(), "none is made in its place"
 
 
+@POSTGRES_BY_NIGHT
 def test_a_database_of_either_kind_is_read_and_written(examine: Examine, database_url: str) -> None:
     """And nothing is left of that."""
     database = open_database(database_url)

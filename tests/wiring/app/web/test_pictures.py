@@ -21,6 +21,7 @@ from tests.fakes.console import console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.let_go import let_go
 from tests.fakes.pictures import drawn
+from tests.fakes.postgres import POSTGRES_BY_NIGHT
 from tests.fakes.researcher import value
 from tests.fakes.served import serving, settings_for
 from tests.wiring.app.web.participant.test_picture_reader import study, upload
@@ -56,6 +57,7 @@ async def walked(bot: HttpBot) -> dict[str, str]:
     return met
 
 
+@POSTGRES_BY_NIGHT
 async def test_a_published_study_has_its_pictures_after_their_files_are_gone(database_url: str, tmp_path: Path) -> None:
     folder = tmp_path / "author"
     folder.mkdir()

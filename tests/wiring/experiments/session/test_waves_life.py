@@ -239,5 +239,5 @@ class Weeks(RuleBasedStateMachine):
 
 TestWeeks = Weeks.TestCase
 TestWeeks.settings = settings(
-    max_examples=10, stateful_step_count=25, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow]
+    max_examples=5, stateful_step_count=25, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow]
 )

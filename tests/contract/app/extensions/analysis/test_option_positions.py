@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlalchemy import text
 from app.annotation.annotators.chatbot_answer import ChatbotAnswer
 from app.extensions.analysis.results import results
 from app.extensions.analysis.tidy_frames import load
-from storage.db.engine import Database
+from storage.db.engine import Database, open_database
 from storage.log.projections import differences
 from storage.registers.studies import Studies
 from storage.reports.conversations import conversations
@@ -45,10 +46,13 @@ def shuffled_study(folder: Path) -> Path:
     return write(folder, raw)
 
 
-@pytest.fixture
-def filled(database: Database, tmp_path: Path) -> Database:
-    asyncio.run(fill(database, [str(shuffled_study(tmp_path))], PLAYED, "1"))
-    return database
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    folder = tmp_path_factory.mktemp("shuffled")
+    database = open_database(f"sqlite:///{folder / 'parley.db'}")
+    asyncio.run(fill(database, [str(shuffled_study(folder))], PLAYED, "1"))
+    yield database
+    database.dispose()
 
 
 def test_the_card_of_an_export_names_what_was_shuffled(filled: Database, tmp_path: Path) -> None:
