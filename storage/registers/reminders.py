@@ -14,8 +14,10 @@ from experiments.study.sections.reminders import Channel
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.contacts import reachable
+from storage.registers.origins import Origin
 from storage.registers.persons import Person, people
 from storage.registers.studies import Studies
+from storage.registers.study_status import operations_of
 
 _session, _event = tables.sessions.c, tables.events.c
 
@@ -40,7 +42,9 @@ def reminded_studies(database: Database) -> list[str]:
 def due_reminders(
     database: Database, study: str, origin: str, now_us: int, channels: Collection[Channel]
 ) -> list[tuple[Person, NextReminder]]:
-    """Everybody who is to be sent a reminder now by one of these channels."""
+    """Everybody who is to be sent a reminder now by one of these channels, unless the study is closed for them."""
+    if origin == Origin.PERSON and operations_of(database, study).closed is not None:
+        return []
     studies, ways, events = Studies(database), reachable(database, study), _events(database, study, origin)
     found = []
     for person in people(database, study, origin):

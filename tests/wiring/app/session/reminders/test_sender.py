@@ -28,6 +28,7 @@ from storage.registers.contacts import Contacts
 from storage.registers.participants import Participants
 from storage.registers.persons import Person, people
 from storage.registers.reminders import ReminderCounts, reminder_counts
+from storage.registers.study_status import set_status
 from storage.reports.person import PersonSessions, person_data
 from tests.fakes.clicks import click
 from tests.fakes.reminders import FIRST_US, study
@@ -164,6 +165,16 @@ async def test_nobody_is_reminded_after_unsubscribing_or_withdrawing(reminded: R
     assert reminded.addresses() == []
     assert await reminded.task().once() == 0
     assert reminded.channel.messages == []
+
+
+async def test_a_study_that_is_closed_calls_nobody_back(reminded: Reminded) -> None:
+    for decided, tried in (("paused", 1), ("closed", 0), ("opened", 1)):
+        data = {} if decided == "opened" else {"why": "over"}
+        set_status(reminded.database, "weeks", decided, data, by="researcher", at_us=reminded.clock.now_us())  # type: ignore[arg-type]
+        counts = reminded.counts
+        assert counts is not None
+        assert counts.due == tried
+    assert await reminded.task().once() == 1
 
 
 async def test_an_address_is_sealed_in_no_log_and_goes_with_the_recruiters_id(
