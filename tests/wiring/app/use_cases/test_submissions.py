@@ -214,10 +214,10 @@ def work(folder: str, url: str, id_: str) -> None:
 
 
 @pytest.mark.timeout(300)  # what the processes are forked from may have to import first
+@pytest.mark.parametrize("people", [30, pytest.param(200, marks=pytest.mark.nightly)])
 async def test_many_submissions_and_two_kills(
-    here: Live, recruited: RecruitedStudy, tmp_path: Path, soak: bool
+    here: Live, recruited: RecruitedStudy, tmp_path: Path, people: int
 ) -> None:
-    people = 200 if soak else 30
     await take_part(here, people, seed=5)
     # kill -9: when the approvals are carried out and not answered, and when the bonuses are asked for, and paid or not
     moments = [("POST submissions/bulk-approve/", True), ("POST bulk-bonus-payments/", True)]
