@@ -6,7 +6,7 @@
 
 Nobody loses words: a model replaces only a passage that the newest text has exactly once, and a person's change of an
 older version is moved to where its place is now. Where both changed one place the person's words stay, and the others
-can be brought back.
+can be brought back. What takes back a change in which somebody has written since leaves their words whole and apart.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ MOST_WORDS = 2_000
 _WORD = re.compile(r"\s*\S+|\s+$")
 # From where to where in what a change removed.
 Part = tuple[int, int]
+# In place of a part: what somebody wrote there since.
+THEIRS: Part = (-1, -1)
+# The characters of what takes a change back: whether each is of what it had removed, and its index there or in its place.
+Back = list[tuple[bool, int]]
 Mark = TypeVar("Mark")
 
 
@@ -147,10 +151,8 @@ class Document:
             now = now.after(later)
         else:
             return now
-        start, left = _left(change, since)
-        removed = self.text[start : start + len(left)]
-        added = "".join(change.removed[at] if old else removed[at] for old, at in _taken_back(left))
-        return Splice(start, removed, added) if added != removed else None
+        found, _ = _rest(change, since, self.text)
+        return found if found.added != found.removed else None
 
     def origins(self) -> list[int]:
         """For each character the version that brought it, 0 for the initial text. Words that a change has before and
@@ -172,8 +174,11 @@ class Document:
         change = splice_of(self.edits[back - 1].data)
         if event.data["added"] == change.removed:
             return list(taken[back])
-        _, left = _left(change, self.since(back)[: version - 1 - back])
-        return [taken[back if old else version][at] for old, at in _taken_back(left)]
+        since = self.since(back)[: version - 1 - back]
+        found, chars = _rest(change, since, self.text_at(version - 1))
+        if found.added != event.data["added"]:  # it was taken back when words were not kept whole
+            chars = _taken_back(_left(change, since)[1])
+        return [taken[back if old else version][at] for old, at in chars]
 
 
 def document_of(initial: str, events: Iterable[Event]) -> Document:
@@ -260,7 +265,7 @@ def _parts(change: Splice) -> list[Part | None]:
 
 def _left(change: Splice, since: Iterable[Splice]) -> tuple[int, list[Part | None]]:
     """What is left of a change after later ones: where its place begins, and for each character there what it is in the
-    place of (see `_parts`); None for what others wrote."""
+    place of (see `_parts`); `THEIRS` for what others wrote, None for what was there before."""
     start, left = change.start, _parts(change)
     for later in since:
         if later.end <= start:
@@ -269,20 +274,53 @@ def _left(change: Splice, since: Iterable[Splice]) -> tuple[int, list[Part | Non
             before, after = max(0, start - later.start), max(0, later.end - start - len(left))
             start, left = start - before, [*[None] * before, *left, *[None] * after]
             first, last = later.start - start, later.end - start
-            left[first:last] = _marks(later, left[first:last], None)
+            left[first:last] = _marks(later, left[first:last], THEIRS)
     return start, left
 
 
-def _taken_back(left: Iterable[Part | None]) -> Iterator[tuple[bool, int]]:
-    """The characters of a place once what is `_left` of a change there is taken back: whether each is of what the
-    change had removed, and its index there or in the place."""
+def _rest(change: Splice, since: Iterable[Splice], text: str) -> tuple[Splice, Back]:
+    """What takes back what is left of a change after later ones that made a text, and its characters. Words in which
+    others have written stay whole."""
+    start, left = _left(change, since)
+    end = start + len(left)
+    place = text[start:end]
+    for word in re.finditer(r"\S+", place):
+        if THEIRS in left[slice(*word.span())]:
+            left[slice(*word.span())] = [THEIRS] * len(word[0])
+    chars = _apart(_taken_back(left), left, change.removed, text[max(0, start - 1) : start], place, text[end : end + 1])
+    added = "".join(change.removed[at] if old else place[at] for old, at in chars)
+    return Splice(start, place, added), chars
+
+
+def _taken_back(left: Iterable[Part | None]) -> Back:
+    """The characters of a place once what is left of a change there is taken back."""
     seen: set[Part] = set()
+    found: Back = []
     for at, part in enumerate(left):
-        if part is None:
-            yield False, at
+        if part in (None, THEIRS):
+            found.append((False, at))
         elif part not in seen:
             seen.add(part)
-            yield from ((True, old) for old in range(*part))
+            found += [(True, old) for old in range(*part)]
+    return found
+
+
+def _apart(chars: Back, left: Sequence[Part | None], old: str, before: str, place: str, after: str) -> Back:
+    """With white space of the place where a word of others would be joined to another; `before` and `after` the place
+    stand these characters."""
+    found: Back = []
+    begin, theirs = 0, False
+    for is_old, at in [*chars, (False, len(place))]:
+        char = old[at] if is_old else place[at : at + 1] or after
+        own = not is_old and THEIRS in left[at : at + 1]
+        if (own or theirs) and before.strip() and char.strip():
+            end = next((n for n in range(begin, len(left)) if left[n] in (None, THEIRS)), len(left))
+            spaces = re.finditer(r"\s+", place[begin:end])
+            widest = max(spaces, key=lambda one: one[0].count("\n"), default=None)
+            found += [(False, begin + n) for n in range(*widest.span())] if widest else []
+        found.append((is_old, at))
+        before, theirs, begin = char, own, begin if is_old else at + 1
+    return found[:-1]
 
 
 @lru_cache(maxsize=64)

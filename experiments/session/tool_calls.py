@@ -92,7 +92,7 @@ class ToolCallState:
         shown = tools.show == "steps"
         result = _in_order(str(end.data["text"])) if shown and end is not None and state == "done" else ""
         return ToolStep(
-            tools.labels.get(self.tool, self.tool),
+            tools.label(self.tool),
             state,
             self._named_arguments(tools) if shown or whole else (),
             result,
@@ -109,7 +109,7 @@ class ToolCallState:
         texts = {
             name: one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for name, one in values.items()
         }
-        return tuple((tools.labels.get(name, _in_order(name)), _in_order(text)) for name, text in texts.items())
+        return tuple((_in_order(tools.label(name)), _in_order(text)) for name, text in texts.items())
 
     @property
     def result(self) -> str:

@@ -7,7 +7,19 @@ import pytest
 
 from app.web.participant.view import NOT_WHOLE, PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
-from experiments.study.screen import ChatMessage, ChatView, DocumentView, Panel, ProgressView, Screen, TranscriptBlock
+from experiments.study.screen import (
+    ChatMessage,
+    ChatView,
+    DocumentView,
+    Panel,
+    ProgressView,
+    ReplyView,
+    RoundView,
+    Screen,
+    StepState,
+    ToolStep,
+    TranscriptBlock,
+)
 from tests.fakes.parsed_html import ParsedPage
 
 LOOK = StudyContext("A study", "en", "team@example.org")
@@ -51,6 +63,17 @@ def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
     assert "left" not in updates
     assert "side" in updates
     assert "box" not in updates
+
+
+@pytest.mark.parametrize(("state", "writing"), [("running", False), ("done", True)])
+def test_while_a_tool_is_used_nothing_is_said_to_be_written(state: StepState, writing: bool) -> None:
+    used = ChatMessage("Bot", "", steps=(ToolStep("Find", state),), interim=True)
+    alone = replace(CHAT, messages=(used,), waiting=True)
+    columns = replace(CHAT, columns=1, rounds=(RoundView("Hi", (ReplyView("a", "A", waiting=True, used=(used,)),)),))
+    for chat, part in ((alone, "chat"), (columns, "talk")):
+        page = ParsedPage(str(painted(screen_of(Panel("T", chat=chat)))["updates"][part]["value"]))
+        assert [tag for tag, given in page.tags if "data-slot" in given] == ["div"] * writing
+        assert [tag for tag, given in page.tags if given.get("class") == "typing"] == ["span"]
 
 
 def test_a_draft_fills_the_form() -> None:

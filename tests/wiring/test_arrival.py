@@ -72,6 +72,8 @@ async def test_who_has_finished_is_shown_the_end_and_may_begin_anew_where_that_i
     settings = settings_for(tmp_path)
     for again in (False, True):
         study = studies.short(tmp_path)
+        if again:
+            study.write_text(re.sub(r'code: .*\n', '', study.read_text()))
         async with serving(settings, study, again=again) as one, HttpBot(one.url, "1") as visitor:
             await visitor.arrive("short")
             first = visitor.stream
@@ -79,6 +81,7 @@ async def test_who_has_finished_is_shown_the_end_and_may_begin_anew_where_that_i
             page = await visitor.client.get("/s/short")
             assert re.findall(r'data-session="(\w+)"', page.text) == ["ended"]
             assert page.text.count("<button") == 1 + again
+            assert ("completion code" in page.text) != again, "the second study has none"
             await visitor.client.post("/s/short", data={"last": "yes"})
             assert (visitor.stream, (await visitor.look()).ended) == (first, True)
             await visitor.arrive("short")

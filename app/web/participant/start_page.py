@@ -148,6 +148,7 @@ class StartPage:
             title=study.translate(study.file.title, language),
             returns=found.live is not None,
             ended=known is not None and bool(known.state.outcome),
+            code=known is not None and bool(known.state.outcome and end_page(known.study, known.state).code),
             withdrawn=known is not None and known.state.outcome == "withdrawn",
             ticket=self._tickets.new(study.name, with_cookie=True),
             choices=[] if found.live or part else _choices(request, study),

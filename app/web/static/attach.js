@@ -1,5 +1,5 @@
 // Pictures for the next message: chosen with a button, dropped on the page, or pasted into the message box. The server
-// has each at once, and says which are attached.
+// has each as soon as a message can be written, and says which are attached.
 
 import { $, $$ } from "./forms.js";
 import { WORDS } from "./words.js";
@@ -13,12 +13,19 @@ const tooLarge = (size, most) => WORDS.heavier.replace("{size}", megabytes(size)
 
 export const attached = () => $$("#side .attach li").length;
 
-// `send` uploads a file from a button and returns whether it was accepted; `note` says a sentence on the page.
+// `send` uploads a file from a button and returns whether it was accepted; `note` says a sentence on the page. Gives what
+// attaches the pictures that came while a reply was written, and what forgets them with their screen.
 export function takePictures(send, note) {
+  let held = [];
+
   async function take(files) {
-    for (const file of files) {
+    for (const [at, file] of files.entries()) {
       const from = button();
-      if (!from || from.disabled) return note(from ? WORDS.waits : WORDS.full, null, { fades: true });
+      if (from?.disabled) {
+        held.push(...files.slice(at));
+        return note(WORDS.held);
+      }
+      if (!from) return note(WORDS.full, null, { fades: true });
       if (file.size > from.dataset.most) return note(tooLarge(file.size, from.dataset.most), null, { fades: true });
       note(WORDS.attaching);
       if (!(await send(file, from))) return;
@@ -41,6 +48,7 @@ export function takePictures(send, note) {
   document.addEventListener("drop", (event) => {
     if (event.defaultPrevented || !holdsFiles(event)) return;
     event.preventDefault(); // else the browser would leave the page to show it
-    take(event.dataTransfer.files);
+    take([...event.dataTransfer.files]);
   });
+  return { attach: () => held.length && take(held.splice(0)), forget: () => (held = []) };
 }

@@ -197,7 +197,8 @@ function describe({ change: last }) {
     const [said, button] = CHANGED[kind] ?? [];
     const { start, end, text } = change(removed, added);
     const part = (tag, text) => (text ? `<${tag}>${escaped(text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text)}</${tag}>` : "");
-    const what = `<details><summary>${escaped(WORDS[said] ?? "")}</summary><p dir="auto">${part("del", removed.slice(start, end).trim())} ${part("ins", text.trim())}</p></details>`;
+    const parts = [part("del", removed.slice(start, end).trim()), part("ins", text.trim())].filter(Boolean).join(" ");
+    const what = `<details><summary>${escaped(WORDS[said] ?? "")}</summary><p dir="auto">${parts}</p></details>`;
     place.innerHTML = said ? `${what}<button type="button" data-act="undo" name="version" value="${version}">${escaped(WORDS[button])}</button>` : "";
   }
   count();

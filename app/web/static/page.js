@@ -71,13 +71,13 @@ async function show(painting, asked = false) {
   if (same && painting.seen < now.seen) return painting.rest?.return(); // of two that were asked for, the older one
   const before = now;
   now = painting;
-  tabs.postMessage({ path: now.path, said: now.said, seen: now.seen, whose: now.whose });
+  tabs.postMessage({ left: now.marks.left, said: now.said, seen: now.seen, whose: now.whose, shown: now.shown });
   if (!same) history.replaceState({ whose: now.whose }, ""); // for the page when it is loaded again
   const moved = before.marks.left !== now.marks.left;
   const inBox = document.activeElement === box();
   const spills = moved && !asked && before.path !== null && before.path === ranOut; // what is being typed is of the screen before
   if (spills) { ignoreKeys(); document.activeElement.blur(); }
-  if (moved) { forgetDraft(); tried = null; unsent = { text: "", told: 0 }; }
+  if (moved) { forgetDraft(); pictures.forget(); tried = null; unsent = { text: "", told: 0 }; }
   speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
@@ -118,11 +118,13 @@ async function show(painting, asked = false) {
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
 
-// Other tabs of this browser. One that is behind says so; it stays as it is, as somebody may be writing in it.
+// Other tabs of this browser. One that is behind says so; it stays as it is, as somebody may be writing in it. What was decided
+// or changed elsewhere on the same screen is shown at once: what can be written there stays.
 const tabs = new BroadcastChannel("parley");
 tabs.onmessage = ({ data }) => {
-  const behind = data.whose === now.whose && data.seen > now.seen && (data.path !== now.path || data.said !== now.said);
-  if (behind && !busy && !now.ended) note(WORDS.elsewhere, () => look(), { called: WORDS.takeOver });
+  if (data.whose !== now.whose || data.seen <= now.seen || busy || now.ended) return;
+  if (data.left !== now.marks.left || data.said !== now.said) note(WORDS.elsewhere, () => look(), { called: WORDS.takeOver });
+  else if (data.shown !== now.shown && !now.slots.length) look();
 };
 
 const clock = { near: bePresent, over: timeIsUp, changed: refresh };
@@ -245,7 +247,7 @@ async function act(kind, values, from, file = null) {
 }
 
 const identityOf = ({ name, size, lastModified }) => ({ name, size, lastModified });
-takePictures((file, from) => act("attach", identityOf(file), from, file), note);
+const pictures = takePictures((file, from) => act("attach", identityOf(file), from, file), note);
 
 // Moves the focus from a button, or from nowhere if that is gone; not if somebody has gone elsewhere meanwhile and types there.
 function leave(button, place) {
@@ -336,6 +338,7 @@ function refresh() {
   const open = now.actions.includes("say") && !busy;
   if (open !== refresh.open) paint({ send: { interactive: open } });
   refresh.open = open;
+  if (open) pictures.attach();
 }
 
 // Several columns may ask for a reason at once.

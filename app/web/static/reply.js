@@ -87,8 +87,8 @@ export function tellLate() {
   if (line) setText(line, late.size ? WORDS.late : "");
 }
 
-// For those who hear the page: that a reply is being written, and the whole of it when it is there. What failed is an
-// alert where it stands.
+// For those who hear the page: that a reply is being written or which tool is used for it, and the whole of it when it is
+// there. What failed is an alert where it stands.
 let heard = null;
 
 export function listen() {
@@ -98,9 +98,14 @@ export function listen() {
 
 export function tell(before, now) {
   const same = before.path === now.path;
-  if (now.slots.length) heard.textContent = WORDS.writing;
+  if (now.slots.length) setText(heard, going());
   else if (!same) heard.textContent = "";
   else if (before.slots.length) setTimeout(() => (heard.textContent = whole(now)), 300); // once it is painted
+}
+
+function going() {
+  const lines = [...document.querySelectorAll("#chat .typing, #talk .typing")].map((line) => line.textContent);
+  return [...new Set(lines)].join(", ") || WORDS.writing;
 }
 
 function whole(now) {

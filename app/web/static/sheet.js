@@ -1,6 +1,6 @@
 // On a phone a conversation has the whole screen. Its question and the form for the answer are in a sheet that slides over
-// it, above the message box. A bar at the top has the button that opens and closes it, and one that leads to the answer, or
-// ends the conversation where nothing is asked.
+// it, above the message box. A bar at the top has the button that opens and closes it, which says that the assistant has
+// changed a document in it, and one that leads to the answer, or ends the conversation where nothing is asked.
 
 import { $, goTo, missing } from "./forms.js";
 import { setText } from "./patch.js";
@@ -16,6 +16,7 @@ let bar = null;
 let title = null;
 let toggle = null;
 let onward = null;
+let [newest, seen] = [0, 0]; // of the versions of a document that the assistant made: the last one, and the last in sight
 
 const form = () => $("#left form");
 const isOpen = () => page.dataset.sheet === "open";
@@ -26,6 +27,7 @@ function set(open) {
   toggle.setAttribute("aria-expanded", String(open));
   title.ariaLevel = open ? "2" : "1"; // the page's own heading is in the sheet
   beReached();
+  tellChange();
   describeSoon(); // what is not shown has no width
 }
 
@@ -35,6 +37,12 @@ function beReached() {
   const scrolls = PHONE.matches && isOpen() && page.dataset.layout === "chat";
   const how = { tabindex: "0", role: "region", "aria-label": called() };
   for (const [name, value] of Object.entries(how)) scrolls ? sheet.setAttribute(name, value) : sheet.removeAttribute(name);
+}
+
+function tellChange() {
+  if (isOpen() || !PHONE.matches) seen = newest;
+  toggle.toggleAttribute("data-changed", newest > seen);
+  if ($("#left .document")) setText(toggle.lastChild, newest > seen ? WORDS.changed : "");
 }
 
 function open() {
@@ -79,16 +87,18 @@ export function makeSheet() {
 }
 
 // The bar of a screen. On one that has just come the sheet is open until something was said, since the question is new.
-export function showSheet({ layout, said, actions }, moved) {
+export function showSheet({ layout, said, actions, document: its }, moved) {
   if (layout !== "chat") return beReached();
+  newest = its?.change?.kind === "model" ? its.change.version : 0;
   if (moved) {
+    seen = newest;
     set(said === 0);
     $("#left-column").scrollTop = 0;
   }
   const work = $("#left .document");
   setText(toggle.firstChild, called());
-  const question = !work && ($("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1"));
-  setText(toggle.lastChild, question ? firstWords(question) : "");
+  const question = $("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1");
+  work ? tellChange() : setText(toggle.lastChild, question ? firstWords(question) : "");
   onward.hidden = !said || !actions.includes("submit");
   const ends = `${$("[type=submit]", form())?.textContent}${work ? "…" : ""}`;
   setText(onward, $("[data-field]:not(.document)", form()) ? WORDS.answer : ends);

@@ -3,11 +3,12 @@
 
 export const WORDS = {
   connecting: "There is no answer from the study yet. We are trying again. Nothing is lost.",
-  offline: "There is no connection at the moment. We keep trying. Your text is still here.",
+  offline: "There is no connection at the moment. We keep trying. Nothing is lost.",
   broken: "Something went wrong on our side. Your answers are saved. Please reload this page.",
   long: "Your text is too long to send. Please shorten it. Nothing is lost.",
   nocopy: "This text cannot be copied. The study asks you to work on it here.",
   blank: "Please write a message first.",
+  held: "The picture is kept for your next message.",
   attaching: "The picture is being attached…",
   attached: "The picture is attached.",
   detached: "The picture is removed.",
@@ -65,6 +66,7 @@ export const WORDS = {
   redo: "Redo",
   bringBack: "Use the other words",
   document: "Document",
+  changed: "Changed",
 };
 
 // The words that only the style sheet puts on the page.

@@ -6,6 +6,7 @@ what is shown) differs between sets.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -14,6 +15,7 @@ from experiments.study.base_model import Slug, StrictModel
 from experiments.study.sections.recruitment import Address
 from problems.errors import did_you_mean
 
+_BETWEEN_WORDS = re.compile(r"[\s_.-]+|(?<=[a-z0-9])(?=[A-Z])")
 ToolName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
@@ -40,7 +42,8 @@ class ToolSet(StrictModel):
     show: Literal["none", "names", "steps"] = "steps"
     """What the participant sees of calls: nothing, the names of the tools, or names, arguments and results."""
     labels: dict[ToolName, str] = {}
-    """What participants read in place of the name of a tool or an argument, such as `{pay: Pay for an order}`."""
+    """What participants read for the name of a tool or an argument, such as `{pay: Pay for an order}`. Of a name without a
+    label they read its words: `get_order` is "Get order"."""
     max_calls: Annotated[int, Field(ge=1, le=100)] = 10
     """How many calls a model may make for one reply; after them it must reply without tools."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 30
@@ -63,3 +66,8 @@ class ToolSet(StrictModel):
     def asks(self, tool: str) -> bool:
         """Whether the participant must allow a call of a tool."""
         return self.approve == "always" or (self.approve == "writes" and tool in self.writes)
+
+    def label(self, name: str) -> str:
+        """What participants read for the name of a tool or an argument."""
+        words = _BETWEEN_WORDS.sub(" ", name).strip()
+        return self.labels.get(name) or words[:1].upper() + words[1:] or name

@@ -95,14 +95,48 @@ def test_blank_lines_beside_what_is_taken_back_stay_with_whoever_wrote_them(
     old: str, new: str, typed: str, left: str
 ) -> None:
     """Also where the text alone does not tell whose they are."""
+    assert undone("Title\n", Splice(0, old, new), typed).text == left
 
-    def after(*facts: tuple[Fact, Actor]) -> Document:
-        events = [Event(n, 0, by, "work", fact.kind, fact.data) for n, (fact, by) in enumerate(facts, 1)]
-        return document_of("Title\n", events)
 
-    model: tuple[Fact, Actor] = (Splice(0, old, new).fact(1), "model")
-    mine: tuple[Fact, Actor] = (after(model).merged(1, typed).fact(2), "participant")
-    document = after(model, mine)
+def undone(initial: str, change: Splice, *typed: str, recorded: Splice | None = None) -> Document:
+    """The document once a model's change is taken back in which somebody has written since, or as it was `recorded`."""
+    events = [Event(1, 0, "model", "work", "edited", change.fact(1).data)]
+
+    def add(fact: Fact) -> None:
+        events.append(Event(len(events) + 1, 0, "participant", "work", fact.kind, fact.data))
+
+    for text in typed:
+        document = document_of(initial, events)
+        add(document.merged(document.version, text).fact(document.version + 1))
+    document = document_of(initial, events)
     last = document.undoable()
     assert last == document.edits[0]
-    assert after(model, mine, (document.undone(last), "participant")).text == left
+    fact = document.undone(last)
+    add(recorded.fact(document.version + 1, undoes=1) if recorded else fact)
+    return document_of(initial, events)
+
+
+@pytest.mark.parametrize(
+    ("initial", "written", "typed", "left"),
+    [
+        ("T\n", "T\n\nA good deal. So.\n", ["T\n\nA great deal. So.\n"], "T\ngreat"),
+        ("T\n", "T\n\nA big one. So.\n", ["T\n\nA big one. Yes. So.\n"], "T\nYes. "),
+        ("A b.\n", "A b. It says. So.\n", ["A b. It says. Yes. So.\n"], "A b. Yes. \n"),
+        ("One two three.", "One big two three four.", ["One big 2 three four."], "One two 2 three."),
+        ("T\n", "T\n\nCities grow\n\nand fall.\n", ["T\n\nTowns grow\n\nand fell.\n"], "T\nTowns\n\nfell."),
+    ],
+)
+def test_what_others_wrote_in_what_is_taken_back_stays_whole_and_apart(
+    initial: str, written: str, typed: list[str], left: str
+) -> None:
+    middle = [written.replace("Cities", "Towns"), *typed] if "Cities" in written else typed
+    document = undone(initial, splice(initial, written), *middle)
+    assert document.text == left
+    assert len(document.origins()) == len(left)
+
+
+def test_what_was_taken_back_before_words_were_kept_whole_has_the_authors_it_had() -> None:
+    written = "T\n\nA good deal.\n"
+    glued = Splice(2, "\nA great deal.\n", "reat")
+    document = undone("T\n", splice("T\n", written), written.replace("good", "great"), recorded=glued)
+    assert (document.text, document.origins()) == ("T\nreat", [0, 0, 2, 2, 2, 2])

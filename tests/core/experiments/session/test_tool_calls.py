@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from experiments.events import Action
 from experiments.study.screen import typed
+from experiments.study.sections.tools import ToolSet
 from tests.fakes.driven import Driven, small
 
 MODELS = ("one", "two")
@@ -28,7 +31,15 @@ def decide(play: Driven, call: str, seen: int | None) -> Driven:
 def test_marks_that_show_a_text_in_another_order_are_shown_themselves() -> None:
     play = asked("c", arguments='{"to\u202e": "\u202d001", "names": ["\u202eÄda"]}')
     (one, _) = play.chat.approvals
-    assert one.step.arguments == (("to\ufffd", "\ufffd001"), ("names", '["\ufffdÄda"]'))
+    assert one.step.arguments == (("To\ufffd", "\ufffd001"), ("Names", '["\ufffdÄda"]'))
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [("get_order", "Get order"), ("getOrder", "Get Order"), ("a.b-c", "A b c"), ("__", "__"), ("pay", "Pay an order")],
+)
+def test_a_name_for_programs_is_read_by_its_label_or_else_by_its_words(name: str, read: str) -> None:
+    assert ToolSet(package="desk", labels={"pay": "Pay an order"}).label(name) == read
 
 
 def test_a_call_that_was_never_begun_is_not_said_to_have_failed() -> None:

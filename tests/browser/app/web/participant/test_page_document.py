@@ -22,12 +22,17 @@ NewContext = Callable[..., BrowserContext]
 OLD, NEW = "A first line.", "A first line, by the model."
 CALL = {"tool": "replace", "arguments": {"old": OLD, "new": NEW}}
 PHONE, WIDE = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+LOW = {"width": 1366, "height": 650}
+# The sheet begins with the document, and not with half a line of what is above it.
+BEGINS = "document.querySelector('#left .document').getBoundingClientRect().top"
+BEGINS += " - document.querySelector('#left-column').getBoundingClientRect().top"
+BEGINS = f"Math.round({BEGINS}) >= 0 && Math.round({BEGINS}) < 20"
 SAVED = "document.querySelector('[data-document-state]').textContent === 'Saved'"
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Process]:
-    more = {"min_words": 5, "format": "markdown", "suggestions": {"texts": ["Shorten it."]}}
+    more = {"text": "Write a text. " * 16, "min_words": 5, "format": "markdown", "suggestions": {"texts": ["Shorten it."]}}
     raw = {
         "study": "work",
         "title": "Work",
@@ -72,10 +77,13 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
     expect(page.locator(".tool")).to_contain_text("Change the document")
     expect(document).to_have_value(f"{NEW}\nMine")
     visitor.hear_out()
+    expect(bar).to_have_attribute("aria-expanded", "false")
+    expect(bar).to_have_attribute("data-changed", "")
     bar.focus()
-    if bar.get_attribute("aria-expanded") == "false":
-        page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
     expect(undo).to_be_visible()
+    expect(bar).not_to_have_attribute("data-changed", "")
+    until(page, BEGINS)
     audit(page)
     undo.focus()
     page.keyboard.press("Enter")
@@ -99,6 +107,15 @@ def test_a_text_is_written_with_a_model_by_the_keyboard_on_a_phone(
     submitted = next(event for event in newest_facts(server) if event.kind == "submitted")
     assert submitted.data == {"document": f"{OLD}\nMine and **more**."}
     assert visitor.complaints == []
+
+
+@pytest.mark.nightly
+def test_in_a_low_window_the_document_and_its_change_have_room(server: Process, new_context: NewContext) -> None:
+    visitor, _ = at_work(server, new_context, LOW)
+    say(visitor.page)
+    visitor.page.locator(".undo summary").click()
+    until(visitor.page, "document.querySelector('#document').clientHeight > 150")
+    until(visitor.page, "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.undo'))")
 
 
 @pytest.mark.nightly

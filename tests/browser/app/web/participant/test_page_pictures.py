@@ -47,7 +47,7 @@ def talk(tmp_path: Path) -> Iterator[Process]:
         "study": "seen",
         "title": "What do you see?",
         "problems": {"items": {"items": [{"question": "Ask about a picture of yours."}]}},
-        "models": {"one": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}}},
+        "models": {"one": {"backend": "scripted", "options": {"first_ms": 1000, "pace_ms": 0}}},
         "flow": [{"each": "item", "of": "items", "flow": [chat]}, {"step": "finish"}],
     }
     yield from serve(tmp_path, studies.write(tmp_path, raw))
@@ -117,7 +117,10 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     box.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#chat .message.you img")).to_have_count(2)
+    put(page, "paste", drawn(300, 200))  # while the reply is written: it is for the next message
     expect(page.locator("#chat .message.bot").last).to_contain_text("I see 2 pictures (200 x 1500, 400 x 300 pixels).")
+    expect(given).to_have_count(1)
+    given.get_by_role("button").click()
     expect(given).to_have_count(0)
     until(page, INSIDE)
     audit(page)
