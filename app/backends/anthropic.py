@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from app.backends.base import (
     JSON,
-    Backend,
     BackendOptions,
     Delta,
     PromptMessage,
@@ -27,10 +26,9 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend, own_server
-from app.backends.wire.dialect import Dialect
 from app.backends.wire.framing import SseFraming, WholeFraming
-from app.backends.wire.streaming import ReplyDecoder, streamed
-from app.backends.wire.values import count, cut_off, encoded, listed, object_or_none, part, shown, string
+from app.backends.wire.streaming import ReplyDecoder, ServerBackend
+from app.backends.wire.values import count, encoded, listed, object_or_none, part, shown, string
 from app.config.model_servers import Server
 from app.config.settings import Settings
 
@@ -65,29 +63,21 @@ class AnthropicOptions(BackendOptions):
 
 
 @backend("anthropic", server="optional")
-class Anthropic(Backend):
-    """A client of one server with Anthropic's API; all its sessions share its connections."""
-
+class Anthropic(ServerBackend):
     Options = AnthropicOptions
     tools = True
     pictures = True
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
-        from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
-
-        self._server = server = server or own_server(settings, "anthropic", ANTHROPIC_URL)
+        server = server or own_server(settings, "anthropic", ANTHROPIC_URL)
+        super().__init__(settings, server, headers_for(server))
         self._path = path_at(server, "messages")
-        self._client = client(settings, server, headers_for(server))
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         sent = encoded(_body(request, parse_options(AnthropicOptions, request.options)))
         opening = self._client.stream("POST", self._path, content=sent)
         framing = WholeFraming((b"{",)) if request.whole else SseFraming()
-        dialect = Dialect(request.model)
-        return streamed(self._server, opening, framing, Messages(), dialect, dialect.splitter())
-
-    async def close(self) -> None:
-        await self._client.aclose()
+        return self.read(request, opening, framing, Messages())
 
 
 def headers_for(server: Server) -> dict[str, str]:
@@ -169,6 +159,8 @@ class Messages(ReplyDecoder):
     `tool_use` in `input_json_delta`s; signatures and all other kinds of deltas are skipped. The stop reason comes in
     `message_delta`, the end is `message_stop`; a stream without either was cut off. A whole answer is one `message`."""
 
+    last: ClassVar[str] = "message_stop"
+
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
         match string(event, "type"):
             case "message_start":
@@ -188,10 +180,6 @@ class Messages(ReplyDecoder):
                 yield from self._ending("stop_reason")
             case _:
                 pass  # a kind that says nothing to us
-
-    def end(self, *, done: bool) -> Iterator[Delta]:
-        """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
-        raise cut_off("message_stop")
 
     def _begin(self, message: dict[str, Any]) -> None:
         self._model = string(message, "model")

@@ -60,7 +60,7 @@ async def guarded_stream(
     until = end if whole else min((started_s + first_s, "first_token", first_s), end)
     async with aclosing(await within_deadline(_started_stream(ask), *until)) as stream:
         while True:
-            delta = _sound(await within_deadline(anext(stream), *until))
+            delta = await within_deadline(anext(stream), *until)
             for one in progress.passed(delta):
                 yield one
             if isinstance(delta, StreamEnd):
@@ -85,14 +85,14 @@ class _Progress:
         """The delta with its text cleaned, after what the cleaner held of earlier ones; raises BackendBroken where the
         reply gets too long, or is none."""
         match delta:
-            case TextDelta(text):
+            case TextDelta(str() as text):
                 yield from self._said(self.text.feed(text))
-            case ReasoningDelta(text):
+            case ReasoningDelta(str() as text):
                 text, self.began = self.reasoning.feed(text), True
                 self.reasoning_chars += len(text)
                 if text and self.reasoning_chars <= MAX_REASONING_CHARS:
                     yield ReasoningDelta(text)
-            case ToolCall(arguments=arguments):
+            case ToolCall(id=str(), tool=str(), arguments=str() as arguments):
                 self.calls, self.began, self.chars = self.calls + 1, True, self.chars + len(arguments)
                 if self.chars > self.limits.max_reply_chars:
                     raise too_long(self.limits)
@@ -101,11 +101,13 @@ class _Progress:
                 yield from self._said(self.text.end())
                 self.chars, self.blank = 0, True
                 yield delta
-            case StreamEnd(finish_reason=reason):
+            case StreamEnd(finish_reason=str() as reason, model=str() | None) if _counted(delta):
                 yield from self._said(self.text.end())
                 end = replace(delta, finish_reason=CALLS) if self.calls and reason == "stop" else delta
                 check_end(end, self.blank, self.calls)
                 yield end
+            case _:
+                raise _faulty(f"it yielded {delta!r:.200}, which is not a delta of a reply")
 
     def _said(self, text: str) -> Iterator[Delta]:
         self.chars, self.blank = self.chars + len(text), self.blank and not text.strip()
@@ -117,18 +119,9 @@ class _Progress:
             raise too_long(self.limits)
 
 
-def _sound(delta: object) -> Delta:
-    if isinstance(delta, TextDelta | ReasoningDelta) and isinstance(delta.text, str):
-        return delta
-    match delta:
-        case ReasoningEnd() | ToolCall(id=str(), tool=str(), arguments=str()):
-            return delta
-        case StreamEnd(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
-            if all(count is None or (type(count) is int and count >= 0) for count in (sent, said)):
-                return delta
-        case _:
-            pass
-    raise _faulty(f"it yielded {delta!r:.200}, which is not a delta of a reply")
+def _counted(end: StreamEnd) -> bool:
+    counts = end.prompt_tokens, end.completion_tokens
+    return all(count is None or (type(count) is int and count >= 0) for count in counts)
 
 
 async def _started_stream(ask: Callable[[], object]) -> AsyncGenerator[Delta]:

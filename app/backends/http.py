@@ -16,7 +16,6 @@ from pydantic import Field, model_validator
 
 from app.backends.base import (
     JSON,
-    Backend,
     BackendOptions,
     Delta,
     Request,
@@ -27,9 +26,9 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend
-from app.backends.wire.dialect import Dialects, not_streamed
+from app.backends.wire.dialect import not_streamed
 from app.backends.wire.framing import SseFraming, WholeFraming
-from app.backends.wire.streaming import ReplyDecoder, streamed
+from app.backends.wire.streaming import ReplyDecoder, ServerBackend
 from app.backends.wire.values import encoded, excerpt, malformed, shown
 from app.config.model_servers import Server
 from app.config.settings import Settings
@@ -85,16 +84,13 @@ class HttpOptions(BackendOptions):
 
 
 @backend("http", server="required")
-class Http(Backend):
+class Http(ServerBackend):
     Options = HttpOptions
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         if server is None:
             raise SettingsError("The backend 'http' needs a `server`.")
-        from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
-
-        self._server, self._client = server, client(settings, server)
-        self._dialects = Dialects(settings, server.url)
+        super().__init__(settings, server)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         options = parse_options(HttpOptions, request.options)
@@ -102,9 +98,7 @@ class Http(Backend):
         sent = encoded(_body(request, options))
         framing = WholeFraming() if options.stream == "none" else SseFraming()
         opening = self._client.stream(options.method, path, content=sent)
-        dialect = self._dialects.of(request)
-        splitter = dialect.splitter(options.reasoning_until)
-        return streamed(self._server, opening, framing, HttpDecoder(places=options), dialect, splitter)
+        return self.read(request, opening, framing, HttpDecoder(places=options), options.reasoning_until)
 
     @staticmethod
     def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
@@ -114,12 +108,6 @@ class Http(Backend):
     def holds(self, request: Request) -> bool:
         unset = parse_options(HttpOptions, request.options).reasoning_until is None
         return unset and self._dialects.of(request).unopened is None
-
-    def save(self, request: Request) -> None:
-        self._dialects.save(request)
-
-    async def close(self) -> None:
-        await self._client.aclose()
 
 
 def _body(request: Request, options: HttpOptions) -> dict[str, JSON]:

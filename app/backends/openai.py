@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, Backend, BackendOptions, Delta, Request, Sleep, ToolSpec, parse_options
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, ToolSpec, parse_options
 from app.backends.registry import backend, own_server
-from app.backends.wire.dialect import Dialect, Dialects, SystemRole, not_streamed
+from app.backends.wire.dialect import Dialect, SystemRole
 from app.backends.wire.framing import SseFraming, WholeFraming
 from app.backends.wire.openai_decoders import ChatCompletions, Responses
-from app.backends.wire.streaming import streamed
+from app.backends.wire.streaming import ServerBackend
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import BackendRejected
@@ -71,9 +71,7 @@ class OpenAIOptions(BackendOptions):
 
 
 @backend("openai", server="optional")
-class OpenAI(Backend):
-    """A client of one OpenAI-compatible server; all its sessions share its connections."""
-
+class OpenAI(ServerBackend):
     Options = OpenAIOptions
     tools = True
     pictures = True
@@ -81,20 +79,17 @@ class OpenAI(Backend):
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from openai import AsyncOpenAI  # takes a second, and studies without such a model need none of it
 
-        from app.backends.wire.http_client import client
-
-        self._server = server = server or own_server(settings, "openai", OPENAI_URL)
+        server = server or own_server(settings, "openai", OPENAI_URL)
+        super().__init__(settings, server)
         self._newer = server.url == OPENAI_URL
         self._marks_reasoning = server.url.startswith(MARKING)
-        self._dialects = Dialects(settings, server.url)
         # The client adds the key. What the SDK would add, also from variables, it leaves out.
-        http_client = client(settings, server)
-        self._client = AsyncOpenAI(
+        self._sdk = AsyncOpenAI(
             api_key="added by the client",
             base_url=server.url,
             max_retries=0,
-            timeout=http_client.timeout,
-            http_client=http_client,
+            timeout=self._client.timeout,
+            http_client=self._client,
         )
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
@@ -102,21 +97,12 @@ class OpenAI(Backend):
         chat = options.api == "chat"
         decoder = ChatCompletions() if chat else Responses()
         framing = WholeFraming((b"{",)) if request.whole else SseFraming()
-        splitter = dialect.splitter(options.reasoning_until)
-        return streamed(self._server, self._opening(request, options, dialect), framing, decoder, dialect, splitter)
-
-    not_streamed = staticmethod(not_streamed)
+        return self.read(request, self._opening(request, options, dialect), framing, decoder, options.reasoning_until)
 
     def holds(self, request: Request) -> bool:
         options = parse_options(OpenAIOptions, request.options)
         vouched = options.reasoning_until is not None or options.api != "chat" or self._marks_reasoning
         return not vouched and self._dialects.of(request).unopened is None
-
-    def save(self, request: Request) -> None:
-        self._dialects.save(request)
-
-    async def close(self) -> None:
-        await self._client.close()
 
     @asynccontextmanager
     async def _opening(
@@ -124,7 +110,7 @@ class OpenAI(Backend):
     ) -> AsyncIterator[httpx2.Response]:
         """The answer to a request, which is made again if the server refuses a part that can be left out or put
         elsewhere."""
-        api = self._client.chat.completions if options.api == "chat" else self._client.responses
+        api = self._sdk.chat.completions if options.api == "chat" else self._sdk.responses
         create: Callable[..., Any] = api.with_streaming_response.create
         async with AsyncExitStack() as stack:
             answer = None

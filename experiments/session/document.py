@@ -24,11 +24,13 @@ EDITED, UNDOES, OVER = "edited", "undoes", "over"
 # Passages with more words are not compared word by word.
 MOST_WORDS = 2_000
 _WORD = re.compile(r"\s*\S+|\s+$")
+# What stands at the word before it.
+_CLOSING = ",.;:!?)]}\u2026\u00bb\u201d\u2019\u060c\u061b\u061f"
 # From where to where in what a change removed.
 Part = tuple[int, int]
 # In place of a part: what somebody wrote there since.
 THEIRS: Part = (-1, -1)
-# The characters of what takes a change back: whether each is of what it had removed, and its index there or in its place.
+# What takes a change back, by characters: whether each is of what it had removed, and its index there or in its place.
 Back = list[tuple[bool, int]]
 Mark = TypeVar("Mark")
 
@@ -285,7 +287,7 @@ def _rest(change: Splice, since: Iterable[Splice], text: str) -> tuple[Splice, B
     end = start + len(left)
     place = text[start:end]
     for word in re.finditer(r"\S+", place):
-        if THEIRS in left[slice(*word.span())]:
+        if any(left[at] == THEIRS and place[at].isalnum() for at in range(*word.span())):
             left[slice(*word.span())] = [THEIRS] * len(word[0])
     chars = _apart(_taken_back(left), left, change.removed, text[max(0, start - 1) : start], place, text[end : end + 1])
     added = "".join(change.removed[at] if old else place[at] for old, at in chars)
@@ -313,7 +315,7 @@ def _apart(chars: Back, left: Sequence[Part | None], old: str, before: str, plac
     for is_old, at in [*chars, (False, len(place))]:
         char = old[at] if is_old else place[at : at + 1] or after
         own = not is_old and THEIRS in left[at : at + 1]
-        if (own or theirs) and before.strip() and char.strip():
+        if (own or theirs) and before.strip() and char.strip() and char not in _CLOSING:
             end = next((n for n in range(begin, len(left)) if left[n] in (None, THEIRS)), len(left))
             spaces = re.finditer(r"\s+", place[begin:end])
             widest = max(spaces, key=lambda one: one[0].count("\n"), default=None)

@@ -46,7 +46,8 @@ SMALL = """(least) => {
 RADIOS = """() => [...new Set([...document.querySelectorAll("#left input[type=radio], #side input[type=radio]")]
   .filter((one) => one.checkVisibility())
   .map((one) => `${one.offsetWidth} ${one.offsetHeight} ${getComputedStyle(one).opacity}`))]"""
-AROUND = sorted(path.name for path in Path(start_page.__file__).with_name("pages").glob("[!b]*.html.j2"))
+PAGES = Path(start_page.__file__).with_name("pages").glob("[!bn]*.html.j2")
+AROUND = sorted([*(("notice.html.j2", name) for name in start_page.NOTICES), *((one.name, one.stem) for one in PAGES)])
 
 
 @pytest.mark.parametrize("turn", range(TURNS))
@@ -86,6 +87,7 @@ def test_the_pages_around_a_study(
         "note": "Wait.",
         "recruiters": ["Prolific"],
         "part": "",
+        "code": True,
         "until": None,
         "waves": False,
         "pilot": False,
@@ -108,10 +110,10 @@ def test_the_pages_around_a_study(
     shown = [(template, language) for template in AROUND for language in ("en", "ar")]
     if not soak:
         shown = [(one, chance.choice(("en", "ar"))) for one in chance.sample(AROUND, MOST_AROUND)]
-    for template, language in shown:
-        body = bytes(start_page.render_page(template, language, **known).body)
+    for (template, name), language in shown:
+        body = bytes(start_page.render_page(template, language, **known, page=name).body)
         page.route("**/around", lambda route, request, body=body: route.fulfill(body=body, content_type="text/html"))
         page.goto(f"{stage}/around")
-        print(template, language)
+        print(template, name, language)
         assert page.locator("html").get_attribute("lang") == language
         audit(page)

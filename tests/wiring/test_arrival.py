@@ -73,7 +73,7 @@ async def test_who_has_finished_is_shown_the_end_and_may_begin_anew_where_that_i
     for again in (False, True):
         study = studies.short(tmp_path)
         if again:
-            study.write_text(re.sub(r'code: .*\n', '', study.read_text()))
+            study.write_text(re.sub(r"code: .*\n", "", study.read_text()))
         async with serving(settings, study, again=again) as one, HttpBot(one.url, "1") as visitor:
             await visitor.arrive("short")
             first = visitor.stream

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from app.backends.base import JSON, PromptMessage, Request, as_chat_messages
-from app.backends.wire.error_mapping import NO_SYSTEM
+from app.backends.wire.error_mapping import NO_SYSTEM, error_in
 from app.backends.wire.reasoning import THINK_END, UNOPENED, ReasoningSplitter
 from app.config.settings import Settings
 from app.errors import BackendRejected
@@ -140,18 +140,11 @@ def _refused(raw: str, sent: Mapping[str, Any], *, movable: bool) -> str | None:
     if movable and NO_SYSTEM.search(raw):
         return SYSTEM
     names = [name for name in (*OTHER_NAME, *OPTIONAL) if name in sent]
-    for said in (_param(raw), raw):
+    error = error_in(raw)
+    # apart from its words some refusals name the field, as OpenAI's do
+    named = str(error.get("param") or "") if isinstance(error, dict) else ""
+    for said in (named, raw):
         for name in names if said and UNSUPPORTED.search(raw) else ():
             if re.search(rf"(?<![a-z_]){name}(?![a-z_])", said):
                 return name
     return None
-
-
-def _param(raw: str) -> str:
-    """The field that a refusal names apart from its words, as OpenAI's do."""
-    try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return ""
-    error = body.get("error", body) if isinstance(body, dict) else body
-    return str(error.get("param") or "") if isinstance(error, dict) else ""

@@ -130,15 +130,18 @@ def _date(text: str) -> float | None:
         return None
 
 
+def error_in(content: bytes | str) -> Any:
+    """What a body says of an error; None where it is no JSON."""
+    try:
+        error = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
+    return error["error"] if isinstance(error, dict) and error.get("error") else error
+
+
 def _code_and_message(content: bytes) -> tuple[str | None, str]:
     """The code and the words of a body: `{error: {code, type, message}}`, `{error: text}`, or whatever it is."""
-    text = content.decode(errors="replace")
-    try:
-        error: Any = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return None, text
-    if isinstance(error, dict) and error.get("error"):
-        error = error["error"]
+    text, error = content.decode(errors="replace"), error_in(content)
     if not isinstance(error, dict):
         return None, error if isinstance(error, str) else text
     codes = [word for word in (error.get("code"), error.get("type")) if isinstance(word, str)]

@@ -22,11 +22,40 @@ PINGS = (b"[ping]", b"ping", b"pong", b"keep-alive", b"keepalive", b"heartbeat",
 
 
 @dataclass(slots=True)
-class SseFraming:
+class WholeFraming:
+    """One JSON value, which may begin in these ways."""
+
+    starts: tuple[bytes, ...] = (b"{", b"[")
+    _parts: list[bytes] = field(default_factory=list)
+    _length: int = 0
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self._parts)
+
+    def feed(self, chunk: bytes) -> Iterator[Any]:
+        self._length += len(chunk)
+        if self._length > MAX_BODY_BYTES:
+            self._parts.clear()
+            raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
+        self._parts.append(chunk)
+        return iter(())
+
+    def rest(self) -> Iterator[Any]:
+        body = self.body.removeprefix(BOM)
+        if not body.lstrip().startswith(self.starts):
+            raise not_a_stream(body, "JSON")
+        yield read_value(body)
+
+
+@dataclass(slots=True)
+class SseFraming(WholeFraming):
     """A JSON object in each event; None stands for `[DONE]`, with which some servers end a stream. An event ends where
     its data is whole, as some servers send no blank lines, or at a blank line. JSON that is no stream is read as one
     object, as some servers give none."""
 
+    starts: tuple[bytes, ...] = (b"{",)
+    _whole: bool = field(default=False, init=False)
     _rest: bytes = field(default=b"", init=False)
     _started: bool = field(default=False, init=False)
     _seen: bytes = field(default=b"", init=False)
@@ -34,15 +63,14 @@ class SseFraming:
     _any: bool = field(default=False, init=False)
     _data: list[bytes] = field(default_factory=list, init=False)
     _size: int = field(default=0, init=False)
-    _body: "WholeFraming | None" = field(default=None, init=False)
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        if self._body is None and not self._any:
+        if not self._whole and not self._any:
             head = (self._seen + chunk).lstrip().removeprefix(BOM).lstrip()
-            if head.startswith(b"{"):
-                self._body, chunk = WholeFraming((b"{",)), head
-        if self._body is not None:
-            yield from self._body.feed(chunk)
+            if head.startswith(self.starts):
+                self._whole, chunk = True, head
+        if self._whole:
+            yield from WholeFraming.feed(self, chunk)
             return
         for line in self._lines(chunk):
             yield from self._read(line)
@@ -50,8 +78,8 @@ class SseFraming:
     def rest(self) -> Iterator[Any]:
         """Give the object of a last event without an end, if it is whole; raises BackendBroken if there was no event at
         all."""
-        if self._body is not None:
-            yield from self._body.rest()
+        if self._whole:
+            yield from WholeFraming.rest(self)
             return
         if self._rest:
             yield from self._read(self._rest.rstrip(b"\r"))
@@ -100,30 +128,3 @@ class SseFraming:
 def _is_ping(text: bytes) -> bool:
     """Whether an event's data says nothing: it is blank, a comment, or keeps the connection open."""
     return not text or text.startswith(b":") or text.lower() in PINGS
-
-
-@dataclass(slots=True)
-class WholeFraming:
-    """One JSON value, which may begin in these ways."""
-
-    starts: tuple[bytes, ...] = (b"{", b"[")
-    _parts: list[bytes] = field(default_factory=list)
-    _length: int = 0
-
-    @property
-    def body(self) -> bytes:
-        return b"".join(self._parts)
-
-    def feed(self, chunk: bytes) -> Iterator[Any]:
-        self._length += len(chunk)
-        if self._length > MAX_BODY_BYTES:
-            self._parts.clear()
-            raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
-        self._parts.append(chunk)
-        return iter(())
-
-    def rest(self) -> Iterator[Any]:
-        body = self.body.removeprefix(BOM)
-        if not body.lstrip().startswith(self.starts):
-            raise not_a_stream(body, "JSON")
-        yield read_value(body)

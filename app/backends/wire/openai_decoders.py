@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from app.backends.base import Delta, ReasoningDelta, TextDelta
 from app.backends.wire.error_mapping import error_in_stream
@@ -10,7 +10,6 @@ from app.backends.wire.streaming import ReplyDecoder
 from app.backends.wire.values import (
     EXCERPT,
     count,
-    cut_off,
     listed,
     part,
     reasoning_of,
@@ -72,6 +71,7 @@ class Responses(ReplyDecoder):
     """A response. What a model thought comes in items of other types than `message`, on some servers as the same kind
     of text; it is no part of the reply."""
 
+    last: ClassVar[str] = "response.completed"
     _kinds: dict[str | int | None, str | None] = field(default_factory=dict)
     """The types of items, by their ids and by their places, as not all servers say both."""
 
@@ -102,10 +102,6 @@ class Responses(ReplyDecoder):
     def _kind(self, event: dict[str, Any]) -> str | None:
         place = self._kinds.get(count(event.get("output_index")), "message")
         return self._kinds.get(string(event, "item_id"), place)
-
-    def end(self, *, done: bool) -> Iterator[Delta]:
-        """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
-        raise cut_off("response.completed")
 
     def _whole(self, response: dict[str, Any]) -> Iterator[Delta]:
         for item in listed(response, "output"):

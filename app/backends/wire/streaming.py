@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from app.backends.base import Delta, StreamEnd, ToolCall
-from app.backends.wire.dialect import Dialect
+from app.backends.base import Backend, Delta, Request, StreamEnd, ToolCall
+from app.backends.wire.dialect import Dialect, Dialects, not_streamed
 from app.backends.wire.error_mapping import error_in_stream, masked, refusal
-from app.backends.wire.framing import SseFraming, WholeFraming
+from app.backends.wire.framing import WholeFraming
 from app.backends.wire.reasoning import ReasoningSplitter
 from app.backends.wire.values import count, cut_off, finish_reason, text_from
 from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import BackendError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ PICTURE = re.compile(r'(?<=;base64,)[\w+/=]{16,}|(?<="data":")[\w+/=]{16,}')
 class ReplyDecoder:
     """Makes a reply of the values of an answer, and holds what it finds besides text."""
 
+    last: ClassVar[str] = ""
+    """The event with which the `StreamEnd` comes."""
     _reason: str | None = None
     _model: str | None = None
     _prompt_tokens: int | None = None
@@ -44,8 +47,8 @@ class ReplyDecoder:
 
     def end(self, *, done: bool) -> Iterator[Delta]:
         """Give the `StreamEnd` once the stream is `done` or its body is over; raise a BackendError if the reply was cut
-        off."""
-        raise NotImplementedError
+        off, as here, where it comes with an event."""
+        raise cut_off(self.last)
 
     def _count(self, prompt: object, completion: object) -> None:
         """Keep counts of tokens; of each the last that is one holds."""
@@ -72,10 +75,40 @@ class ReplyDecoder:
         yield StreamEnd(finish_reason(self._reason), self._model, *tokens)
 
 
+class ServerBackend(Backend):
+    """A client of one model server; all its sessions share its connections."""
+
+    def __init__(self, settings: Settings, server: Server, headers: Mapping[str, str] | None = None) -> None:
+        from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
+
+        self._server, self._client = server, client(settings, server, headers)
+        self._dialects = Dialects(settings, server.url)
+
+    def read(
+        self,
+        request: Request,
+        opening: AbstractAsyncContextManager[httpx2.Response],
+        framing: WholeFraming,
+        decoder: ReplyDecoder,
+        until: str | None = None,
+    ) -> AsyncGenerator[Delta]:
+        """The reply in the answer to a request; `until` is what the study says of its reasoning."""
+        dialect = self._dialects.of(request)
+        return streamed(self._server, opening, framing, decoder, dialect, dialect.splitter(until))
+
+    not_streamed = staticmethod(not_streamed)
+
+    def save(self, request: Request) -> None:
+        self._dialects.save(request)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
 async def streamed(
     server: Server,
     opening: AbstractAsyncContextManager[httpx2.Response],
-    framing: SseFraming | WholeFraming,
+    framing: WholeFraming,
     decoder: ReplyDecoder,
     dialect: Dialect,
     splitter: ReasoningSplitter,
@@ -94,17 +127,13 @@ async def streamed(
                             continue
                         dialect.remember(splitter, one.finish_reason)
                         await _drain(pieces)
-                        raw = server.mask(_raw(framing))
+                        raw = server.mask(text_from(framing.body))
                         yield replace(one, adapted=dialect.adapted, sent=server.mask(sent), raw=raw)
                         return
     except BackendError as error:
         for one in splitter.flush():
             yield one
-        raise masked(error, server, error.sent or sent, error.raw or _raw(framing)) from None
-
-
-def _raw(framing: SseFraming | WholeFraming) -> str:
-    return text_from(framing.body) if isinstance(framing, WholeFraming) else ""
+        raise masked(error, server, error.sent or sent, error.raw or text_from(framing.body)) from None
 
 
 async def _pieces(response: httpx2.Response, server: Server) -> AsyncGenerator[bytes | None]:
@@ -137,6 +166,6 @@ def decoded(values: Iterator[Any], decoder: ReplyDecoder) -> Iterator[Delta]:
         yield from decoder.read(value)
 
 
-def ending(framing: SseFraming | WholeFraming, decoder: ReplyDecoder) -> Iterator[Delta]:
+def ending(framing: WholeFraming, decoder: ReplyDecoder) -> Iterator[Delta]:
     yield from decoded(framing.rest(), decoder)
     yield from decoder.end(done=False)

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -54,6 +53,14 @@ from storage.registers.participants import ParticipantId, Participants
 
 log = logging.getLogger(__name__)
 HOUR_S = 3600
+# The pages in place of a study, and their statuses: for somebody who only looks at a recruiter's task, took part in a
+# study that can be taken once, or withdrew (or whose data were deleted after their period); where nobody can start, the
+# browser keeps no cookies, in which no session could be found again, or the link is not accepted, as one without an id
+# or a proof; and where something is wrong with the server, or a proxy before it.
+NOTICES: Mapping[str, int] = {
+    **{"accept_first": 200, "already_taken_part": 200, "withdrawn": 410, "closed": 200, "cookies_needed": 403},
+    **{"link_not_accepted": 403, "too_many_starts": 429, "unavailable": 503, "not_found": 404, "no_open_studies": 200},
+}
 # The rate limit for links with an invalid proof from one address: a burst, and a rate per second after it. A whole
 # class may share an address and use last week's links.
 FORGED_AT_ONCE, FORGED_A_SECOND = 60, 0.2
@@ -167,16 +174,16 @@ class StartPage:
         """The page for somebody without a session who cannot start one; None for anybody else."""
         study = open_study.study
         if await self._is_erased(claim):
-            return withdrawn_page(study, language)
+            return notice_page(study, "withdrawn", language)
         if (why := refusal(claim, study.file.recruitment)) is not None:
             if request.method == "GET" and not claim.untold and not claim.unaccepted:
                 await self._count(request, study, claim, why)
             return self._not_taken(request, study, claim, language)
         if result.once:
-            return already_taken_part_page(study, language)
+            return notice_page(study, "already_taken_part", language)
         if await self._is_closed(study, claim):
-            return closed_page(study, language)
-        return None if open_study.ready else sorry_page(study, language)
+            return notice_page(study, "closed", language)
+        return None if open_study.ready else notice_page(study, "unavailable", language)
 
     async def _offer(self, request: Request) -> OpenStudy | None:
         """The study of the address as it is offered, or as a person with a return link takes part in it: one who looks
@@ -207,14 +214,14 @@ class StartPage:
         found, part = await self._waves.arrive(found, who)
         session = found.live or ((part.last if part else found.ended) if form["last"] else None)
         if session is None and part is None and await self._is_erased(who):
-            return withdrawn_page(study, language)
+            return notice_page(study, "withdrawn", language)
         if session is None and part is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
-            return already_taken_part_page(study, language)
+            return notice_page(study, "already_taken_part", language)
         if not framed and self._tickets.with_cookie(form["ticket"]) and not self._cookies.kept_by(request):
             log.info("%s: could not start a session: the browser keeps no cookies", study.name)
-            return cookies_needed_page(study, offered(form["language"], study.file) or language)
+            return notice_page(study, "cookies_needed", offered(form["language"], study.file) or language)
         if session is not None and who.person is not None and found.anew:
             await self._comes_again(session, who.person)
         if session is not None:
@@ -247,7 +254,7 @@ class StartPage:
         if offer is None:
             return not_found_page(request)
         let_frame(request, offer.study)
-        return sorry_page(offer.study, negotiate_request(request, offer.study.file), status=403)
+        return notice_page(offer.study, "unavailable", negotiate_request(request, offer.study.file), status=403)
 
     async def _begin(
         self,
@@ -263,17 +270,19 @@ class StartPage:
         address, begun = _address(request), claim.rehearsed is not None
         if claim.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
-            return unavailable_page(open_study.study, form["language"])
+            response = notice_page(open_study.study, "too_many_starts", form["language"])
+            response.headers["retry-after"] = "600"
+            return response
         try:
             session, new = await self._enrol(open_study, claim, stream, result, form)
             begun = begun or new
             if new and claim.unreadable is not None:
                 await self._count(request, open_study.study, claim, claim.unreadable.reason, started=True)
         except Refused:
-            return closed_page(open_study.study, form["language"])
+            return notice_page(open_study.study, "closed", form["language"])
         except StudyError as error:
             log.error("nobody can begin %s: %s", open_study.study.name, error)
-            return sorry_page(open_study.study, form["language"])
+            return notice_page(open_study.study, "unavailable", form["language"])
         finally:
             if not begun:
                 self._new.refund(address)
@@ -306,7 +315,7 @@ class StartPage:
     async def _between(self, part: NextPart) -> Response:
         """The page that says when the next part opens, or that the study is closed."""
         if await self._waves.is_closed(part):
-            return closed_page(part.study, part.language)
+            return notice_page(part.study, "closed", part.language)
         ticket = self._tickets.new(part.study.name)
         return _around(part.study, "next_part.html.j2", part.language, ticket=ticket, **self._waves.values(part))
 
@@ -382,13 +391,13 @@ class StartPage:
         """The page for a link that the study does not accept. It does not depend on the id; status 429 after too many
         invalid proofs from one address."""
         if claim.untold:
-            return sorry_page(study, language)
+            return notice_page(study, "unavailable", language)
         if claim.unaccepted:
-            return unaccepted_page(study, language)
+            return notice_page(study, "accept_first", language)
         if claim.forged and not self._forged.allow(_address(request), time.monotonic()):
             self._many_forged.warn()
-            return missing_id_page(study, language, status=429)
-        return missing_id_page(study, language)
+            return notice_page(study, "link_not_accepted", language, status=429)
+        return notice_page(study, "link_not_accepted", language)
 
     async def _count(
         self, request: Request, study: Study, claim: IdentityClaim, why: Refusal, *, started: bool = False
@@ -460,44 +469,9 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
-def unavailable_page(study: Study, language: str) -> Response:
-    response = _around(study, "too_many_starts.html.j2", language, status=429)
-    response.headers["retry-after"] = "600"
-    return response
-
-
-def closed_page(study: Study, language: str) -> Response:
-    return _around(study, "closed.html.j2", language)
-
-
-def sorry_page(study: Study, language: str, status: int = 503) -> Response:
-    """The page for a study that cannot start because of a problem on the server, or of a proxy before it."""
-    title = study.translate(study.file.title, language)
-    return render_page("unavailable.html.j2", language, status=status, title=title)
-
-
-def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
-    """The page for a link that the study does not accept: without an id or a proof, or of another recruiter."""
-    return _around(study, "link_not_accepted.html.j2", language, status)
-
-
-def unaccepted_page(study: Study, language: str) -> Response:
-    return _around(study, "accept_first.html.j2", language)
-
-
-def cookies_needed_page(study: Study, language: str) -> Response:
-    """The page for a browser that keeps no cookies, in which no session could be found again."""
-    return _around(study, "cookies_needed.html.j2", language, 403)
-
-
-def withdrawn_page(study: Study, language: str) -> Response:
-    """The page for the link of a person who withdrew, or whose data were deleted after their period."""
-    return _around(study, "withdrawn.html.j2", language, status=HTTPStatus.GONE)
-
-
-def already_taken_part_page(study: Study, language: str) -> Response:
-    """The page for a participant who has taken part before, in a study that can be taken only once."""
-    return _around(study, "already_taken_part.html.j2", language)
+def notice_page(study: Study, page: str, language: str, status: int = 0) -> Response:
+    """A page in place of a study."""
+    return _around(study, "notice.html.j2", language, status or NOTICES[page], page=page)
 
 
 def _around(study: Study, template: str, language: str, status: int = 200, **more: object) -> Response:
@@ -512,20 +486,20 @@ def storage_error_page(language: str, note: str) -> Response:
 
 def not_found_page(request: Request) -> Response:
     say = from_accept_language(request)
-    return render_page("not_found.html.j2", say.tag, status=404, title=say("Page not found"))
+    return render_page("notice.html.j2", say.tag, status=404, page="not_found", contact="", title=say("Page not found"))
 
 
 def no_studies_page(request: Request) -> Response:
     say = from_accept_language(request)
-    return render_page("no_open_studies.html.j2", say.tag, title=say("No open study"))
+    return render_page("notice.html.j2", say.tag, page="no_open_studies", contact="", title=say("No open study"))
 
 
 def render_page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
     """Render a plain page (without Gradio) in a language."""
     say = catalogue(language)
     common = {
-        **values,
         "page": template.removesuffix(".html.j2"),
+        **values,
         "language": language,
         "direction": say.direction,
         "t": say,

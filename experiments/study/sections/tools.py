@@ -42,8 +42,8 @@ class ToolSet(StrictModel):
     show: Literal["none", "names", "steps"] = "steps"
     """What the participant sees of calls: nothing, the names of the tools, or names, arguments and results."""
     labels: dict[ToolName, str] = {}
-    """What participants read for the name of a tool or an argument, such as `{pay: Pay for an order}`. Of a name without a
-    label they read its words: `get_order` is "Get order"."""
+    """What participants read for the name of a tool or an argument, such as `{pay: Pay for an order}`. Of a name
+    without a label they read its words: `get_order` is "Get order"."""
     max_calls: Annotated[int, Field(ge=1, le=100)] = 10
     """How many calls a model may make for one reply; after them it must reply without tools."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 30

@@ -116,7 +116,7 @@ def test_who_judges_a_conversation_reads_what_was_shown_of_its_calls(moves: list
     seen = [*seen_before(place).values()]
     answered = [use for use in tool_uses(place.facts) if use.reply]
     shown = [step for message in session.chat.messages for step in message.steps]
-    assert all(f"{use.call.tool} (" in "".join(seen) for use in answered)
+    assert all(f"{use.call.tool.capitalize()} (" in "".join(seen) for use in answered)
     assert len(re.findall(r" \((?:done|refused|failed)\)\n", "".join(seen))) == len(answered)
     told = "".join(message.text for message in conversation_at(place, "", "s").said) if messages_of(place.facts) else ""
     assert all(text in told for text in seen)

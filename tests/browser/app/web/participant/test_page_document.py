@@ -27,12 +27,18 @@ LOW = {"width": 1366, "height": 650}
 BEGINS = "document.querySelector('#left .document').getBoundingClientRect().top"
 BEGINS += " - document.querySelector('#left-column').getBoundingClientRect().top"
 BEGINS = f"Math.round({BEGINS}) >= 0 && Math.round({BEGINS}) < 20"
+WHOLE = "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.undo'))"
 SAVED = "document.querySelector('[data-document-state]').textContent === 'Saved'"
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Process]:
-    more = {"text": "Write a text. " * 16, "min_words": 5, "format": "markdown", "suggestions": {"texts": ["Shorten it."]}}
+    more = {
+        "text": "Write a text. " * 16,
+        "min_words": 5,
+        "format": "markdown",
+        "suggestions": {"texts": ["Shorten it."]},
+    }
     raw = {
         "study": "work",
         "title": "Work",
@@ -115,7 +121,10 @@ def test_in_a_low_window_the_document_and_its_change_have_room(server: Process, 
     say(visitor.page)
     visitor.page.locator(".undo summary").click()
     until(visitor.page, "document.querySelector('#document').clientHeight > 150")
-    until(visitor.page, "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.undo'))")
+    until(
+        visitor.page,
+        "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.undo'))",
+    )
 
 
 @pytest.mark.nightly
