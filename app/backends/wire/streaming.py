@@ -32,8 +32,8 @@ PICTURE = re.compile(r'(?<=;base64,)[\w+/=]{16,}|(?<="data":")[\w+/=]{16,}')
 class ReplyDecoder:
     """Makes a reply of the values of an answer, and holds what it finds besides text."""
 
+    # The event with which the `StreamEnd` comes.
     last: ClassVar[str] = ""
-    """The event with which the `StreamEnd` comes."""
     _reason: str | None = None
     _model: str | None = None
     _prompt_tokens: int | None = None
