@@ -47,14 +47,14 @@ class NotDelivered(ParleyError):
 
 
 class RecruiterError(ParleyError):
-    """A recruiter's API did not do what it was asked; the message has no token."""
+    """A recruiter's API did not do what it was asked, or may have done it, if `uncertain`: the request was sent and its
+    answer lost. The message has no token."""
+
+    uncertain = False
 
 
 class RecruiterUnavailable(RecruiterError):
-    """The recruiter could not be reached, is busy or broken.
-
-    `uncertain`: the request was sent and its answer lost, so it may have been carried out. `retry_after_s`: how long
-    the recruiter asked us to wait."""
+    """The recruiter could not be reached, is busy or broken; `retry_after_s` is how long it asked us to wait."""
 
     def __init__(self, message: str, *, uncertain: bool = False, retry_after_s: float | None = None) -> None:
         super().__init__(message)

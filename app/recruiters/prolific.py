@@ -66,7 +66,6 @@ class Answer(BaseModel):
 
 
 class ProlificAccount(Answer):
-    id: str
     currency_code: str = ""
 
 
@@ -145,7 +144,6 @@ class Page(Answer):
 
 
 class HookSecret(Answer):
-    id: str
     value: str = Field(repr=False)
 
 

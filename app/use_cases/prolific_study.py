@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 
 from app.clock import Clock
 from app.config.settings import Settings, env_name
-from app.errors import RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.errors import RecruiterError, RecruiterRejected
 from app.recruiters.prolific import (
     STATUS_CHANGE,
     WEBHOOK,
@@ -53,12 +53,11 @@ from storage.registers.study_status import operations_of
 from storage.reports.monitoring.sessions import median_minutes
 
 ProlificAct = Literal["show", "draft", "publish", "pause", "start", "stop", "places"]
-ACTIONS: Mapping[str, StudyAction] = {"publish": "PUBLISH", "pause": "PAUSE", "start": "START", "stop": "STOP"}
 SPENDING: tuple[ProlificAct, ...] = ("publish", "places")
 # An act, and what is sent for it.
 Asked = tuple[str, Mapping[str, Any]]
-# What an action makes of a study that is in one of the states.
-MOVES: Mapping[StudyAction, tuple[tuple[str, ...], tuple[str, ...]]] = {
+# What an action makes of a study that is in one of the states; a person's word for it has small letters.
+MOVES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "PUBLISH": (("UNPUBLISHED",), ("PUBLISHING", "SCHEDULED", "ACTIVE")),
     "PAUSE": (("ACTIVE",), ("PAUSED",)),
     "START": (("PAUSED",), ("ACTIVE",)),
@@ -226,7 +225,7 @@ class StudyAtProlific:
         return ("update", {one.field: one.wanted for one in view.changes}) if view.changes else None
 
     def _move(self, view: ProlificView, word: str) -> Asked | None:
-        there, name, action = view.there, self.study.name, ACTIONS[word]
+        there, name, action = view.there, self.study.name, word.upper()
         before, after = MOVES[action]
         if word == "publish" and (why := operations_of(self.database, name).closed_reason):
             raise NotPossible(f"{name} lets nobody start here ({why}). First: parley recruit open {name}")
@@ -268,8 +267,7 @@ class StudyAtProlific:
         try:
             study = self._send(view, act, request)
         except RecruiterError as error:
-            lost = isinstance(error, RecruiterUnavailable) and error.uncertain
-            self._end(id_, "lost" if lost else "refused", str(error))
+            self._end(id_, "lost" if error.uncertain else "refused", str(error))
             raise
         self._end(id_, "done", study=study.id, status=study.status)
         return self.look()
@@ -433,6 +431,6 @@ def _agreed(view: ProlificView, said: str) -> Money:
 
 def _carried_out(act: Act, there: ProlificStudy) -> bool:
     if act.what in MOVES:
-        return there.status in MOVES[act.what][1]  # type: ignore[index]
+        return there.status in MOVES[act.what][1]
     wanted = act.data["request"].get(PLACES, 0)
     return act.what == "create" or (act.what == "places" and there.total_available_places >= wanted)

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.config.settings import Settings, env_name
-from app.errors import (
-    NotDelivered,
-    RecruiterDenied,
-    RecruiterError,
-    RecruiterRejected,
-    RecruiterUnavailable,
-    SettingsError,
-)
+from app.errors import NotDelivered, RecruiterDenied, RecruiterError, RecruiterRejected, SettingsError
 from app.recruiters.prolific import Prolific, prolific_client
 from app.session.reminders.channels import Failure, ReminderChannel, WebhookChannel
 from app.session.reminders.message import ReminderMessage
@@ -51,9 +44,7 @@ class ProlificChannel:
             with self._client() as client:
                 client.send_message([message.recipient.to], body, study)
         except RecruiterError as error:
-            busy = isinstance(error, RecruiterUnavailable)
-            down = busy or isinstance(error, RecruiterDenied)
-            certain = not (isinstance(error, RecruiterUnavailable) and error.uncertain)
+            down, certain = not isinstance(error, RecruiterRejected), not error.uncertain
             return Failure(type(error).__name__, certain=certain, again=certain and down, down=down)
         return None
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from app.clock import Clock
 from app.config.settings import Settings
-from app.errors import RecruiterDenied, RecruiterError, RecruiterRejected, RecruiterUnavailable
+from app.errors import RecruiterError, RecruiterRejected
 from app.recruiters.prolific import MOST_IDS, REJECTION_CATEGORIES, SHORTEST_REJECTION, Prolific, Submission
 from experiments.errors import NotPossible, suggestion
 from experiments.money import Money
@@ -312,14 +312,12 @@ def _attempt(recruited: RecruitedStudy, act: Act) -> None:
 def _send(recruited: RecruitedStudy, act: Act, number: int, people: Sequence[ParticipantId]) -> None:
     try:
         _request(recruited, act, people)
-    except RecruiterUnavailable as error:
-        _settle(recruited, act, number, "lost" if error.uncertain else "failed", str(error))
-    except RecruiterDenied as error:
-        _settle(recruited, act, number, "failed", str(error))
     except RecruiterRejected as error:
         if act.what == "bonuses" and not act.is_uncertain:
             _take_back(recruited, act)
         _settle(recruited, act, number, "refused", str(error))
+    except RecruiterError as error:
+        _settle(recruited, act, number, "lost" if error.uncertain else "failed", str(error))
     else:
         _settle(recruited, act, number, "done", "")
 

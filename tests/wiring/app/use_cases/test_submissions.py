@@ -341,19 +341,20 @@ async def test_the_files_and_the_api_never_both_pay(here: Live, recruited: Recru
 async def test_a_lost_answer_is_looked_up_before_anything_is_paid_again(here: Live, recruited: RecruitedStudy) -> None:
     await here.complete(await here.join())
     poll(recruited)
-    for fault, result in ((Fault(lose=True, on="POST bulk"), "done"), (Fault(status=502, on="POST bulk"), "lost")):
-        here.fake.faults = [fault]
+    lost, broken, busy = (Fault(**said, on="POST bulk") for said in ({"lose": True}, {"status": 502}, {"status": 429}))
+    for faults, soon, later in (([lost], ("done", 1), 1), ([broken], ("lost", 1), 2), ([busy] * 3, ("done", 2), 2)):
+        here.fake.faults = [*faults]
         ask_bonuses(recruited, f"{plan_bonuses(recruited).total:.2f}", "ada")
         carry_out(recruited)
         here.clock.advance(60)
         *_, act = carry_out(recruited)
-        assert (act.result, act.attempts) == (result, 1)
+        assert (act.result, act.attempts) == soon
         here.clock.advance(1_800)
         *_, act = carry_out(recruited)
-        assert (act.result, act.attempts) == ("done", 1 if result == "done" else 2)
+        assert (act.result, act.attempts) == ("done", later)
         await here.complete(await here.join())
         poll(recruited)
-    assert Counter(sum(one["bonus_payments"]) for one in here.fake.submissions.values()) == {25: 2, 0: 1}
+    assert Counter(sum(one["bonus_payments"]) for one in here.fake.submissions.values()) == {25: 3, 0: 1}
 
 
 async def test_a_study_that_was_recruited_twice_knows_the_people_of_both(here: Live, recruited: RecruitedStudy) -> None:
