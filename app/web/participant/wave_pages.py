@@ -106,12 +106,13 @@ class WavePages:
     def values(self, part: NextPart) -> Mapping[str, Any]:
         """What the page between waves shows."""
         window, zone = part.window, zone_of(part.person.history.zone)
+        until_us = window.until_us if window.state == "late" else window.closes_us
         wait_us = (window.opens_us or 0) - self._service.now_us()
         reminders = part.study.file.reminders
         reminded = reminders is not None and not set(reminders.channels).isdisjoint(self._reminds_by)
         return {
             "heading": part.heading,
-            "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, window.closes_us)],
+            "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, until_us)],
             "zone": zone.key,
             "wait_ms": max(0, wait_us) // 1000 + 1,
             "code": end_page(part.study, part.last.state).code,

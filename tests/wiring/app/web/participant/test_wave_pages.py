@@ -55,6 +55,8 @@ async def test_the_link_leads_to_the_same_person_and_nobody_can_make_it(tmp_path
     async with between(tmp_path) as (served, clock, _, link), HttpBot(served.url, "2") as other:
         assert 'data-page="next_part"' in (await other.send("GET", link)).text
         clock.set(waves.us("2027-03-30 09:00", "UTC"))
+        late = (await other.send("GET", link)).text
+        assert 'datetime="2027-03-30T21:00' in late, "who is late reads the end of the grace, not a time that is over"
         forged = await other.send("GET", link[:-4] + "AAAA")
         assert forged.status_code == 403
         await other.arrive("weeks", link.removeprefix("/s/weeks"))
