@@ -37,9 +37,9 @@ settings.register_profile(
 CI_SEED = 1
 # Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end.
 LONG = (
-    *("page_a_day", "console_identity", "page", "outcomes", "restarts", "submissions", "extension", "study_data"),
-    *("page_pictures", "page_tools", "keyboard_and_ear", "accessibility", "accessibility_console", "runs", "llama"),
-    *("page_unsaved", "page_document", "page_model_failures", "workers", "trouble", "house", "connection"),
+    *("page_a_day", "outcomes", "restarts", "workers", "page", "study_data", "extension", "llama", "console_identity"),
+    *("page_tools", "accessibility_console", "submissions", "kill", "keyboard_and_ear", "accessibility", "house"),
+    *("page_unsaved", "page_document", "page_model_failures", "trouble", "watching", "waves_life", "connection"),
 )
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
 # Linux's file system in memory, and how much of it must be free: containers often have less.

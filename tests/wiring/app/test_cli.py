@@ -170,7 +170,7 @@ AS_JSON = {
     "show status": ("demo", "--origin", "bot"),
     "show versions": ("demo",),
     "trial look": None,  # in test_looks.py
-    "trial power": None,  # in test_trial_commands_power.py
+    "trial power": None,  # in test_trial_commands_uplift.py
 }
 OF_EXTENSIONS = {
     "publishing": ("deposit",),

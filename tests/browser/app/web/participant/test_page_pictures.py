@@ -93,7 +93,6 @@ def test_pictures_are_pasted_chosen_removed_and_sent(
     visitor.arrive("seen")
     box, attach, given = page.locator("#box textarea"), page.locator("[data-attach]"), page.locator(".attach li")
     expect(attach).to_be_enabled()
-    audit(page)
     box.fill("What is it?")
     put(page, "paste", drawn(300, 200))
     expect(given).to_have_count(1)
