@@ -20,7 +20,9 @@ from app.config.settings import Settings
 from app.session.replies.judges import Questions
 from app.session.service import SessionService
 from experiments.study.study import Study
+from storage.datasets.exports.preview import empty_schemas
 from storage.db.engine import Database, open_database
+from storage.registers.origins import Origin
 from storage.reports.costs import attempts
 
 TOKEN_CHARS = 4
@@ -36,6 +38,8 @@ class DryRunResult:
     costs: tuple[float, ...]
     calls: Mapping[str, float]
     unpriced: tuple[str, ...]
+    empty: tuple[str, ...]
+    """The released formats of the study in which none of them has a row."""
 
     @property
     def typical_minutes(self) -> float:
@@ -76,10 +80,11 @@ async def estimate_by_simulation(
                 calls[attempt["model"]] += 1
                 costs[whose[attempt["stream"]]] += _cost(study, attempt, reply_tokens)
         read(database)
+        empty = tuple(empty_schemas(database, study.name, Origin.BOT))
         database.dispose()
     minutes = tuple(walked.minutes for walked in walks)
     unpriced = tuple(name for name in sorted(calls) if study.model(name).price is None)
-    return DryRunResult(minutes, tuple(costs), {name: n / count for name, n in calls.items()}, unpriced)
+    return DryRunResult(minutes, tuple(costs), {name: n / count for name, n in calls.items()}, unpriced, empty)
 
 
 def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:

@@ -67,12 +67,12 @@ TICKET = re.compile(r'name="ticket" value="([^"]+)"')
 
 @dataclass(slots=True)
 class Measured:
-    """What participants have met: `refused` are requests that were turned away (too many, or not possible now)."""
+    """What participants have met: `refused_requests` were turned away (too many, or not possible now)."""
 
     responses: int = 0
     clicks: int = 0
-    refused: int = 0
-    unreachable: int = 0
+    refused_requests: int = 0
+    requests_without_response: int = 0
     slowest_click_s: float = 0.0
     slowest_page_s: float = 0.0
     replies: int = 0
@@ -132,7 +132,7 @@ class HttpParticipant:
         _, note = self._read(response)
         self._measured.clicks += 1
         self._measured.slowest_click_s = max(self._measured.slowest_click_s, time.monotonic() - began_s)
-        self._measured.refused += bool(note)
+        self._measured.refused_requests += bool(note)
         return note
 
     async def listen(self) -> Screen:
@@ -163,12 +163,12 @@ class HttpParticipant:
                 async for _ in response.aiter_lines():
                     pass
         except httpx2.TransportError:
-            self._measured.unreachable += 1
+            self._measured.requests_without_response += 1
 
     def _read(self, response: httpx2.Response) -> tuple[Screen, str]:
         plain = response.json() if response.headers.get("content-type") == "application/json" else {}
         if response.status_code != 200 or "screen" not in plain:
-            self._measured.refused += 1
+            self._measured.refused_requests += 1
             raise VisitFailed(f"status {response.status_code}: {json.dumps(plain)[:200]}")
         self._whose = plain["whose"]
         self.screen = screen_of(plain["screen"])
@@ -182,14 +182,14 @@ class HttpParticipant:
             try:
                 response = await self._client.request(method, path, headers=self._headers(), **more)
             except httpx2.TransportError as error:
-                self._measured.unreachable += 1
+                self._measured.requests_without_response += 1
                 if time.monotonic() > give_up_s or not self._measured.responses:
                     raise RehearsalImpossible(AWAY.format(url=self._client.base_url, error=error)) from error
             else:
                 self._measured.responses += 1
                 if response.status_code not in AGAIN or time.monotonic() > give_up_s:
                     return response
-                self._measured.refused += 1
+                self._measured.refused_requests += 1
                 pause_s = _pause_s(response)
             await asyncio.sleep(pause_s)
 

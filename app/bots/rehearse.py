@@ -110,7 +110,7 @@ class RehearsalProgress:
     here: int = 0
     dropped_out: int = 0
     came_back: int = 0
-    reloaded: int = 0
+    reloads: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     gave_up: Counter[str] = field(default_factory=Counter)
 
@@ -175,7 +175,7 @@ class _RehearsedParticipant:
                 screen = await participant.listen()
                 continue
             if self.visit.reloads(clicks):
-                self.progress.reloaded += 1
+                self.progress.reloads += 1
                 screen = await participant.reload()
             refused = await self._click(bot, participant, screen)
             clicks, refusals = clicks + 1, refusals + 1 if refused else 0

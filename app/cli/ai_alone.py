@@ -23,15 +23,15 @@ from app.cli.common import (
     StudyName,
     ToFile,
     existing_database,
+    finish,
     name_of,
     option,
-    run_batch,
     settings_in_use,
     write_csv,
 )
-from app.cli.printing import echo, show
+from app.cli.printing import echo, followed, show
 from app.studies.loader import load_study, shipped
-from app.use_cases.model_runs import alone_rows, ask_alone, costs_of, plan_alone, told_plan, told_run
+from app.use_cases.model_runs import alone_rows, ask_alone, plan_alone, takes, told_run
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
 from storage.db.engine import Database, open_database
@@ -102,11 +102,11 @@ def run_(
     )
     plan = asyncio.run(plan_alone(database, settings, found, request))
     if dry_run:
-        costs = costs_of(database, plan.run, reply_tokens, found.file.currency)
-        show(costs if as_json else told_plan(costs, budget), as_json)
+        show(takes(database, plan.run, reply_tokens, found, budget), as_json)
         return
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
-    ended = run_batch(found.name, lambda tell: ask_alone(database, settings, plan, limits, tell))
+    with followed(found.name) as tell:
+        ended = finish(ask_alone(database, settings, plan, limits, tell))
     if not as_json:
         show(told_run(ended), as_json)
     _show(database, found.name, as_json)

@@ -31,19 +31,19 @@ from app.cli.common import (
     Seed,
     StudyName,
     existing_database,
+    finish,
     name_of,
     option,
-    run_batch,
     settings_in_use,
 )
-from app.cli.printing import echo, show
+from app.cli.printing import echo, followed, show
 from app.cli.session import sessions_of
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.extension import needed
 from app.studies.loader import load_study, read_yaml
-from app.use_cases.model_runs import ANNOTATION_TOKENS, Tell, annotate, costs_of, plan_annotating, wanted_annotators
-from app.use_cases.tables import Told
+from app.use_cases.model_runs import annotate, plan_annotating, wanted_annotators
+from app.use_cases.tables import Tell, Told
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
@@ -112,8 +112,7 @@ def run_(
     own = own_of(target, file)
     listed = [one.strip() for one in names.split(",") if one.strip()] or (list(own) if file else [])
     plan = plan_annotating(database, name, target, wanted_annotators(target, listed, model, own), origin)
-    currency = target.file.currency if target else ""
-    show(plan.told(costs_of(database, plan.run, ANNOTATION_TOKENS, currency), budget), False)
+    show(plan.takes(database, budget), False)
     if dry_run:
         return
     limits = RunLimits(concurrency=concurrency, budget=budget)
@@ -122,7 +121,9 @@ def run_(
         async with sessions_of(database) as sessions:
             return await annotate(database, settings, sessions, plan, limits, tell)
 
-    show(run_batch(name, work), False)
+    with followed(name) as tell:
+        told = finish(work(tell))
+    show(told, False)
 
 
 @commands.command("status")

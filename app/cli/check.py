@@ -26,9 +26,8 @@ from app.studies.loader import study_error
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
-from app.use_cases.costs import REPLY_TOKENS, estimate_costs, told_estimate, tried
+from app.use_cases.costs import REPLY_TOKENS, told_estimate, tried
 from app.use_cases.remind import unsendable_reminders
-from app.use_cases.tables import Told
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
@@ -41,6 +40,8 @@ ModelsThatReply = Annotated[
         "Who replies: scripted, in place of models at servers, which costs nothing, or the study's models.",
     ),
 ]
+
+EMPTY = "export_schemas: no simulated participant has a row in {0}, so its files would be empty; leave it out."
 
 
 @command("check")
@@ -58,9 +59,8 @@ def check(
     """
     try:
         found = _load_checked(study)
-        trial = (
-            asyncio.run(estimate_by_simulation(found, bots, reply_tokens, questions=judge_question)) if bots else None
-        )
+        trying = estimate_by_simulation(found, bots, reply_tokens, questions=judge_question)
+        trial = asyncio.run(trying) if bots else None
     except StudyError as error:
         if not as_json:
             raise
@@ -68,16 +68,17 @@ def check(
         show({"study": error.name, "errors": errors}, as_json)
         raise typer.Exit(2) from None
     minutes = trial.typical_minutes if trial else None
+    empty = [EMPTY.format(name) for name in trial.empty] if trial else []
     data: dict[str, Any] = {
         "study": found.name,
         "version": found.file.version,
         "hash": found.hash,
         "median_minutes": minutes,
         "errors": [],
-        "advice": [*advice(found, minutes), *_advice_here(found), *study_advice(found)],
+        "advice": [*advice(found, minutes), *_advice_here(found), *study_advice(found), *empty],
         "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
         "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
-        **(estimate_costs(found, trial, participants) if trial and cost else {}),
+        **(told_estimate(found, trial, participants).data if trial and cost else {}),
     }
     if as_json:
         show({**data, "steps": list(dict.fromkeys(step.path for step in steps(outline(found))))}, as_json)
@@ -127,7 +128,7 @@ def _advice_here(study: Study) -> Iterator[str]:
 
 def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
     """Print what the study's models will cost for so many simulated participants, and ask whether to go on."""
-    show(Told(told_estimate(study, asyncio.run(tried(study)), people)), False)
+    show(told_estimate(study, asyncio.run(tried(study)), people), False)
     confirm_calls(confirmed=confirmed)
 
 

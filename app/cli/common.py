@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import csv
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from app.cli.logging_setup import set_up
-from app.cli.printing import echo, err, progress_bar
+from app.cli.printing import echo, err
 from app.config import settings as configuration
 from app.config.saved_servers import with_saved_servers
 from app.config.secret import secret_for
@@ -31,9 +31,6 @@ from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
-
-if TYPE_CHECKING:
-    from app.batch.plan import RunProgress
 
 Result = TypeVar("Result")
 STDOUT = Path("-")
@@ -201,16 +198,3 @@ def finish(work: Coroutine[Any, Any, Result]) -> Result:
     except ImportError:  # Windows
         return asyncio.run(work)
     return uvloop.run(work)
-
-
-def run_batch(study: str, work: Callable[[Callable[[RunProgress], None]], Coroutine[Any, Any, Result]]) -> Result:
-    """Run a batch to its end, with its progress."""
-    with progress_bar(transient=False) as bar:
-        task = bar.add_task(study, total=None)
-
-        def tell(progress: RunProgress) -> None:
-            counts = {"refused": progress.refused, "failed": progress.failed, "were there": progress.reused}
-            words = ", ".join([study, *(f"{number:,} {what}" for what, number in counts.items() if number)])
-            bar.update(task, description=words, completed=progress.done + progress.failed, total=progress.samples)
-
-        return finish(work(tell))

@@ -37,6 +37,7 @@ from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.export_folder import edited
 from storage.datasets.exports.exporter import stream
 from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.preview import files
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.imports.importer import Imported, deviations, import_files
@@ -198,6 +199,8 @@ def _write(
 ) -> None:
     if ids is not None:
         refuse_shared_folder(ids, folder)
+    if files(database, request, 1).is_empty:
+        warn(f"No session has a row in {request.schema}, so its files are empty. The tidy tables have everything.")
     manifest, written = write_export(database, request, folder, zipped=zipped)
     warn_of_rehearsal(manifest.origin)
     _say_exported(manifest)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.safe_console import EscapingConsole
-from app.use_cases.tables import ShownTable, jsonable, tables
+from app.use_cases.tables import ShownTable, Tell, jsonable, tables
 from storage.registers.origins import REHEARSAL, Origin
 
 out = EscapingConsole()
@@ -38,6 +40,18 @@ def progress_bar(counts: ProgressColumn | None = None, *, transient: bool = True
     """A bar with a description and its `counts`, on standard error; where that is no terminal, only one that stays."""
     columns = (TextColumn("{task.description}"), BarColumn(), counts or MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=err, transient=transient, disable=transient and not err.is_terminal)
+
+
+@contextmanager
+def followed(study: str) -> Iterator[Tell]:
+    """Show how far a run is."""
+    with progress_bar(transient=False) as bar:
+        task = bar.add_task(study, total=None)
+
+        def tell(done: int, total: int, words: str) -> None:
+            bar.update(task, description=f"{study}: {words}" if words else study, completed=done, total=total)
+
+        yield tell
 
 
 def iso(us: int | None) -> str | None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from app.bots.rehearse import RehearsalProgress
 from app.cli.check import ModelsThatReply, confirm_calls
 from app.cli.commands import command
 from app.cli.common import (
@@ -22,22 +20,12 @@ from app.cli.common import (
     option,
     settings_in_use,
 )
-from app.cli.printing import echo, progress_bar, show
+from app.cli.printing import echo, followed, show
 from app.clock import SystemClock
 from app.config.secret import secret_for
-from app.use_cases.rehearse import (
-    RehearsalPlan,
-    RehearsalRequest,
-    plan_rehearsal,
-    play,
-    rehearsed,
-    removed,
-    takes,
-    told,
-)
+from app.use_cases.rehearse import RehearsalRequest, plan_rehearsal, play, takes
 from app.use_cases.rehearse import remove as remove_
 from app.use_cases.simulate import calls_servers
-from app.use_cases.tables import Told
 from experiments.plural import count
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
@@ -88,28 +76,14 @@ def rehearse_(
     if models == "study" and calls_servers(found) and not (yes and as_json):
         show(asyncio.run(takes(plan, address, scripted=False)), as_json=False)
         confirm_calls(confirmed=yes)
-    progress, began_s = RehearsalProgress(), time.monotonic()
-    try:
-        shown = asyncio.run(_play(database, address, plan, progress))
-    except KeyboardInterrupt:
-        shown = rehearsed(database, plan, progress, time.monotonic() - began_s, stopped=True)
-    show(shown if as_json else told(shown), as_json)
+    with followed(found.name) as tell:
+        told = asyncio.run(play(database, address, plan, tell))
+    show(told, as_json)
     if not as_json:
         echo(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
         echo(f"Remove it:  parley rehearse {found.name} --remove")
-    if shown["stopped"]:
+    if told.data["stopped"]:
         raise typer.Exit(INTERRUPTED)
-
-
-async def _play(database: Database, address: str, plan: RehearsalPlan, progress: RehearsalProgress) -> dict[str, Any]:
-    with progress_bar(transient=False) as bar:
-        task = bar.add_task(plan.study.name, total=len(plan.visits))
-
-        def tell(now: RehearsalProgress) -> None:
-            words = f"{plan.study.name}: {now.here} taking part, {now.dropped_out} left"
-            bar.update(task, description=words, completed=now.done)
-
-        return await play(database, address, plan, progress, tell)
 
 
 def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -> None:
@@ -118,5 +92,4 @@ def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -
         typer.confirm(
             f"Remove {count(there, 'rehearsed session')} of {study} with all their data?", abort=True, err=True
         )
-    gone = remove_(database, study, TERMINAL, SystemClock())
-    show(gone if as_json else Told([f"Removed: {removed(gone)}."]), as_json)
+    show(remove_(database, study, TERMINAL, SystemClock()), as_json)

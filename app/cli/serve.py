@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, option, settings_in_use, with_saved
 from app.cli.http_server import listen, require_free_port, when_up
@@ -66,7 +65,7 @@ def serve(
 ) -> None:
     """Each study is at /s/NAME. All studies published in the database are served, and the named ones."""
     settings = settings_in_use(host=host, port=port, database_url=database)
-    serve_studies(settings, load_all(settings, studies or []), workers=workers, invite=True)
+    serve_studies(settings, load_all(settings, studies or []), workers=workers)
 
 
 def load_all(settings: Settings, references: Sequence[str]) -> list[tuple[str, Study]]:
@@ -86,7 +85,6 @@ def serve_studies(
     *,
     workers: int = 1,
     demo: bool = False,
-    invite: bool = False,
     open_browser: bool = False,
 ) -> None:
     """Serve these studies and the published ones until stopped, and print the links for participants."""
@@ -106,8 +104,6 @@ def serve_studies(
         echo(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
         print_links(studies, database, with_saved_servers(settings, database))
         echo(f"  data: {redact_password(settings.database_url)}")
-        if invite:
-            invite_first(settings, database)
         if open_browser and sys.stdout.isatty():
             shown = partial(webbrowser.open, address)
             threading.Thread(target=when_up, args=(settings, settings.port, shown), daemon=True).start()

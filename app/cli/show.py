@@ -39,7 +39,7 @@ from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
 from app.studies.text_check import TextCheck
 from app.studies.translations import missing_translations
-from app.use_cases.costs import cost_tables, told_costs
+from app.use_cases.costs import told_costs
 from app.web.link_problem_texts import problem_rows
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.plural import count as how_many
@@ -194,8 +194,7 @@ def costs_(
     """The budget bounds the costs of participants, not those of simulated sessions. `unknown` counts replies whose
     cost is not known; a sum is then a lower bound."""
     database, found = published_study(study)
-    data = cost_tables(database, found, by)
-    show(data if as_json else told_costs(data), as_json)
+    show(told_costs(database, found, by), as_json)
 
 
 @shown("calls")

@@ -8,15 +8,14 @@ from typing import Annotated
 import typer
 
 from app.backends.model_ref import parse_model_ref
-from app.bots.run_many import SimulationRun, StoppedSession
-from app.bots.simulate import SimulatedSession, arrivals, stream_of
+from app.bots.run_many import SimulationRun
+from app.bots.simulate import arrivals, stream_of
 from app.bots.user_config import LATE, NEVER, TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.check import ModelsThatReply, confirm_cost
 from app.cli.commands import command
 from app.cli.common import AnyStudy, Seed, Yes, any_study, option, settings_in_use
-from app.cli.printing import echo, progress_bar, show
-from app.config.settings import Settings
+from app.cli.printing import echo, followed, show
 from app.errors import ModelUnreached
 from app.use_cases.simulate import SimulationProgress, calls_servers
 from app.use_cases.simulate import simulate as play
@@ -72,13 +71,14 @@ def simulate(
     who = read_user_config(user, speaker, user_temperature, scripted=scripted, late=late, never=never)
     called = speaker is not None or (paid and not who.scripted)
     crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if called else 1))
-    done, database = SimulationProgress(count, len(found.waves)), open_database(settings.database_url)
+    done, database = SimulationProgress(crowd), open_database(settings.database_url)
     if paid and not who.scripted and (left := _left(database, crowd)):
         if speaker:
             echo(f"The estimate is without {speaker.label}, which speaks for the users.")
         confirm_cost(found, left, confirmed=yes)
     try:
-        asyncio.run(_play(database, settings, crowd, done))
+        with followed(found.name) as done.tell:
+            asyncio.run(play(database, settings, done))
     except (KeyboardInterrupt, ModelUnreached):
         show(done.told, False)
         raise
@@ -90,18 +90,6 @@ def simulate(
         echo(f"What the models took: parley show costs {found.name}")
     if done.stopped:
         raise typer.Exit(1)
-
-
-async def _play(database: Database, settings: Settings, run: SimulationRun, progress: SimulationProgress) -> None:
-    with progress_bar(transient=False) as bar:
-        task = bar.add_task(f"{run.study.name}: simulated sessions", total=run.count)
-
-        def ended(session: SimulatedSession | StoppedSession) -> None:
-            progress.add(session)
-            stopped = f"{len(progress.stopped)} stopped" if progress.stopped else "simulated sessions"
-            bar.update(task, description=f"{run.study.name}: {stopped}", completed=progress.done)
-
-        await play(database, settings, run, ended)
 
 
 def _left(database: Database, run: SimulationRun) -> int:

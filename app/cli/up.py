@@ -11,6 +11,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 from app.cli.accounts import invite_first
@@ -54,14 +55,13 @@ def up(
     keeper = threading.Thread(target=_keep_console, args=(settings, stopped), name="parley-console", daemon=True)
     keeper.start()
 
-    def announce() -> None:
-        echo(f"The console is at {settings.console_address}", "bold")
-        page = invite_first(settings, opened) or settings.console_address
-        opened.dispose()
-        if browser and sys.stdout.isatty():
-            webbrowser.open(page)
-
-    threading.Thread(target=when_up, args=(settings, settings.console_port, announce), daemon=True).start()
+    echo(f"The console is at {settings.console_address}, in a few seconds", "bold")
+    page = invite_first(settings, opened) or settings.console_address
+    opened.dispose()
+    if browser and sys.stdout.isatty():
+        shown = partial(webbrowser.open, page)
+        threading.Thread(target=when_up, args=(settings, settings.console_port, shown), daemon=True).start()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again, once it has stopped
     try:
         serve_studies(settings, files)
     finally:

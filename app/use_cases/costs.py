@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean
 from typing import Any, Literal
@@ -23,10 +23,11 @@ ESTIMATED, REPLY_TOKENS = 10, 300
 By = Literal["model", "condition", "participant"]
 
 
-def cost_tables(database: Database, study: Study, by: By) -> dict[str, Any]:
-    """What a study's models took: by what for, in sessions by model, condition or participant; and its budgets."""
+def told_costs(database: Database, study: Study, by: By) -> Told:
+    """What a study's models took: by what for, the total below what it is made of; in sessions by model, condition or
+    participant; and its budgets."""
     kinds = costs_by_kind(database, study.name)
-    return {
+    data = {
         "study": study.name,
         "currency": study.file.currency,
         "by": by,
@@ -40,10 +41,6 @@ def cost_tables(database: Database, study: Study, by: By) -> dict[str, Any]:
             if key
         ],
     }
-
-
-def told_costs(data: Mapping[str, Any]) -> Told:
-    """Costs as people read them, the total below what it is made of."""
     total, currency = data["total"], data["currency"]
     budget = "There is no budget." if data["budget"] is None else f"The budget is {money(data['budget'], currency)}."
     spent = f"Participants cost {money(data['spent'], currency)} so far"
@@ -53,9 +50,9 @@ def told_costs(data: Mapping[str, Any]) -> Told:
         says.append(f"The study is paused: {data['paused'] or 'no reason is given'}.")
     if total["unknown"]:
         says.append(f"Of {count(total['unknown'], 'reply', 'replies')} the cost is not known, so it is more.")
-    kinds = {**data["kinds"], "total": total} if data["kinds"] else {}
-    rows = {"what for": kinds, f"sessions, by {data['by']}": data["groups"], "cells with a budget": data["cells"]}
-    return Told(says, rows)
+    made_of = {**data["kinds"], "total": total} if data["kinds"] else {}
+    rows = {"what for": made_of, f"sessions, by {data['by']}": data["groups"], "cells with a budget": data["cells"]}
+    return Told(says, rows, data)
 
 
 def _budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict[str, Any]:
@@ -64,32 +61,28 @@ def _budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict
     return {"budget": now.budgets.get(cell), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
 
 
-def estimate_costs(study: Study, dry_run: DryRunResult, participants: int) -> dict[str, Any]:
-    each = fmean(dry_run.costs)
-    return {
-        "calls_per_participant": dry_run.calls,
-        "cost_per_participant": each,
-        "most_per_participant": max(dry_run.costs),
-        "participants": participants,
-        "cost": participants * each,
-        "currency": study.file.currency,
-        "without_price": dry_run.unpriced,
-    }
-
-
 async def tried(study: Study) -> DryRunResult:
     """A few who are simulated without a call, for what the study would take."""
     return await estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS, questions=judge_question)
 
 
-def told_estimate(study: Study, dry_run: DryRunResult, participants: int) -> list[str]:
-    """What the study's models would cost for so many, in sentences."""
-    each, currency = fmean(dry_run.costs), study.file.currency
+def told_estimate(study: Study, dry_run: DryRunResult, participants: int) -> Told:
+    """What the study's models would cost for so many."""
+    each, most, currency = fmean(dry_run.costs), max(dry_run.costs), study.file.currency
     calls = ", ".join(f"{name} {calls:.1f}" for name, calls in dry_run.calls.items()) or "none"
-    costs = f"{money(each, currency)} a participant (at most {money(max(dry_run.costs), currency)})"
+    costs = f"{money(each, currency)} a participant (at most {money(most, currency)})"
     says = [f"About {money(participants * each, currency)} for {count(participants, 'participant')}: {costs}."]
     says.append(f"Calls of each model for a participant: {calls}.")
-    return says + unpriced(dry_run.unpriced)
+    data = {
+        "calls_per_participant": dry_run.calls,
+        "cost_per_participant": each,
+        "most_per_participant": most,
+        "participants": participants,
+        "cost": participants * each,
+        "currency": currency,
+        "without_price": dry_run.unpriced,
+    }
+    return Told(says + unpriced(dry_run.unpriced), data=data)
 
 
 def unpriced(models: Sequence[str]) -> list[str]:

@@ -34,7 +34,7 @@ class ImportPlan:
             most = " or more" if len(self.wrong) == MOST_LISTED else ""
             errors = f"{count(len(self.wrong), 'error')}{most}"
             what = f"Nothing can be imported: {errors}. Correct the files, and send them again."
-        files = [{"file": one.path.name, "is": one.released, "rows": one.rows} for one in self.found]
+        files = [{"file": one.path.name, "read as": one.released, "rows": one.rows} for one in self.found]
         return Told([what], {"files": files, "errors": [asdict(one) for one in self.wrong]})
 
 

@@ -33,7 +33,7 @@ from app.errors import AnnotatorUnknown
 from app.session.replies.tools import asked
 from app.session.service import Sessions
 from app.use_cases.costs import unpriced
-from app.use_cases.tables import Told, money
+from app.use_cases.tables import Stopped, Tell, Told, money
 from experiments.plural import count
 from experiments.study.ai_alone_questions import ai_alone_of
 from experiments.study.sections.annotators import AnnotatorSpec
@@ -51,27 +51,36 @@ WHY = {
     BUDGET: "The budget bears no further call; the same run with a higher one goes on from here.",
     INTERRUPTED: "Stopped. What came is stored; the same run goes on from here.",
 }
-Tell = Callable[[RunProgress], None]
-Stopped = Callable[[], bool]
 
 
-def costs_of(database: Database, plan: RunPlan, reply_tokens: int, currency: str = "") -> dict[str, Any]:
-    """What the calls of a plan that are left would be, with replies of so many tokens."""
-    would = estimate(database, plan, reply_tokens)
-    return {**asdict(would), "cost": would.cost, "currency": currency, "without_price": would.unpriced}
-
-
-def told_plan(would: Mapping[str, Any], budget: float | None = None, before: Sequence[str] = ()) -> Told:
-    """What `costs_of` a plan says, with what is said `before` it."""
-    stored = f"{would['stored']:,} of {count(would['samples'], 'sample')} are stored"
-    tokens = f"{count(would['prompt_tokens'], 'token')} to read and {would['completion_tokens']:,} to write"
+def takes(
+    database: Database,
+    plan: RunPlan,
+    tokens: int,
+    study: Study | None,
+    budget: float | None,
+    before: Sequence[str] = (),
+) -> Told:
+    """What the calls of a plan that are left would be, with replies of so many tokens; and what is said `before`."""
+    would, currency = estimate(database, plan, tokens), study.file.currency if study else ""
     says = [
-        f"{count(would['left'], 'call')} will be made; {stored}.",
-        f"They cost about {money(would['cost'], would['currency'])}, for {tokens}.",
-        *unpriced(would["without_price"]),
+        f"{count(would.left, 'call')} will be made; {would.stored:,} of {count(would.samples, 'sample')} are stored.",
+        f"They cost about {money(would.cost, currency)}, for {count(would.prompt_tokens, 'token')} to read and "
+        f"{would.completion_tokens:,} to write.",
+        *unpriced(would.unpriced),
     ]
-    says += [] if budget is None else [f"No call begins beyond {money(budget, would['currency'])}."]
-    return Told([*before, *says], {"models": would["models"]})
+    says += [] if budget is None else [f"No call begins beyond {money(budget, currency)}."]
+    data = {**asdict(would), "cost": would.cost, "currency": currency, "without_price": would.unpriced}
+    return Told([*before, *says], {"models": would.models}, data)
+
+
+def _followed(tell: Tell) -> Callable[[RunProgress], None]:
+    def follow(now: RunProgress) -> None:
+        counts = {"refused": now.refused, "failed": now.failed, "were there": now.reused}
+        words = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number)
+        tell(now.done + now.failed, now.samples, words)
+
+    return follow
 
 
 def told_run(result: RunResult, after: Sequence[str] = ()) -> Told:
@@ -115,7 +124,7 @@ async def ask_alone(
     """Ask for the replies of a plan that are not stored, and score what came."""
     Studies(database).register(plan.study)
     save_cells(database, plan.study.name, (cell.stored(number) for number, cell in enumerate(plan.cells)))
-    result = await run(database, settings, plan.run, limits, tell, stopped)
+    result = await run(database, settings, plan.run, limits, _followed(tell), stopped)
     score(database, plan.study.name)
     return result
 
@@ -156,18 +165,19 @@ def wanted_annotators(
 
 @dataclass(frozen=True, slots=True)
 class AnnotatingPlan:
-    study: str
+    study: Study | None
+    """None if its data were imported."""
     origin: str
     found: AnnotationPlan
     run: RunPlan
 
-    def told(self, costs: Mapping[str, Any], budget: float | None = None) -> Told:
+    def takes(self, database: Database, budget: float | None) -> Told:
         """What it takes: which conversations are asked about, and what that costs."""
         says = [f"{count(len(self.found.cells), 'conversation')} of {self.origin} sessions are asked about."]
         says += [f"{len(self.found.known):,} more need no call."] if self.found.known else []
         left_out = self.found.lacking.items()
         says += [f"{who} leaves out {count(number, 'conversation')}: {why}." for (who, why), number in left_out]
-        return told_plan(costs, budget, says)
+        return takes(database, self.run, ANNOTATION_TOKENS, self.study, budget, says)
 
 
 def plan_annotating(
@@ -176,7 +186,7 @@ def plan_annotating(
     whose = origin_of(database, name, origin)
     found = plan_annotations(database, name, whose, wanted)
     details = describe_plan(study.hash if study else "", found, whose)
-    return AnnotatingPlan(name, whose, found, RunPlan(name, "annotate", found.cells, details))
+    return AnnotatingPlan(study, whose, found, RunPlan(name, "annotate", found.cells, details))
 
 
 async def annotate(
@@ -191,11 +201,11 @@ async def annotate(
     """Ask for the annotations of a plan that are not stored, and record what was found; returns what became of it."""
     ended = None
     if plan.found.cells:
-        save_annotations(database, plan.study, plan.found)
-        ended = await run(database, settings, plan.run, limits, tell, stopped)
+        save_annotations(database, plan.run.study, plan.found)
+        ended = await run(database, settings, plan.run, limits, _followed(tell), stopped)
     found = collect_results(database, plan.found, ended.run if ended else "")
-    done = await sessions.annotate(plan.study, found.annotations)
-    forget_withdrawn(database, plan.study, plan.found)
+    done = await sessions.annotate(plan.run.study, found.annotations)
+    forget_withdrawn(database, plan.run.study, plan.found)
     numbers = {
         "new": done.new,
         "stored before": done.known,

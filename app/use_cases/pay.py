@@ -20,7 +20,7 @@ from storage.registers.contacts import PROLIFIC
 from storage.registers.participants import ParticipantId, Participants
 
 TO_DO = {
-    "complete": "approve",
+    "complete": "pay as you promised",
     "screened_out": "pay as you promised",
     "failed_attention": "review",
     "no_consent": "nothing",
@@ -166,7 +166,7 @@ def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
         )
     if failed := sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete"):
         sessions = how_many(failed, "complete session")
-        yield f"{sessions} failed an attention check: review before you approve."
+        yield f"{sessions} failed an attention check: review before you pay."
     if strangers:
         ids = how_many(strangers, "ID of Prolific's export belongs", "IDs of Prolific's export belong")
         yield f"{ids} to no session of this study."

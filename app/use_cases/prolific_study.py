@@ -169,9 +169,10 @@ class ProlificView:
 
 @dataclass(frozen=True, slots=True)
 class StudyAtProlific:
-    """`who` decides about a published `study`. All methods raise RecruiterError and NotPossible."""
+    """`who` decides about a published `study`. All methods raise RecruiterError and NotPossible. Without a `client` it
+    is only looked at, as if nothing were at Prolific."""
 
-    client: Prolific
+    client: Prolific | None
     database: Database
     settings: Settings
     study: Study
@@ -183,8 +184,9 @@ class StudyAtProlific:
         section, known = self._section(), tuple(acts(self.database, self.study.name).values())
         measured = self._measured_minutes()
         draft = draft_of(self.study, section, self.settings.address, self._places(), measured or section.minutes)
-        there = self._there(known)
-        currency = (there and there.currency) or self.client.account().currency_code
+        there = self._there(known) if self.client else None
+        here = self.study.file.currency
+        currency = (there and there.currency) or (self.client.account().currency_code if self.client else here)
         limit = min(section.spend_limit, self.settings.prolific_spend_limit or section.spend_limit)
         return ProlificView(
             draft=draft,
@@ -239,6 +241,7 @@ class StudyAtProlific:
         return action, {"study": there.id}
 
     def _send(self, view: ProlificView, act: str, request: Mapping[str, Any]) -> ProlificStudy:
+        assert self.client is not None  # noqa: S101
         if view.there is None:
             return self.client.create_study(view.draft)
         if act in ("update", "places"):
@@ -289,6 +292,7 @@ class StudyAtProlific:
 
     def _there(self, acts: tuple[Act, ...]) -> ProlificStudy | None:
         """The study that was made last, unless it is over and of another version; else one of our internal name."""
+        assert self.client is not None  # noqa: S101
         for id_ in recruited_studies(acts)[:1]:
             try:
                 found = self.client.study(id_)

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from app.bots.rehearse import Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
+from app.bots.rehearse import Answers, Rehearsal, RehearsalProgress, Visit, planned_visits, rehearse, remaining_visits
 from app.bots.simulate import found_answers
 from app.bots.tendencies import Tendencies
 from app.clock import Clock
@@ -19,7 +19,7 @@ from app.extension import needed
 from app.session.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor
 from app.use_cases.costs import told_estimate, tried
 from app.use_cases.simulate import calls_servers
-from app.use_cases.tables import Told
+from app.use_cases.tables import Stopped, Tell, Told
 from experiments.plural import count
 from experiments.session.engine import fold
 from experiments.session.outcomes import status_label
@@ -82,26 +82,29 @@ async def play(
     database: Database,
     address: str,
     plan: RehearsalPlan,
-    progress: RehearsalProgress,
-    tell: Callable[[RehearsalProgress], None] = lambda progress: None,
-    stopped: Callable[[], bool] = bool,
-) -> dict[str, Any]:
-    """Let them come, until all are gone or it is `stopped`; returns what was measured, of fidelity too."""
+    tell: Tell,
+    stopped: Stopped = bool,
+) -> Told:
+    """Let them come, until all are gone, it is `stopped`, or Ctrl-C; returns what was measured, of fidelity too."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs a line, with the signed link, for each request
-    answers, began_s = _KnownAnswers(database, plan.links), time.monotonic()
-    rehearsal = Rehearsal(address, plan.visits, plan.speed, plan.links.path, plan.links.headers, answers.of)
+    progress, began_s = RehearsalProgress(), time.monotonic()
+    links, answers = plan.links, _answers(database, plan.links)
+    rehearsal = Rehearsal(address, plan.visits, plan.speed, links.path, links.headers, answers)
     playing = asyncio.create_task(rehearse(rehearsal, progress))
     try:
         while not playing.done() and not stopped():
-            tell(progress)
+            words = f"{progress.here:,} taking part, {progress.dropped_out:,} left"
+            tell(progress.done, len(plan.visits), words)
             await asyncio.wait([playing], timeout=LOOK_S)
-        tell(progress)
         if playing.done():
             playing.result()
+    except asyncio.CancelledError:  # by Ctrl-C
+        pass
     finally:
         playing.cancel()
         await asyncio.wait([playing])
-    return rehearsed(database, plan, progress, time.monotonic() - began_s, stopped=playing.cancelled())
+    tell(progress.done, len(plan.visits), "")
+    return _told(_measured(database, plan, progress, time.monotonic() - began_s, stopped=playing.cancelled()))
 
 
 async def takes(plan: RehearsalPlan, address: str, *, scripted: bool) -> Told:
@@ -110,16 +113,16 @@ async def takes(plan: RehearsalPlan, address: str, *, scripted: bool) -> Told:
     last_s = max((visit.arrives_s + (visit.away_s or 0) for visit in plan.visits), default=0)
     lasts = timedelta(seconds=round((last_s + 60 * dry_run.typical_minutes) / plan.speed)) if left else timedelta()
     says = [f"{count(left, 'simulated participant')} come to {address}. It takes about {lasts}."]
-    return Told(says + (told_estimate(plan.study, dry_run, left) if paid else ["It calls no model that costs."]))
+    costs = told_estimate(plan.study, dry_run, left).sentences if paid else ["It calls no model that costs."]
+    return Told([*says, *costs])
 
 
-def told(found: Mapping[str, Any]) -> Told:
-    """What `rehearsed` found as people read it."""
+def _told(found: Mapping[str, Any]) -> Told:
     ends = [f"{number:,} {status_label(outcome)}" for outcome, number in found["outcomes"].items()]
     left = {"left for good": "dropped_out", "left and came back": "came_back", "times the page was reloaded": "reloads"}
     ends += [f"{found[name]:,} {what}" for what, name in left.items() if found[name]]
     who = f"{count(found['people'], 'simulated participant')} in {timedelta(seconds=round(found['seconds']))}"
-    slowest = f"the slowest {found['slowest_click_s']} s; the slowest page {found['slowest_page_s']} s"
+    slowest = f"the slowest {found['slowest_click_s']:.3f} s; the slowest page {found['slowest_page_s']:.3f} s"
     says = [
         f"{who}: {', '.join(ends) or 'nobody came to an end'}.",
         f"{count(found['clicks'], 'click')}, {slowest}.",
@@ -135,13 +138,12 @@ def told(found: Mapping[str, Any]) -> Told:
         tables["conversations that broke rules, the worst first"] = [
             {"session": one["session"], "arm": one["arm"], **message} for one in worst for message in one["messages"]
         ]
-    return Told(says, tables)
+    return Told(says, tables, found)
 
 
-def rehearsed(
+def _measured(
     database: Database, plan: RehearsalPlan, progress: RehearsalProgress, seconds: float, *, stopped: bool
 ) -> dict[str, Any]:
-    measured = progress.measured
     streams = rehearsed_sessions(database, plan.study.name).keys() & plan.streams
     return {
         "people": plan.people,
@@ -149,15 +151,9 @@ def rehearsed(
         "outcomes": dict(progress.outcomes),
         "dropped_out": progress.dropped_out,
         "came_back": progress.came_back,
-        "reloads": progress.reloaded,
+        "reloads": progress.reloads,
         "gave_up": dict(progress.gave_up),
-        "clicks": measured.clicks,
-        "refused_requests": measured.refused,
-        "requests_without_response": measured.unreachable,
-        "slowest_click_s": round(measured.slowest_click_s, 3),
-        "slowest_page_s": round(measured.slowest_page_s, 3),
-        "replies": measured.replies,
-        "failed_replies": measured.failed_replies,
+        **asdict(progress.measured),
         "seconds": round(seconds, 1),
         "stopped": stopped,
         **(plan.report(database, plan.study, streams) if plan.report and streams else {}),
@@ -200,34 +196,32 @@ class RehearsedLinks:
         return {REHEARSAL_HEADER: self._links.token(self.of(visit))}
 
 
-class _KnownAnswers:
+def _answers(database: Database, links: RehearsedLinks) -> Answers:
     """The answers that people work out: the right ones, as often as their tendencies say, from the database."""
+    studies = Studies(database)
 
-    def __init__(self, database: Database, links: RehearsedLinks) -> None:
-        self._database, self._links, self._studies = database, links, Studies(database)
-
-    async def of(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
-        return await asyncio.to_thread(self._find, visit, screen)
-
-    def _find(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
-        with self._database.connect() as connection:
-            state = fold(facts(connection, self._links.of(visit).stream))
+    def find(visit: Visit, screen: Screen) -> Mapping[str, Any]:
+        with database.connect() as connection:
+            state = fold(facts(connection, links.of(visit).stream))
         chance = uniform(f"{visit.name}:{screen.seen}", "knows")
-        return found_answers(self._studies.get(state.enrolled["hash"]), state, Tendencies.of(visit.name), chance)
+        return found_answers(studies.get(state.enrolled["hash"]), state, Tendencies.of(visit.name), chance)
+
+    return lambda visit, screen: asyncio.to_thread(find, visit, screen)
 
 
-def remove(database: Database, study: str, who: str, clock: Clock) -> RemovedRehearsal:
+def remove(database: Database, study: str, who: str, clock: Clock) -> Told:
     """Remove all rehearsed sessions of a study, with all their data."""
     audit = AuditLog(database, clock.now_us)
-    return remove_rehearsal(
+    gone = remove_rehearsal(
         database,
         study,
         clock.now_us(),
-        lambda connection, gone: audit.forward(connection, who, f"removed a rehearsal: {removed(gone)}", study),
+        lambda connection, gone: audit.forward(connection, who, f"removed a rehearsal: {_removed(gone)}", study),
     )
+    return Told([f"Removed: {_removed(gone)}."], data=gone)
 
 
-def removed(gone: RemovedRehearsal) -> str:
+def _removed(gone: RemovedRehearsal) -> str:
     cost = f" (cost {gone.cost:,.4f})" if gone.cost else ""
     return (
         f"{count(gone.sessions, 'session')} with {count(gone.events, 'event')}, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -13,31 +12,27 @@ from app.bots.simulate import SimulatedSession
 from app.bots.user_config import read_user_config
 from app.clock import SystemClock
 from app.config.settings import Settings
-from app.errors import ArgumentInvalid
 from app.session.service import SessionService
-from app.use_cases.tables import Told
+from app.use_cases.tables import Stopped, Tell, Told
 from experiments.plural import count
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.study_status import record_dataset_info
 
-MOST_IN_CONSOLE, MOST_TOLD = 500, 5
+MOST_TOLD = 5
 
 
 @dataclass
 class SimulationProgress:
-    total: int
-    waves: int = 1
+    run: SimulationRun
+    tell: Tell = lambda *_: None
+    stop: Stopped = bool
     complete: int = 0
     sessions: int = 0
     clicks: int = 0
     missing: int = 0
     """People who were not in every wave."""
     stopped: list[StoppedSession] = field(default_factory=list)
-
-    @property
-    def done(self) -> int:
-        return self.complete + len(self.stopped)
 
     def add(self, session: SimulatedSession | StoppedSession) -> None:
         if isinstance(session, StoppedSession):
@@ -46,19 +41,19 @@ class SimulationProgress:
             self.complete += 1
             self.sessions += len(session.streams)
             self.clicks += session.clicks
-            self.missing += len(session.streams) < self.waves
+            self.missing += len(session.streams) < len(self.run.study.waves)
+        stopped = f"{len(self.stopped):,} stopped" if self.stopped else ""
+        self.tell(self.complete + len(self.stopped), self.run.count, stopped)
 
     @property
     def told(self) -> Told:
-        says, more = [f"{self}."], len(self.stopped) - MOST_TOLD
+        missing = f", {self.missing:,} of them not in every wave" if self.missing else ""
+        people = f"{self.complete:,} of {self.run.count:,} people{missing}; " if len(self.run.study.waves) > 1 else ""
+        says = [f"{people}{count(self.sessions, 'complete session')} ({count(self.clicks, 'click')})."]
+        more = len(self.stopped) - MOST_TOLD
         says += [f"{count(len(self.stopped), 'session')} stopped; the same run continues them."] if self.stopped else []
         says += [f"{one.stream}: {one.why}" for one in self.stopped[:MOST_TOLD]]
         return Told([*says, f"And {more:,} more; `parley show calls` shows the calls."] if more > 0 else says)
-
-    def __str__(self) -> str:
-        missing = f", {self.missing:,} of them not in every wave" if self.missing else ""
-        people = f"{self.complete:,} of {self.total:,} people{missing}; " if self.waves > 1 else ""
-        return f"{people}{count(self.sessions, 'complete session')} ({count(self.clicks, 'click')})"
 
 
 def calls_servers(study: Study) -> bool:
@@ -66,19 +61,13 @@ def calls_servers(study: Study) -> bool:
 
 
 def free_run(study: Study, number: int, seed: str) -> SimulationRun:
-    """A run that calls no server, as `parley simulate -n NUMBER --seed SEED` plays it. Raises ArgumentInvalid."""
-    if not 1 <= number <= MOST_IN_CONSOLE:
-        raise ArgumentInvalid(f"Simulate 1 to {MOST_IN_CONSOLE} participants here; `parley simulate` takes more.")
+    """A run that calls no server, as `parley simulate -n NUMBER --seed SEED` plays it."""
     return SimulationRun(study, read_user_config("random", scripted=calls_servers(study)), number, seed, at_once=1)
 
 
-async def simulate(
-    database: Database,
-    settings: Settings,
-    run: SimulationRun,
-    on_session: Callable[[SimulatedSession | StoppedSession], None],
-) -> None:
+async def simulate(database: Database, settings: Settings, progress: SimulationProgress) -> Told:
     """Play the sessions of a run that have not ended yet. Raises the ParleyError that ails them all."""
+    run = progress.run
     clocks = clock_for_each(run.study, run.cast)
     service = SessionService(database, settings_for(settings), clocks, judge_question)
     try:
@@ -89,6 +78,9 @@ async def simulate(
             service.check_configured(model)
         async with aclosing(run_simulations(service, clocks, run)) as sessions:
             async for session in sessions:
-                on_session(session)
+                progress.add(session)
+                if progress.stop():
+                    break
     finally:
         await service.close()
+    return progress.told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +13,10 @@ from typing import Any
 WORDS = 40
 LARGE, CENT = 1000, 0.01
 EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+# How far a run is: what is done, of how many (0: not known), and more in words.
+Tell = Callable[[int, int, str], None]
+Stopped = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,13 @@ class Told:
 
     sentences: Sequence[str]
     rows: Mapping[str, Any] = field(default_factory=dict)
+    data: Any = None
+    """The same as JSON."""
 
 
 def jsonable(value: Any) -> Any:
+    if isinstance(value, Told):
+        value = value.data
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     match value:

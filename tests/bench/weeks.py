@@ -37,9 +37,9 @@ def main(argv: list[str]) -> int:
     with TemporaryDirectory() as folder:
         own = load_study(str(write(Path(folder), raw(waves=waves, **USED))))
         run = SimulationRun(own, read_user_config("random"), people, "1", at_once=16)
-        database, progress = open_database(f"sqlite:///{Path(folder) / 'parley.db'}"), SimulationProgress(people)
+        database, progress = open_database(f"sqlite:///{Path(folder) / 'parley.db'}"), SimulationProgress(run)
         begun = time.monotonic(), time.process_time()
-        asyncio.run(simulate(database, Settings(_env_file=None), run, progress.add))
+        asyncio.run(simulate(database, Settings(_env_file=None), progress))
         took_s, processor_s = time.monotonic() - begun[0], time.process_time() - begun[1]
         begun_s = time.monotonic()
         report = build_report(database, "weeks", Origin.BOT, time.time_ns() // 1000)

@@ -100,6 +100,8 @@ def test_what_the_console_tells_of_hostile_texts_is_inert_and_stays_in_its_boxes
         ada.page.get_by_role("tab", name="Replay").click()
         frame = ada.page.locator("iframe.replay")
         frame.wait_for()
+        ada.write("session-moment", "100000")
+        ada.quiet()
         assert spilled(ada.page, ".message.you", ".message.bot", unrolled="iframe.replay", frame=frame) == {}
         assert watched.harms(TOLD) == []
     ada.page.set_viewport_size({"width": 1280, "height": 900})

@@ -75,6 +75,7 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
             await asyncio.sleep(0.05)
             shown = await tick(researcher)
         (link, *_) = LINK.findall(shown["data-links"])
+        assert link in LINK.findall(value(shown["data-work"])), "the card that made it has it too"
         answer = await researcher.send("GET", f"/{html.unescape(link)}")
         assert answer.status_code == 200
         assert sha256(answer.content).hexdigest() in shown["data-links"]

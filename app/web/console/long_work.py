@@ -7,20 +7,19 @@ or the console stops. What was stored by then is kept, and the same work goes on
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
 import threading
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.batch.plan import RunProgress
 from app.clock import Clock
 from app.errors import NotAllowed, SettingsError
 from app.use_cases.tables import ShownTable, tables
 from app.web.console.current_user import CurrentUser
+from app.web.console.downloads import Link
 from experiments.errors import NotPossible
 from problems.errors import ParleyError
 
@@ -42,17 +41,20 @@ class Work:
     began_us: int
     done: int = 0
     total: int = 0
+    words: str = ""
     stopping: bool = False
+    made: Link | None = None
+    """A file that came of it."""
     task: Future[Any] = field(default_factory=Future)
 
-    def tell(self, done: int, total: int, of: str) -> None:
-        """Say how far it is, in `of`; raises NotPossible if it is to stop."""
-        self.done, self.total = done, total
+    def tell(self, done: int, total: int, words: str) -> None:
+        self.done, self.total, self.words = done, total, words
+
+    def tell_whole(self, done: int, total: int, of: str) -> None:
+        """Say how far it is, in `of`, of what is done whole or not at all; raises NotPossible if it is to stop."""
+        self.tell(done, total, of)
         if self.stopping:
             raise NotPossible(f"Stopped after {done:,}{f' of {total:,}' if total else ''} {of}.")
-
-    def follow(self, progress: RunProgress) -> None:
-        self.done, self.total = progress.done + progress.failed, progress.samples
 
     def stopped(self) -> bool:
         return self.stopping
@@ -84,7 +86,7 @@ class Planned:
     kind: str
     study: str
     about: str
-    do: Callable[[Work], Awaitable[Any]]
+    do: Callable[[Work], Any]
 
 
 class LongWork:
@@ -117,7 +119,7 @@ class LongWork:
             if busy := next((work for work in self.of(planned.study) if work.running), None):
                 raise NotAllowed(BUSY.format(busy.about))
             work = Work(planned.kind, planned.study, planned.about, user.name, self._clock.now_us())
-            work.task = self._pool.submit(lambda: asyncio.run(_awaited(planned.do(work))))
+            work.task = self._pool.submit(planned.do, work)
             work.task.add_done_callback(_log_failure)
             self._works[planned.study, planned.about] = work
         return work
@@ -142,10 +144,6 @@ class LongWork:
         for work in self._works.values():
             work.stopping = True
         self._pool.shutdown(cancel_futures=True)
-
-
-async def _awaited(work: Awaitable[Any]) -> Any:
-    return await work
 
 
 def _log_failure(task: Future[Any]) -> None:

@@ -11,7 +11,8 @@ import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 import gradio as gr
@@ -58,38 +59,57 @@ class SessionReplay:
     def build(self) -> None:
         about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
         self._slider = gr.Slider(1, MOST_EVENTS, value=1, step=1, buttons=[], interactive=True, **about)
+        with gr.Row(visible=False, elem_classes="actions") as self._steps:
+            previous = gr.Button("Previous event", size="sm", elem_id="session-previous")
+            following = gr.Button("Next event", size="sm", elem_id="session-following")
         self._page = html_part(elem_id="session-page")
-        self.outputs: list[Component] = [self._slider, self._page]
+        self.outputs: list[Any] = [self._slider, self._steps, self._page]
         here = [self._location.study, self._location.session, self._slider]
-        self._context.bind(self._slider.input, self._move, here, [self._page], quiet=True)
+        for moved, by in ((self._slider.input, 0), (previous.click, -1), (following.click, 1)):
+            self._context.bind(moved, partial(self._move, by), here, [self._slider, self._page], quiet=True)
 
     def show(self, session: SessionRecord) -> Updates:
         count = len(session.events)
         return {
-            self._slider: gr.update(maximum=max(2, count), value=count, visible=count > 1),
-            self._page: replay(self._context, session, count),
+            self._slider: gr.update(maximum=max(2, count), value=1, visible=count > 1),
+            self._steps: gr.update(visible=count > 1),
+            self._page: replay(self._context, session, 1),
         }
 
     def nothing(self, page: str = "") -> Updates:
-        return {self._slider: gr.update(visible=False), self._page: page}
+        return {**dict.fromkeys((self._slider, self._steps), gr.update(visible=False)), self._page: page}
 
-    def _move(self, _: CurrentUser, study: str, number: str, moment: Any) -> Updates:
+    def _move(self, by: int, _: CurrentUser, study: str, number: str, moment: Any) -> Updates:
         session = self._read(study, number)
         if session.study is None:
             return {}
-        sent = round(min(moment, MOST_EVENTS)) if isinstance(moment, int | float) else 1
-        return {self._page: replay(self._context, session, sent)}
+        sent = round(min(moment, MOST_EVENTS)) if isinstance(moment, int | float) else None
+        there = min(max((sent or 1) + by, 1), len(session.events))
+        # Gradio sends whatever is typed beside a slider; what is empty yet stays so.
+        moved = gr.skip() if sent in (None, there) else there
+        return {self._page: replay(self._context, session, there), self._slider: moved}
 
 
 def replay(context: ConsoleContext, session: SessionRecord, number: int) -> str:
     """The page after the given number of events, with the answers that were sent from it filled in."""
     assert session.study is not None  # noqa: S101  (an imported session has no pages)
     events, study = session.events, session.study
-    number = min(max(number, 1), len(events))
     moment = timeline(events)[number - 1]
-    document = _document(context, session.entry.stream, study, events, number)
+    seen = _seen(study, events, number)
+    document = _document(context, session.entry.stream, study, events, seen)
     values = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
+    values |= {"between": seen != number}
     return context.html("replay.html.j2", **values)
+
+
+def _seen(study: Study, events: Sequence[Event], number: int) -> int:
+    """After how many events the page was the one that was seen after this number. Between two pages, where something
+    is drawn, assigned or asked for, the one before is still there."""
+    for seen in chain(range(number, 0, -1), range(number + 1, len(events) + 1)):
+        panel = screen(study, state_at(events, seen)).panel
+        if panel.blocks or panel.fields or panel.chat:
+            return seen
+    return number
 
 
 def _document(context: ConsoleContext, stream: str, study: Study, events: Sequence[Event], number: int) -> str:

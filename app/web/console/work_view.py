@@ -15,7 +15,7 @@ from app.web.console.long_work import LongWork, own
 from app.web.console.tab import html_part
 
 ASK_S = 1
-Look = Callable[[CurrentUser, str], Mapping[Any, Any]]
+Look = Callable[..., Mapping[Any, Any]]
 
 
 class WorkView:
@@ -32,18 +32,18 @@ class WorkView:
         self.timer = gr.Timer(ASK_S, active=False)
         self.outputs: list[Component] = [self._list, self.stop, self._dismiss, self.timer]
 
-    def wire(self, study: Component, look: Look | None = None, outputs: Sequence[Any] = ()) -> None:
-        """Let it refresh itself, or what a tab's own `look` paints with it in the tab's `outputs`."""
-        bind, look, outputs = self._context.bind, look or self.look, outputs or self.outputs
+    def wire(self, study: Component, look: Look, outputs: Sequence[Any], also: Sequence[Component] = ()) -> None:
+        """Let it refresh what a tab's own `look` at the study, and at what it reads `also`, paints in its `outputs`."""
+        bind, inputs = self._context.bind, [study, *also]
 
-        def on_mine(act: Callable[..., None], user: CurrentUser, name: str) -> Mapping[Any, Any]:
+        def on_mine(act: Callable[..., None], user: CurrentUser, name: str, *read: Any) -> Mapping[Any, Any]:
             for mine in (name, own(user)) if user.owner else (own(user),):
                 act(self._context.work, mine, self._kinds)
-            return look(user, name)
+            return look(user, name, *read)
 
-        bind(self.timer.tick, look, [study], outputs, quiet=True)
-        bind(self.stop.click, partial(on_mine, LongWork.stop), [study], outputs)
-        bind(self._dismiss.click, partial(on_mine, LongWork.dismiss), [study], outputs)
+        bind(self.timer.tick, look, inputs, outputs, quiet=True)
+        bind(self.stop.click, partial(on_mine, LongWork.stop), inputs, outputs)
+        bind(self._dismiss.click, partial(on_mine, LongWork.dismiss), inputs, outputs)
 
     def look(self, user: CurrentUser, study: str) -> dict[Any, Any]:
         found = [work for name in (study, own(user)) for work in self._context.work.of(name, self._kinds)]

@@ -62,6 +62,12 @@ class ExportPreview:
     files: tuple[ExpectedFile, ...]
     selected: SessionSelection | None
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no session has a row; what describes the study itself may be there. Tidy rows are not counted."""
+        known = [file.rows for file in self.files if not file.of_study and file.rows is not None]
+        return bool(known) and not any(known)
+
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
@@ -92,6 +98,12 @@ def files(database: Database, request: ExportRequest, most: int = MOST_COUNTED) 
     """The files of an export, with rows counted up to `most`; raises StorageError."""
     with database.connect() as connection:
         return _outlook(connection, request, plan_export(connection, request), most)
+
+
+def empty_schemas(database: Database, study: str, origin: str) -> list[str]:
+    """The released formats of a study in which no session of an origin has a row."""
+    known = export_options(database, study).schemas.get(origin, ())
+    return [name for name in known if files(database, ExportRequest(study, name, origin), 1).is_empty]
 
 
 def preview(database: Database, request: ExportRequest, file: str, most: int = PREVIEW) -> FilePreview:

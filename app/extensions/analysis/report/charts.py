@@ -30,6 +30,8 @@ from problems.errors import install_line
 INSTALL = f"Figures need a package that is not installed: {install_line('charts')}"
 WIDTH, ROW_PX, AXIS_PX = 640, 34, 24
 DENSE_PX, MOST_ROWS = 15, 60
+# What a name in a legend takes at most: its mark and the space beside it, and each of its letters.
+MARK_PX, CHAR_PX = 30, 6
 # A row of a chart that has several estimates in each; a chart of more rows is not legible.
 TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: "", COUNT: ""}
 HINTS = ("group", "estimate", "interval", "n", "participants")
@@ -59,6 +61,12 @@ def image(spec: Spec) -> str:
 def nominal(field: str, values: Sequence[str], scale: bool = True) -> dict[str, Any]:
     found = {"field": field, "type": "nominal", "sort": list(values), "title": None}
     return {**found, "scale": {"domain": list(values)}} if scale else found
+
+
+def _config(series: Sequence[str], width: int) -> Spec:
+    """The style, with as many names of series beside each other above a chart as it has the width for."""
+    entry_px = MARK_PX + CHAR_PX * max(map(len, series), default=0)
+    return {**CONFIG, "legend": {**CONFIG["legend"], "columns": max(1, width // entry_px)}}
 
 
 def layer(mark: str, encoding: Spec, style: Spec, **channels: Any) -> Spec:
@@ -106,7 +114,7 @@ def forest_chart(finding: Finding) -> Spec:
     ]
     groups = len({group for group, _ in places})
     return {
-        "config": CONFIG,
+        "config": _config(series, WIDTH),
         "padding": {"left": 24, "right": 22, "top": 6, "bottom": 6},
         "width": WIDTH,
         "height": AXIS_PX + groups * max(ROW_PX, DENSE_PX * len(series)),
@@ -169,7 +177,7 @@ def scatter_chart(scatter: Scatter, unit: Unit) -> Spec:
     corners = {"data": {"values": [{"x": end, "y": end} for end in ends]}, **diagonal}
     side = 300 if len(panels) == 1 else 220
     square: Spec = {"width": side, "height": side, "layer": [corners, layer("point", encoding, style)]}
-    whole: dict[str, Any] = {"config": CONFIG, "data": {"values": rows}}
+    whole: dict[str, Any] = {"config": _config(series, side * min(3, len(panels))), "data": {"values": rows}}
     if len(panels) == 1:
         return {**whole, **square}
     return whole | {"facet": nominal("panel", panels, False), "columns": 3, "spec": square}

@@ -27,6 +27,8 @@ window.parleyConsole = {
   open() {
     shut = "";
     keepShut();
+    const build = document.querySelector("button#new-build, #new-build button");
+    if (building && build?.checkVisibility()) building = build.click();
   },
   // The chosen table of items, as its name and its content in base64; it is sent like any other value of the page.
   async table() {
@@ -74,6 +76,12 @@ for (const press of ["pointerdown", "keydown"]) addEventListener(press, () => sa
 
 addEventListener("popstate", () => location.reload());
 
+// The builder is open again with Studies where it was open when another tab was chosen; it keeps its answers.
+let building = false;
+addEventListener("click", ({ target }) => {
+  if (target.closest?.("#rooms > :first-child [role=tab]")) building ||= document.querySelector("#builder")?.checkVisibility();
+}, true);
+
 // The tab of a study or a session, which a reload opens again.
 const INNER = ":is(#bench, #session-views) [role=tab]";
 let part = new URLSearchParams(location.search).get("part");
@@ -93,13 +101,6 @@ function openPart() {
 addEventListener("click", ({ target, isTrusted }) => {
   if (isTrusted && target.closest?.("[role=tab]")) document.querySelector("button#note-clear, #note-clear button")?.click();
 });
-
-// Gradio sends whatever is typed beside a slider.
-addEventListener("input", ({ target }) => {
-  if (!target.matches?.("#session-moment input[type=number]") || target.value === "") return;
-  const { min, max } = target.closest("#session-moment").querySelector("input[type=range]");
-  target.value = Math.round(Math.min(Math.max(target.value, min), max));
-}, true);
 
 // Whether a text is larger than a request may be, with what else is in it; if so, that is said.
 function isTooLarge(name, bytes, most = Number(document.querySelector("meta[name=largest]").content) - 10_000) {
@@ -234,7 +235,9 @@ addEventListener("beforeunload", (event) => {
   if (!leaves && (window.parleyConsole.editor?.unsaved() || (window.parleyConsole.lost && filled()))) event.preventDefault();
 });
 let leaves = false;
-const filled = () => [...document.querySelectorAll("[data-testid=textbox]")].some((one) => one.value && one.checkVisibility());
+const typed = new Set();
+addEventListener("input", ({ target, isTrusted }) => isTrusted && isText(target) && typed.add(target), true);
+const filled = () => [...typed].some((one) => one.value && one.checkVisibility());
 
 // Gradio's dropdown answers each key a moment later by opening its list, and so after Tab too, once the focus has left it.
 document.addEventListener("keydown", (event) => {
@@ -278,6 +281,10 @@ function mend() {
   for (const asked of document.querySelectorAll(".sure:not([tabindex])")) {
     asked.tabIndex = -1;
     asked.focus();
+  }
+  for (const found of document.querySelectorAll("#tested:not([data-seen])")) {
+    found.dataset.seen = "";
+    found.scrollIntoView({ block: "nearest" });
   }
   // What scrolls sideways can be reached by the keyboard.
   for (const wide of document.querySelectorAll("math, .formula, .code-block pre")) {

@@ -56,10 +56,13 @@ class ProlificSection:
     def paint(self, user: CurrentUser, view: StudyView) -> Updates:
         """Without asking Prolific, which is done when somebody wants to know."""
         published = view.state != UNPUBLISHED
-        here = view.study is not None and published and view.study.file.prolific is not None
+        study = view.study if published and view.study and view.study.file.prolific else None
+        here = study is not None
         token = access_of(self._context.settings) is not None
         about = {"here": here, "token": token, "owner": user.owner, "study": view.name, "published": published}
-        return {**self._shown(user, None, about), self._compare: gr.update(visible=here and token)}
+        known = (None, self._context.database, self._context.settings)
+        planned = StudyAtProlific(*known, study, self._context.clock, user.name).look() if study and not token else None
+        return {**self._shown(user, planned, about), self._compare: gr.update(visible=here and token)}
 
     def _acts(self, word: ProlificAct) -> Callable[..., Updates]:
         def act(user: CurrentUser, name: str, said: Any) -> Updates:
@@ -73,10 +76,11 @@ class ProlificSection:
         return act
 
     def _shown(self, user: CurrentUser, view: ProlificView | None, about: Mapping[str, Any]) -> Updates:
-        fits = {word: view is not None and view.status in states for word, (_, states) in ACTS.items()}
-        fits["draft"] = view is not None and fits["draft"] and bool(view.changes) and not view.lacks
-        fits["publish"] = view is not None and view.status == "UNPUBLISHED" and not (view.changes or view.lacks)
-        fits["places"] = view is not None and view.can_add_places
+        there = view if about["token"] else None
+        fits = {word: there is not None and there.status in states for word, (_, states) in ACTS.items()}
+        fits["draft"] = there is not None and fits["draft"] and bool(there.changes) and not there.lacks
+        fits["publish"] = there is not None and there.status == "UNPUBLISHED" and not (there.changes or there.lacks)
+        fits["places"] = there is not None and there.can_add_places
         return {
             self._view: self._context.html("study_prolific.html.j2", view=view, **about),
             **{button: gr.update(visible=user.owner and fits[word]) for word, button in self._buttons.items()},

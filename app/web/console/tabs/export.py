@@ -139,8 +139,9 @@ class ExportTab:
         said = about(request, files(self._context.database, request))
         context = self._context
 
-        async def do(work: Work) -> None:
-            context.downloads.make(user, context.database, request, said, lambda _, rows: work.tell(rows, 0, "rows"))
+        def do(work: Work) -> None:
+            request_of = (user, context.database, request, said)
+            work.made = context.downloads.make(*request_of, lambda _, rows: work.tell_whole(rows, 0, "rows"))
 
         words = f"Create the {request.schema} export of {request.study}"
         context.work.start(user, Planned(self.name, own(user), words, do))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -17,17 +17,13 @@ from app.ai_alone.methods import registry as methods
 from app.ai_alone.plan import AiAloneRequest, models_of, possible
 from app.annotation.annotators.registry import ANNOTATORS
 from app.batch.plan import RunLimits
-from app.bots.rehearse import RehearsalProgress
-from app.bots.run_many import StoppedSession
-from app.bots.simulate import SimulatedSession
 from app.errors import ArgumentInvalid
 from app.use_cases import model_runs
-from app.use_cases.costs import REPLY_TOKENS, By, cost_tables, told_costs
+from app.use_cases.costs import REPLY_TOKENS, By, told_costs
 from app.use_cases.imports import plan_import, run_import
-from app.use_cases.rehearse import RehearsalRequest, plan_rehearsal, play, remove, removed
+from app.use_cases.rehearse import RehearsalRequest, plan_rehearsal, play, remove
 from app.use_cases.rehearse import takes as rehearsal_takes
-from app.use_cases.rehearse import told as told_rehearsal
-from app.use_cases.simulate import MOST_IN_CONSOLE, SimulationProgress, free_run, simulate
+from app.use_cases.simulate import SimulationProgress, free_run, simulate
 from app.use_cases.tables import Told, tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -46,7 +42,7 @@ from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.origins import Origin
 from storage.schemas.registry import schemas
 
-Do = Callable[[Work], Awaitable[Told]]
+Do = Callable[[Work], Told]
 # What is run, in words; what it takes; and how it is done, or None if it cannot be.
 Planning = tuple[str, Told, Do | None]
 WANTED = "type a number above 0, or leave it empty"
@@ -90,7 +86,8 @@ class RunField:
     def component(self, elem_id: str) -> Component:
         match self.kind:
             case "whole":
-                return gr.Number(label=self.label, precision=0, elem_id=elem_id)
+                label = f"{self.label} ({self.least:,} to {self.most:,})"
+                return gr.Number(label=label, precision=0, elem_id=elem_id)
             case "tick":
                 return gr.Checkbox(label=self.label, elem_id=elem_id)
             case "html":
@@ -121,15 +118,10 @@ class Run:
 def simulation(context: ConsoleContext, user: CurrentUser, study: str, given: Given) -> Planning:
     run = free_run(runnable(context, study), given["count"], given["seed"])
 
-    async def do(work: Work) -> Told:
-        progress = SimulationProgress(run.count, len(run.study.waves))
-
-        def ended(session: SimulatedSession | StoppedSession) -> None:
-            progress.add(session)
-            work.tell(progress.done, progress.total, "sessions")
-
-        await simulate(context.database, context.settings, run, ended)
-        return progress.told
+    def do(work: Work) -> Told:
+        return asyncio.run(
+            simulate(context.database, context.settings, SimulationProgress(run, work.tell, work.stopped))
+        )
 
     takes = Told([f"Of the version {run.study.hash[:12]}. It calls no model that costs."])
     return f"{run.count} with the seed {run.seed}", takes, do
@@ -140,19 +132,16 @@ def rehearsal(context: ConsoleContext, user: CurrentUser, study: str, given: Giv
     plan = plan_rehearsal(context.database, context.secret, context.studies.newest(study), request)
     address = context.settings.address
 
-    async def do(work: Work) -> Told:
-        def tell(now: RehearsalProgress) -> None:
-            work.done, work.total = now.done, len(plan.visits)
-
-        return told_rehearsal(await play(context.database, address, plan, RehearsalProgress(), tell, work.stopped))
+    def do(work: Work) -> Told:
+        return asyncio.run(play(context.database, address, plan, work.tell, work.stopped))
 
     takes = asyncio.run(rehearsal_takes(plan, address, scripted=request.scripted))
     return f"{plan.people} simulated participants", takes, do
 
 
 def removal(context: ConsoleContext, user: CurrentUser, study: str, given: Given) -> Planning:
-    async def do(work: Work) -> Told:
-        return Told([f"Removed: {removed(remove(context.database, study, user.name, context.clock))}."])
+    def do(work: Work) -> Told:
+        return remove(context.database, study, user.name, context.clock)
 
     there = len(rehearsed_sessions(context.database, study))
     return study, Told([f"{count(there, 'session')} would be removed, with all their data."]), do
@@ -163,30 +152,28 @@ def alone(context: ConsoleContext, user: CurrentUser, study: str, given: Given) 
     budget, ways = given.pop("budget"), given.pop("methods") or methods.RELEASED
     request = AiAloneRequest(methods=ways, **given)
     plan = asyncio.run(model_runs.plan_alone(database, settings, found, request))
-    costs = model_runs.costs_of(database, plan.run, REPLY_TOKENS, found.file.currency)
 
-    async def do(work: Work) -> Told:
-        ended = await model_runs.ask_alone(
-            database, settings, plan, RunLimits(budget=budget), work.follow, work.stopped
+    def do(work: Work) -> Told:
+        limits = RunLimits(budget=budget)
+        told = model_runs.told_run(
+            asyncio.run(model_runs.ask_alone(database, settings, plan, limits, work.tell, work.stopped))
         )
-        told = model_runs.told_run(ended)
         return Told(told.sentences, {**told.rows, "answers": model_runs.alone_rows(database, study)})
 
-    return f"each question {request.repeats:,} times", model_runs.told_plan(costs, budget), do
+    takes = model_runs.takes(database, plan.run, REPLY_TOKENS, found, budget)
+    return f"each question {request.repeats:,} times", takes, do
 
 
 def annotating(context: ConsoleContext, user: CurrentUser, study: str, given: Given) -> Planning:
     database, found = context.database, context.study(study)
     wanted = model_runs.wanted_annotators(found, given["names"], given["model"], own_annotators(found))
     plan = model_runs.plan_annotating(database, study, found, wanted, given["origin"] or None)
-    currency = found.file.currency if found else ""
-    costs = model_runs.costs_of(database, plan.run, model_runs.ANNOTATION_TOKENS, currency)
+    known, limits = (database, context.settings, context.sessions), RunLimits(budget=given["budget"])
 
-    async def do(work: Work) -> Told:
-        known, limits = (database, context.settings, context.sessions), RunLimits(budget=given["budget"])
-        return await model_runs.annotate(*known, plan, limits, work.follow, work.stopped)
+    def do(work: Work) -> Told:
+        return asyncio.run(model_runs.annotate(*known, plan, limits, work.tell, work.stopped))
 
-    return ", ".join(given["names"]), plan.told(costs, given["budget"]), do
+    return ", ".join(given["names"]), plan.takes(database, given["budget"]), do
 
 
 def importing(context: ConsoleContext, user: CurrentUser, study: str, given: Given) -> Planning:
@@ -195,11 +182,11 @@ def importing(context: ConsoleContext, user: CurrentUser, study: str, given: Giv
         raise ArgumentInvalid("Choose the files of the release first.")
     plan = plan_import(context.database, given["schema"], paths, given["study"])
 
-    async def do(work: Work) -> Told:
+    def do(work: Work) -> Told:
         sizes, read = [path.stat().st_size for path in paths], dict.fromkeys(paths, 0)
 
         def tell(path: Path, done: int) -> None:
-            work.tell(sum((read | {path: done}).values()), sum(sizes), "bytes")
+            work.tell_whole(sum((read | {path: done}).values()), sum(sizes), "bytes")
 
         told = run_import(context.database, plan, tell)
         for path in paths:
@@ -211,14 +198,14 @@ def importing(context: ConsoleContext, user: CurrentUser, study: str, given: Giv
 
 SIMULATED = "Simulated participants"
 SCRIPTED = "The scripted model replies in place of the study’s, which costs nothing"
-FIDELITY = "Measure fidelity: so many participants an arm, who all stay"
+FIDELITY = "Measure how far replies keep the study’s fidelity rules: so many participants an arm, who all stay"
 EXTRACTOR = "Model that reads answers out of free text (the study’s if empty)"
 SEED = RunField("seed", "Seed", "line", "1")
 BUDGET = RunField("budget", "Budget (none if empty)", "amount")
 RUNS = (
     Run(
         *("simulate", "Simulate participants", simulation),
-        (RunField("count", f"{SIMULATED} (at most {MOST_IN_CONSOLE})", "whole", 10), SEED),
+        (RunField("count", SIMULATED, "whole", 10, most=500), SEED),
     ),
     Run(
         *("rehearse", "Rehearse the day", rehearsal),
@@ -329,8 +316,9 @@ class RunsTab:
         on(typed, self._typed, [self._token, self._kind, *every], plan, owner=True, quiet=True)
         on(sent.click, lambda user: {files: self._sent(user)}, [], [files], owner=True)
         on(show.click, self._plan, [study, self._kind, *every], plan, owner=True)
-        on(start.click, self._start, [study, self._token], [*plan, *self._view.outputs], owner=True)
-        self._view.wire(study, self._look, [*self._view.outputs, study])
+        followed = [*self._view.outputs, self._costs, study]
+        on(start.click, self._start, [study, self._token, self._by], [*plan, *followed], owner=True)
+        self._view.wire(study, self._look, followed, [self._by])
         on(self._by.input, self._cost, [study, self._by], [self._costs])
 
     def paint(self, user: CurrentUser, location: LocationValues) -> Mapping[Any, Any]:
@@ -368,12 +356,13 @@ class RunsTab:
         a field was left for, and then what is shown is of what stands there."""
         return self._nothing() if token and self._given.get(user.name) != given else {}
 
-    def _look(self, user: CurrentUser, study: str) -> dict[Any, Any]:
-        """What is under way; once it has ended, the picker offers the studies that it brought."""
+    def _look(self, user: CurrentUser, study: str, by: Any) -> dict[Any, Any]:
+        """What is under way; once it has ended, what it cost, and the studies that it brought in the picker."""
         shown = self._view.look(user, study)
         if shown[self._view.timer]["active"]:
             return shown
-        return {**shown, self._location.study: gr.update(choices=self._context.names())}
+        names = gr.update(choices=self._context.names())
+        return {**shown, **self._cost(user, study, by), self._location.study: names}
 
     def _choose(self, user: CurrentUser, chosen: str) -> dict[Any, Any]:
         shown = {column: gr.update(visible=name == chosen) for name, column in self._columns.items()}
@@ -396,17 +385,17 @@ class RunsTab:
             self._begin: gr.update(visible=bool(do)),
         }
 
-    def _start(self, user: CurrentUser, study: str, token: str) -> Mapping[Any, Any]:
+    def _start(self, user: CurrentUser, study: str, token: str, by: Any) -> Mapping[Any, Any]:
         work = self._context.work.confirm(user, token)
         self._context.audit(user, f"started: {work.about}", work.study)
-        return {**self._nothing(), **self._view.look(user, study)}
+        return {**self._nothing(), **self._look(user, study, by)}
 
     def _cost(self, user: CurrentUser, study: str, by: Any) -> Mapping[Any, Any]:
         found = self._context.study(study)
         if found is None:
             return {self._costs: ""}
         database = self._context.database
-        told = told_costs(cost_tables(database, found, by if by in get_args(By) else "model"))
+        told = told_costs(database, found, by if by in get_args(By) else "model")
         rows = {
             **told.rows,
             "answers of models alone": model_runs.alone_rows(database, study),

@@ -10,6 +10,7 @@ from tests.fakes.driven import small
 
 def test_each_outcome_has_a_page_a_payment_and_a_code() -> None:
     assert set(COMMON) == set(ASKS) == set(OUTCOMES)
+    assert "approve" not in "".join(TO_DO.values()), "which only Prolific lets one do"
     assert set(OUTCOMES) - {"withdrawn"} <= set(TO_DO)
 
 

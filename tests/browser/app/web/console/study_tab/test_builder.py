@@ -77,6 +77,10 @@ def test_a_reload_loses_no_answer(ada: AtConsole) -> None:
     ada.quiet()
     prompt.fill("Be brief.")
     ada.quiet()
+    for room in ("Export", "Studies"):
+        ada.open(room)
+        ada.quiet()
+    expect(prompt).to_have_value("Be brief.", timeout=LONG_MS)  # the form is there when one comes back
     page.reload()
     ada.quiet()
     ada.press("new-build")

@@ -46,6 +46,14 @@ def scattered(*, panels: bool) -> Scatter:
     return Scatter("alone", "with it", (0, 1), tuple(points))
 
 
+@pytest.mark.parametrize("name", ["a", "a longer name of an arm", "a name that takes the whole width of the page" * 2])
+def test_names_of_a_legend_stand_beside_each_other_only_as_far_as_there_is_room(name: str) -> None:
+    points = [ScatterPoint(0, 0, 1, "q", f"{name} {number}", "p") for number in range(6)]
+    spec = scatter_chart(Scatter("x", "y", (0, 1), tuple(points)), "share")
+    columns = spec["config"]["legend"]["columns"]
+    assert columns == 1 or columns * 6 * len(f"{name} 1") < spec["width"]
+
+
 def test_shares_are_drawn_in_per_cent_and_ratings_as_they_are() -> None:
     scatter = scattered(panels=False)
     assert [row["x"] for row in values(scatter_chart(scatter, "share"))][:4:2] == [0, 25]

@@ -40,6 +40,8 @@ async def test_recruit_and_payments_lead_to_where_the_token_is_entered_and_follo
         publish(database, load_study(str(studies.recruited(tmp_path))), by="researcher", at_us=2)
         shown = await researcher.on("bench-Recruit", "select", **mark)
         assert (TO_TOKEN in value(shown["prolific-view"]), visible(shown["prolific-show"])) == (True, False)
+        assert "estimated completion time" in value(shown["prolific-view"]), "what would be sent"
+        assert not any(visible(shown[f"prolific-{word}"]) for word in BUTTONS)
         assert TO_TOKEN in value((await researcher.enter("payments"))["submissions"])
     save_server(database, SECRET, SavedServer(PROLIFIC, PROLIFIC, "https://a.example", "Ada", 0, b""), TOKEN, int)
     async with console(tmp_path, database) as (_, researcher):

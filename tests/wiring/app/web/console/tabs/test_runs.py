@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.studies.loader import load_study
-from app.use_cases.costs import cost_tables
+from app.use_cases.costs import told_costs
 from storage.ai_alone.answers import method_progress
 from storage.datasets.exports.preview import export_options
 from storage.db.engine import Database
@@ -59,7 +59,9 @@ async def test_models_are_asked_alone_once_and_the_answers_stay_on_the_page(at: 
     assert sum('role="alert"' in value(one["note"]) for one in (first, second)) == 1, "it is started once"
     assert "data-ended" in await ended(researcher)
     assert {one.model for one in method_progress(database, "chatbench")} == {"tutor-a"}
-    costs = cost_tables(database, load_study("chatbench"), "model")
+    ended_now = await researcher.on("runs-dismiss", "click")
+    assert "tutor-a" in value(ended_now["runs-costs"]), "without a reload"
+    costs = told_costs(database, load_study("chatbench"), "model").data
     assert list(costs["kinds"]) == ["models alone"], "which the total has too"
     assert costs["total"] == costs["kinds"]["models alone"]
     assert costs["total"]["attempts"] > 0
@@ -159,6 +161,7 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
     assert (await researcher.send("POST", "/console/release", **broken)).status_code == 200
     plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
     assert all(words in value(plan["runs-takes"]) for words in ("Phase7", "Mam")), "each error"
+    assert ">is<" not in value(plan["runs-takes"]), "what is wrong is no file of the release"
     assert (visible(plan["runs-start"]), value(plan["runs-token"])) == (False, "")
     assert (await researcher.send("POST", "/console/release", **sent)).status_code == 200
     shown = await researcher.on("release-sent", "click")

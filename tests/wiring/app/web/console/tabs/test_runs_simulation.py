@@ -31,7 +31,7 @@ async def test_a_draft_or_study_is_simulated_as_by_the_command(tmp_path: Path, d
             values = {"runs-kind": "simulate", "simulate-count": count, "simulate-seed": seed}
             refused = await researcher.on("runs-show", "click", **values)
             assert 'role="alert"' in value(refused["note"]), values
-        assert "<code>parley simulate</code>" in value(refused["note"]), "no raw backticks"
+            assert "1 to 500" in value(refused["note"]), "one limit, as the label says"
         before = list(room.did)
         values = {"runs-kind": "simulate", "simulate-count": 3, "simulate-seed": "a"}
         token = value((await researcher.on("runs-show", "click", **values))["runs-token"])

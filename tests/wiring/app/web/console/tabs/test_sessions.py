@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,10 +11,11 @@ import pytest
 
 from app.config.settings import Settings
 from app.studies.loader import load_study
-from app.use_cases.simulate import free_run, simulate
+from app.use_cases.simulate import SimulationProgress, free_run, simulate
 from experiments.session.engine import fold
-from storage.db.engine import open_database
+from storage.db.engine import Database, open_database
 from tests.fakes.console import Room, console
+from tests.fakes.databases import fill
 from tests.fakes.let_go import let_go
 from tests.fakes.payees import Somebody, pid, take_part
 from tests.fakes.researcher import Researcher, value, visible
@@ -49,6 +51,24 @@ async def test_a_session_is_withdrawn_once_by_an_owner_who_is_sure(at: Console) 
     assert (visible(gone["session-erase"]), room.did[-1]) == (False, ("Ada", "withdrew a session", "paid No. 1"))
 
 
+async def test_a_replay_begins_at_the_first_event_and_goes_on_over_those_without_a_page(
+    tmp_path: Path, database: Database
+) -> None:
+    await fill(database, ["mathconverse"], 1, "1")
+    async with console(tmp_path, database) as (_, researcher):
+        seen = await researcher.open(study="mathconverse", tab="sessions", session="1")
+        assert seen["session-moment"]["value"] == 1
+        pages = [value(seen["session-page"])]
+        for number in range(1, seen["session-moment"]["maximum"]):
+            moved = await researcher.on("session-following", "click", **{"session-moment": number})
+            assert value(moved["session-moment"]) == number + 1
+            pages.append(value(moved["session-page"]))
+        assert all('class="stack' in html.unescape(page) for page in pages), "each has something to read or do"
+        for sent, there in ((1, pages[0]), (100_000, pages[-1]), (2, pages[0])):
+            back = await researcher.on("session-previous", "click", **{"session-moment": sent})
+            assert value(back["session-page"]) == there, "there is none before the first, nor after the last"
+
+
 async def test_an_id_is_deleted_unless_a_bonus_is_unpaid(at: Console) -> None:
     room, researcher = at
     people = room.desk.participants
@@ -64,7 +84,7 @@ async def test_a_person_s_waves_lead_to_each_other_and_memory_stands_above_the_r
     (tmp_path / "two.yaml").write_text(TWO)
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     run = free_run(load_study(str(tmp_path / "two.yaml")), 2, "1")
-    await simulate(database, Settings(_env_file=None), run, lambda _: None)
+    await simulate(database, Settings(_env_file=None), SimulationProgress(run))
     async with console(tmp_path, database) as (_, researcher):
         seen = {number: await researcher.open(study="two", tab="sessions", session=number) for number in "1234"}
         leads = {
