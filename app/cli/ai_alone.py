@@ -105,7 +105,7 @@ def run_(
         show(takes(database, plan.run, reply_tokens, found, budget), as_json)
         return
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
-    with followed(found.name) as tell:
+    with followed(found.name, transient=False) as tell:
         ended = finish(ask_alone(database, settings, plan, limits, tell))
     if not as_json:
         show(told_run(ended), as_json)

@@ -121,7 +121,7 @@ def run_(
         async with sessions_of(database) as sessions:
             return await annotate(database, settings, sessions, plan, limits, tell)
 
-    with followed(name) as tell:
+    with followed(name, transient=False) as tell:
         told = finish(work(tell))
     show(told, False)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +12,12 @@ from rich.progress import TaskProgressColumn
 
 from app.cli.commands import group
 from app.cli.common import argument, existing_database, settings_in_use
-from app.cli.printing import echo, progress_bar, warn
+from app.cli.printing import echo, followed, warn
 from app.clock import SystemClock
 from app.config.secret import load_secret
 from experiments.plural import count as how_many
 from storage.accounts.audit_log import adopt_secret
-from storage.db.backup import BackupCheck, OnProgress, back_up, must_be_unused, sqlite_file
+from storage.db.backup import BackupCheck, back_up, must_be_unused, sqlite_file
 from storage.db.backup import restore as put_back
 from storage.db.engine import open_database
 from storage.log.projections import differences, rebuild
@@ -29,13 +28,6 @@ commands = group("db")
 
 def _beside(file: Path, why: str) -> Path:
     return file.with_name(f"{file.stem}-{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}{file.suffix}")
-
-
-@contextmanager
-def _copying(what: str) -> Iterator[OnProgress]:
-    with progress_bar(TaskProgressColumn()) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _summary(check: BackupCheck) -> str:
@@ -58,7 +50,7 @@ def backup(
     Keep the secret too, in another place: without it no session can continue and no ID can be read.
     """
     file = sqlite_file(settings_in_use().database_url)
-    with _copying("copying") as on_progress:
+    with followed("copying", TaskProgressColumn()) as on_progress:
         made = back_up(file, to or _beside(file, "backup"), on_progress)
     echo(f"{made.file}: {made.bytes:,} bytes, {_summary(made)}, no damage")
 
@@ -71,7 +63,7 @@ def restore(
 ) -> None:
     """Restore a backup of an SQLite database. Stop Parley first. The present database is kept beside it."""
     file = sqlite_file(settings_in_use().database_url)
-    with _copying("restoring") as on_progress:
+    with followed("restoring", TaskProgressColumn()) as on_progress:
         done = put_back(backup, file, _beside(file, "before-restore"), on_progress)
     echo(f"{file}: restored, with {_summary(done.checked)}")
     if done.aside:
@@ -89,7 +81,7 @@ def restore(
 def migrate_() -> None:
     """Migrate the database to the tables of this version. Stop every process that uses it first."""
     url = settings_in_use().database_url
-    with _copying("backing up") as on_progress:
+    with followed("backing up", TaskProgressColumn()) as on_progress:
         done = migrate(url, _before(url), on_progress, on_backup=_say_backup)
     for revision in done.revisions:
         echo(f"Migrated to revision {revision}.")

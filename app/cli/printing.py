@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.safe_console import EscapingConsole
-from app.use_cases.tables import ShownTable, Tell, jsonable, tables
+from app.use_cases.tables import ShownTable, jsonable, tables
 from storage.registers.origins import REHEARSAL, Origin
 
 out = EscapingConsole()
@@ -43,13 +43,15 @@ def progress_bar(counts: ProgressColumn | None = None, *, transient: bool = True
 
 
 @contextmanager
-def followed(study: str) -> Iterator[Tell]:
-    """Show how far a run is."""
-    with progress_bar(transient=False) as bar:
-        task = bar.add_task(study, total=None)
+def followed(
+    what: str, counts: ProgressColumn | None = None, *, transient: bool = True
+) -> Iterator[Callable[..., None]]:
+    """Show how far something is; of 0, where that is not known."""
+    with progress_bar(counts, transient=transient) as bar:
+        task = bar.add_task(what, total=None)
 
-        def tell(done: int, total: int, words: str) -> None:
-            bar.update(task, description=f"{study}: {words}" if words else study, completed=done, total=total)
+        def tell(done: int, total: int, words: str = "") -> None:
+            bar.update(task, description=f"{what}: {words}" if words else what, completed=done, total=total)
 
         yield tell
 

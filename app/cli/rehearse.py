@@ -76,7 +76,7 @@ def rehearse_(
     if models == "study" and calls_servers(found) and not (yes and as_json):
         show(asyncio.run(takes(plan, address, scripted=False)), as_json=False)
         confirm_calls(confirmed=yes)
-    with followed(found.name) as tell:
+    with followed(found.name, transient=False) as tell:
         told = asyncio.run(play(database, address, plan, tell))
     show(told, as_json)
     if not as_json:

@@ -30,7 +30,7 @@ from app.cli.common import (
     published_study,
     settings_in_use,
 )
-from app.cli.printing import echo, err, iso, progress_bar, show, warn, warn_of_rehearsal
+from app.cli.printing import echo, err, followed, iso, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config import settings as configuration
 from app.errors import SettingsError
@@ -267,11 +267,8 @@ def _version_before(database: Database, study: Study) -> Study:
 def draws(study: StudyName, as_json: AsJson = False) -> None:
     """Recomputes every assignment and draw, and lists the differences; exits with 1 if there are any."""
     database, found = published_study(study)
-    with progress_bar() as bar:
-        task = bar.add_task(f"{found.name}: sessions")
-        done = recompute_draws(
-            database, found.name, lambda number, total: bar.update(task, completed=number, total=total)
-        )
+    with followed(f"{found.name}: sessions") as tell:
+        done = recompute_draws(database, found.name, tell)
     show({"study": found.name, **asdict(done)}, as_json)
     if done.differences:
         raise typer.Exit(1)

@@ -77,7 +77,7 @@ def simulate(
             echo(f"The estimate is without {speaker.label}, which speaks for the users.")
         confirm_cost(found, left, confirmed=yes)
     try:
-        with followed(found.name) as done.tell:
+        with followed(found.name, transient=False) as done.tell:
             asyncio.run(play(database, settings, done))
     except (KeyboardInterrupt, ModelUnreached):
         show(done.told, False)

@@ -42,9 +42,8 @@ from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.origins import Origin
 from storage.schemas.registry import schemas
 
-Do = Callable[[Work], Told]
 # What is run, in words; what it takes; and how it is done, or None if it cannot be.
-Planning = tuple[str, Told, Do | None]
+Planning = tuple[str, Told, Callable[[Work], Told] | None]
 WANTED = "type a number above 0, or leave it empty"
 Given = dict[str, Any]
 
