@@ -33,6 +33,12 @@ def names_in(folder: Path, endings: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in folder.iterdir() if counts(path)))
 
 
+def version_of(path: Path) -> tuple[int, int, int, int]:
+    """What differs once a file has changed; its size is last."""
+    known = path.stat()
+    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size
+
+
 def check_name(name: str, endings: Collection[str], what: str) -> None:
     """Raise ProblemError unless the name is one of a file in the folder itself, with one of the endings. `what` says
     what such a file is, in the error."""

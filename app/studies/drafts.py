@@ -23,7 +23,7 @@ from typing import Any
 from app.backends.registry import streaming_advice
 from app.errors import NotYaml
 from app.extension import study_advice
-from app.studies.draft_files import PART
+from app.studies.draft_files import PART, version_of
 from app.studies.loader import FILE, find, mapping_of, shipped, study_of, text_issue, yaml_issue
 from app.studies.translations import missing_translations
 from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
@@ -250,22 +250,17 @@ def _load(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...
         return load_pool(given, pool, base)
     read_from = place(str(given.get("source", ITEMS)), str(given.get("path", SAMPLE)), base)
     files = sorted(read_from.rglob("*")) if read_from.is_dir() else [read_from]
-    stats = [(file, file.stat()) for file in files]
-    state = tuple((str(file), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
-    now_ns = time.time_ns()
-    young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
-    read = json.dumps(given, default=str)
-    found = load_pool(given, pool, base) if young else _read(read, pool, base, state)
+    versions = tuple((file, version_of(file)) for file in files)
+    if any(max(written, changed) > time.time_ns() - YOUNG_NS for _, (_, written, changed, _) in versions):
+        return load_pool(given, pool, base)
+    found = _read(json.dumps(given, default=str), pool, base, versions)
     if isinstance(found, ProblemError):
         raise ProblemError(*found.args)
     return found
 
 
-State = tuple[tuple[str, int, int, int, int], ...]
-
-
 @lru_cache(maxsize=16)
-def _read(given: str, pool: str, base: Path, _state: State) -> tuple[Problem, ...] | ProblemError:
+def _read(given: str, pool: str, base: Path, _versions: object) -> tuple[Problem, ...] | ProblemError:
     try:
         return load_pool(json.loads(given), pool, base)
     except ProblemError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from cachetools import LRUCache, cached
 
-from app.studies.draft_files import check_name, keep_file, names_in
+from app.studies.draft_files import check_name, keep_file, names_in, version_of
 from problems.errors import ProblemError
 from problems.tables import READERS, Table, read_table
 
@@ -36,9 +36,7 @@ class ItemFiles:
     def read(self, name: str, sheet: str = "", question: str = "") -> Table:
         """Read a file as `read_table` does, or give what was read of it since it was kept; raises ProblemError."""
         path = self._path(name)
-        known = path.stat()
-        version = (known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size)
-        found = _read_once(path, sheet, question, version)
+        found = _read_once(path, sheet, question, version_of(path))
         if isinstance(found, ProblemError):
             raise ProblemError(*found.args)
         return found

@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from app.studies.draft_files import check_name, keep_file, names_in
+from app.studies.draft_files import check_name, keep_file, names_in, version_of
 from problems.errors import ProblemError
 from problems.pictures import Picture, picture_from_bytes, read_picture
 
@@ -41,7 +41,7 @@ class PictureFiles:
         return names_in(self._folder, ENDINGS)
 
     def all(self) -> tuple[PictureFile, ...]:
-        return tuple(_described(self._folder / name, _version(self._folder / name)) for name in self.names())
+        return tuple(_described(self._folder / name, version_of(self._folder / name)) for name in self.names())
 
     def keep(self, name: str, content: bytes) -> Picture:
         """Keep a picture in place of one of the same name. Raises ProblemError and keeps the one before if the new one
@@ -61,11 +61,6 @@ class PictureFiles:
                 "replace this one."
             )
         (self._folder / name).unlink()
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    known = path.stat()
-    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size
 
 
 @lru_cache(maxsize=2 * MOST_PICTURES)

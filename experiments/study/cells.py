@@ -150,11 +150,10 @@ def factor_values(factor: object, problems: Mapping[str, Sequence[Problem]]) -> 
     return drawn_values(problems.get(pool, ()), tag, factor.where)
 
 
-def drawn_values(problems: Iterable[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
+def drawn_values(problems: Sequence[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
     """The values that can be drawn from a pool: those of a tag, or without a tag the ids of the problems."""
     fixed = {name: value for name, value in where.items() if not list(names(value))}
-    fit = [item for item in problems if all(item.tags.get(name) == value for name, value in fixed.items())]
-    return tuple(dict.fromkeys(item.tags[tag] if tag else item.id for item in fit if not tag or tag in item.tags))
+    return tuple(values_of(problems, tag, fixed) if tag else (item.id for item in matching(problems, fixed)))
 
 
 def parse_values(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:

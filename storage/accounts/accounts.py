@@ -74,7 +74,7 @@ class Invitations:
 
 
 ONE_AT_A_TIME = 0xACC0
-_who, _login = tables.researchers.c, tables.logins.c
+_login = tables.logins.c
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from storage.tables import cells
 
 # In place of a model, where something was known without asking one.
 NOBODY = ""
+BECAME = ("annotated", "unparsed", "refused", "failed", "missing")
 _cell, _try, _fact, _session = cells.c, tables.attempts.c, tables.events.c, tables.sessions.c
 
 
@@ -73,14 +74,12 @@ def _became(replied: int, refused: int, failed: int) -> str:
 
 
 def _standing(by: tuple[str, str], counts: Counter[str], cost: float | None) -> AnnotatorProgress:
-    became = {word: counts[word] for word in ("annotated", "unparsed", "refused", "failed", "missing")}
     asked = 0 if by[1] == NOBODY else sum(counts.values())
-    return AnnotatorProgress(by[0], by[1], asked, **became, cost=cost)
+    return AnnotatorProgress(by[0], by[1], asked, **{word: counts[word] for word in BECAME}, cost=cost)
 
 
 FIRST = "read by the first character of a longer reply"
 NEVER: tuple[tuple[str, ...], tuple[str, str] | None] = ((), None)
-_cell, _try = cells.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,7 @@ def asked_alone_of(database: Database, study: str) -> tuple[str, ...]:
 def _annotated(database: Database, study: str) -> Iterable[tuple[Kind, str, str, Mapping[str, int]]]:
     for one in annotated_by(database, study):
         if one.model != NOBODY:
-            counts = {word: getattr(one, word) for word in ("annotated", "unparsed", "refused", "failed", "missing")}
-            yield "annotation", one.annotator, one.model, counts
+            yield "annotation", one.annotator, one.model, {word: getattr(one, word) for word in BECAME}
 
 
 def _alone(database: Database, study: str) -> Iterable[tuple[Kind, str, str, Mapping[str, int]]]:

@@ -22,7 +22,7 @@ from app.extensions.trials.outcome_lock import next_look, planned_study
 from app.extensions.trials.outcomes import TrialData, estimated, read_trial
 from app.extensions.trials.populations import intention_to_treat
 from app.extensions.trials.reads.plan_events import RecordedLook, complete_people, plan_events, record_look
-from app.extensions.trials.sequential import Monitor, boundaries, sequence_width
+from app.extensions.trials.sequential import Monitor, monitor, sequence_width
 from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Hypothesis, Plan, PlannedContrast
 from storage.db.engine import Database
 from storage.registers.origins import Origin
@@ -129,9 +129,7 @@ def _monitor(plan: Plan, hypothesis: Hypothesis, shares: tuple[float, ...]) -> t
     look."""
     alpha = hypothesis.alpha / len(plan.primary)
     times = shares if shares[-1] == 1 else (*shares, 1.0)
-    spending = plan.looks.spending if plan.looks is not None else "obrien-fleming"
-    bounds = None if spending == "always-valid" else boundaries(times, alpha, spending, sides(hypothesis.direction))
-    return Monitor(times, alpha, bounds), len(shares) - 1
+    return monitor(plan.looks, alpha, sides(hypothesis.direction), times), len(shares) - 1
 
 
 def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:

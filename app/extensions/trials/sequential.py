@@ -114,11 +114,10 @@ class Monitor:
         return difference.interval_of_p(2 * float(_tail(sequence_width(self.fractions[look], self.alpha))))
 
 
-def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:
-    fractions = looks.at if looks is not None else (1.0,)
+def monitor(looks: Looks | None, alpha: float, sides: Sides = 2, at: tuple[float, ...] = (1.0,)) -> Monitor:
+    """The monitor of looks at information fractions, the last of which is 1; by the spending of a plan's looks."""
     spending = looks.spending if looks is not None else "obrien-fleming"
-    bounds = None if spending == "always-valid" else boundaries(fractions, alpha, spending, sides)
-    return Monitor(fractions, alpha, bounds)
+    return Monitor(at, alpha, None if spending == "always-valid" else boundaries(at, alpha, spending, sides))
 
 
 @dataclass(frozen=True, slots=True)

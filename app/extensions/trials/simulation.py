@@ -123,12 +123,10 @@ def monitor_of(design: Design, participants: int) -> Monitor:
     """The monitor of a design's looks, the same for all its trials; without the early ones that come too soon for a
     group to have enough participants, which are taken later."""
     smaller = min(design.treated, 1 - design.treated) if design.contrast == "between" else 1.0
-    people, looks = design.people(participants), design.looks
-    if looks is not None:
-        enough = FEWEST_IN_A_GROUP / smaller - 1e-6
-        at = tuple(share for share in looks.at if share == 1 or round(share * people) >= enough)
-        looks = looks.model_copy(update={"at": at})
-    return monitor(looks, design.alpha, sides(design.direction))
+    people, enough = design.people(participants), FEWEST_IN_A_GROUP / smaller - 1e-6
+    shares = design.looks.at if design.looks is not None else (1.0,)
+    at = tuple(share for share in shares if share == 1 or round(share * people) >= enough)
+    return monitor(design.looks, design.alpha, sides(design.direction), at)
 
 
 def simulate(

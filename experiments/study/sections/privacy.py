@@ -35,8 +35,6 @@ class Recipient(Operator):
 
 
 class PrivacyInfo(StrictModel):
-    """What the data-protection document says and the study does not."""
-
     """What `parley privacy` writes into the data-protection documents. All keys are optional: what is not given is
     called missing in the documents, and never guessed."""
 

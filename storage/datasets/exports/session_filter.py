@@ -6,7 +6,7 @@ first rule that it does not pass, in the order of the rules here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -81,11 +81,12 @@ def filter_sessions(connection: Connection, study: str, origin: str, sessions: S
     reasons = _counted(connection, _seat.excluded, (*conditions, _seat.excluded.is_not(None)))
     if sessions == ALL and not reasons:
         return None
-    misses = _misses(connection, study, sessions)
+    rules = list(_rules(connection, study, sessions))
+    misses = {name: missed for name, missed, _ in rules}
     why = case(*((missed, name) for name, missed in misses.items()), else_="") if misses else literal("")
     found = dict(_counted(connection, why, conditions))
     selected = SessionSelection(
-        rules=_rules(sessions),
+        rules=tuple(words for _, _, said in rules for words in said),
         of=sum(found.values()),
         left_out=tuple((name, found[name]) for name in misses if found.get(name)),
         excluded=tuple(reasons),
@@ -130,29 +131,30 @@ def _counted(
     ]
 
 
-def _misses(connection: Connection, study: str, sessions: SessionFilter) -> dict[str, ColumnElement[bool]]:
-    """Conditions for the sessions that do not pass, by rule."""
-    found: dict[str, ColumnElement[bool]] = {}
+def _rules(
+    connection: Connection, study: str, sessions: SessionFilter
+) -> Iterator[tuple[str, ColumnElement[bool], Sequence[str]]]:
+    """The rules of a filter in order: what the sessions are that do not pass, their condition, and the rule in words.
+    Raises StorageError."""
+    since, until = _period(sessions)
     if not sessions.with_excluded:
-        found[EXCLUDED] = _seat.excluded.is_not(None)
+        yield EXCLUDED, _seat.excluded.is_not(None), ()
     if sessions.where:
-        found["in another condition"] = _seat.cell.not_in(_matching(cells_of(connection, study), study, sessions))
-    if sessions.since_us is not None:
-        found["started earlier"] = _seat.begun_us < sessions.since_us
-    if sessions.until_us is not None:
-        found["started later"] = _seat.begun_us >= sessions.until_us
+        cells = _matching(cells_of(connection, study), study, sessions)
+        wanted = [f"{name} is {' or '.join(values)}" for name, values in sessions.factors.items()]
+        yield "in another condition", _seat.cell.not_in(cells), wanted
+    if since is not None:
+        yield "started earlier", _seat.begun_us < since, [f"started at or after {_when(since)}"]
+    if until is not None:
+        yield "started later", _seat.begun_us >= until, [f"started before {_when(until)}"]
     if sessions.complete:
-        found["not completed"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
-    if sessions.language:
+        unfinished = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
+        yield "not completed", unfinished, ["completed sessions only"]
+    if language := sessions.language:
         known = languages_of(connection, study)
-        if sessions.language not in known:
-            raise StorageError(
-                f"no session of {study!r} is in the language {sessions.language!r}"
-                f"{suggestion(sessions.language, known)}"
-            )
-        found["in another language"] = _seat.language != sessions.language
-    _in_order(sessions)
-    return found
+        if language not in known:
+            raise StorageError(f"no session of {study!r} is in the language {language!r}{suggestion(language, known)}")
+        yield "in another language", _seat.language != language, [f"in the language {language}"]
 
 
 def _matching(cells: Mapping[str, Mapping[str, str]], study: str, sessions: SessionFilter) -> list[str]:
@@ -167,20 +169,12 @@ def _matching(cells: Mapping[str, Mapping[str, str]], study: str, sessions: Sess
     return [cell for cell, has in cells.items() if all(has.get(name) in values for name, values in wanted)]
 
 
-def _in_order(sessions: SessionFilter) -> None:
-    """Raise StorageError if the end is not after the start."""
+def _period(sessions: SessionFilter) -> tuple[int | None, int | None]:
+    """The start and the end; raises StorageError if the end is not after the start."""
     since, until = sessions.since_us, sessions.until_us
     if since is not None and until is not None and since >= until:
         raise StorageError(f"the period from {_when(since)} to {_when(until)} is empty; give a later end")
-
-
-def _rules(sessions: SessionFilter) -> tuple[str, ...]:
-    rules = [f"{name} is {' or '.join(values)}" for name, values in sessions.factors.items()]
-    rules += [f"started at or after {_when(sessions.since_us)}"] if sessions.since_us is not None else []
-    rules += [f"started before {_when(sessions.until_us)}"] if sessions.until_us is not None else []
-    rules += ["completed sessions only"] if sessions.complete else []
-    rules += [f"in the language {sessions.language}"] if sessions.language else []
-    return tuple(rules)
+    return since, until
 
 
 def _when(at_us: int) -> str:

@@ -61,7 +61,7 @@ def test_a_repeated_interval_excludes_zero_where_the_look_crosses() -> None:
 
 def test_a_confidence_sequence_is_the_papers_formula() -> None:
     found = difference(frame(40))
-    always = monitor(Looks(at=(0.4, 1.0), spending="always-valid"), 0.05)
+    always = monitor(Looks(at=(1.0,), spending="always-valid"), 0.05, at=(0.4, 1.0))
     r2 = (-2 * log(0.05) + log(-2 * log(0.05) + 1)) / 100
     for look, t in enumerate((40, 100)):
         width = sqrt(t) * sqrt(2 * (t * r2 + 1) / (t**2 * r2) * log(sqrt(t * r2 + 1) / 0.05))
@@ -73,7 +73,8 @@ def test_a_monitor_judges_by_the_plans_looks() -> None:
     found = difference(frame(40))
     usual = monitor(None, 0.05, 1)
     assert usual.interval(found, 0) == pytest.approx(found.interval(0.9), abs=1e-9)
-    assert monitor(Looks(at=(0.5, 1.0), spending="pocock"), 0.05).bounds == boundaries((0.5, 1.0), 0.05, "pocock")
+    pocock = Looks(at=(1.0,), spending="pocock")
+    assert monitor(pocock, 0.05, at=(0.5, 1.0)).bounds == boundaries((0.5, 1.0), 0.05, "pocock")
 
 
 def test_a_confidence_sequence_holds_at_all_times_together() -> None:
