@@ -59,8 +59,9 @@ def check(
     """
     try:
         found = _load_checked(study)
-        trying = estimate_by_simulation(found, bots, reply_tokens, questions=judge_question)
-        trial = asyncio.run(trying) if bots else None
+        trial = (
+            asyncio.run(estimate_by_simulation(found, bots, reply_tokens, questions=judge_question)) if bots else None
+        )
     except StudyError as error:
         if not as_json:
             raise
