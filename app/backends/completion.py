@@ -22,11 +22,12 @@ from app.backends.base import (
     TextDelta,
     ToolCall,
 )
-from app.backends.guard import ReplyLimits, guarded_stream
+from app.backends.guard import guarded_stream
+from app.config.settings import Settings
 from app.errors import BackendError
 
 
-async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:
+async def complete(backend: Backend, request: Request, limits: Settings) -> Completion:
     """Give the reply with all that went over the wire for it; raise a BackendError if there is none."""
     found: list[Delta] = []
     request = replace(request, whole=True)

@@ -13,9 +13,10 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta, ToolCall
+from app.config.settings import Settings
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 from problems.text import Cleaner
 
@@ -32,21 +33,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class ReplyLimits(Protocol):
-    """How long a reply may take, in seconds, and be, in characters; Settings has them."""
-
-    @property
-    def first_token_timeout_s(self) -> float: ...
-    @property
-    def token_gap_timeout_s(self) -> float: ...
-    @property
-    def reply_timeout_s(self) -> float: ...
-    @property
-    def max_reply_chars(self) -> int: ...
-
-
 async def guarded_stream(
-    ask: Callable[[], AsyncGenerator[Delta]], limits: ReplyLimits, *, whole: bool = False
+    ask: Callable[[], AsyncGenerator[Delta]], limits: Settings, *, whole: bool = False
 ) -> AsyncGenerator[Delta]:
     """Pass on the deltas of the stream that `ask` gives, whose last is one `StreamEnd`, or raise a BackendError.
 
@@ -71,7 +59,7 @@ async def guarded_stream(
 
 @dataclass(slots=True)
 class _Progress:
-    limits: ReplyLimits
+    limits: Settings
     text: Cleaner = field(default_factory=Cleaner)
     reasoning: Cleaner = field(default_factory=Cleaner)
     chars: int = 0
@@ -155,7 +143,7 @@ async def within_deadline(reply: Awaitable[T], until: float, wait: str, seconds:
         raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 
 
-def too_long(limits: ReplyLimits) -> BackendBroken:
+def too_long(limits: Settings) -> BackendBroken:
     return BackendBroken(
         f"The reply is longer than PARLEY_MAX_REPLY_CHARS={limits.max_reply_chars} and was cut. "
         "Set max_tokens of the model in the study file, or increase the setting.",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from app.backends.base import Backend, Completion, PromptMessage, Request
 from app.backends.completion import complete
-from app.backends.guard import ReplyLimits
+from app.config.settings import Settings
 from app.errors import BackendBroken, BackendError
 from app.tools.calls import calls_data
 from app.tools.connection import ToolConnection
@@ -29,7 +29,7 @@ class Tokens(NamedTuple):
 
 
 async def complete_with_tools(
-    backend: Backend, request: Request, limits: ReplyLimits, tools: ToolSet, connection: ToolConnection
+    backend: Backend, request: Request, limits: Settings, tools: ToolSet, connection: ToolConnection
 ) -> Completion:
     """The reply after the calls, which `sent` has with their results; the tokens are those of all requests."""
     left, used = tools.max_calls, Tokens(0, 0)

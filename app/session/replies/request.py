@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.backends.base import Backend, PromptMessage, ReasoningEnd, Request, StreamEnd, ToolCall, prompt_pictures
-from app.backends.guard import ReplyLimits, guarded_stream
+from app.backends.guard import guarded_stream
 from app.backends.registry import asks_servers
 from app.calls.caller import Attempt, Call, Caller, Result
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import LEAK
 from app.clock import Clock
+from app.config.settings import Settings
 from app.errors import BackendBroken, BackendError, SettingsError
 from app.session.replies.buffer import ReplyBuffer
 from experiments.events import Data
@@ -36,7 +37,7 @@ LIMITS = ("too_long", "timeout_reply")
 
 
 async def stream_reply(
-    backend: Backend, request: Request, limits: ReplyLimits, reply: ReplyBuffer, clock: Clock, *, hold: bool = False
+    backend: Backend, request: Request, limits: Settings, reply: ReplyBuffer, clock: Clock, *, hold: bool = False
 ) -> Result:
     """Call a model and stream its text into the buffer. A failure is returned as a result, not raised.
 
@@ -163,7 +164,7 @@ class ReplyContext:
     """What a model call needs of the deployment, and the stream of the session that gets the reply."""
 
     session: str
-    limits: ReplyLimits
+    limits: Settings
     caller: Caller
     access: Callable[[Study, str], ModelAccess]
     writable: Callable[[], Awaitable[None]]

@@ -56,10 +56,11 @@ HOUR_S = 3600
 # The pages in place of a study, and their statuses: for somebody who only looks at a recruiter's task, took part in a
 # study that can be taken once, or withdrew (or whose data were deleted after their period); where nobody can start, the
 # browser keeps no cookies, in which no session could be found again, or the link is not accepted, as one without an id
-# or a proof; and where something is wrong with the server, or a proxy before it.
+# or a proof; and where something is wrong with the server, or a proxy before it. `error` has a note of its own.
 NOTICES: Mapping[str, int] = {
-    **{"accept_first": 200, "already_taken_part": 200, "withdrawn": 410, "closed": 200, "cookies_needed": 403},
-    **{"link_not_accepted": 403, "too_many_starts": 429, "unavailable": 503, "not_found": 404, "no_open_studies": 200},
+    **dict.fromkeys(("accept_first", "already_taken_part", "closed", "no_open_studies"), 200),
+    **{"withdrawn": 410, "cookies_needed": 403, "link_not_accepted": 403, "not_found": 404},
+    **{"too_many_starts": 429, "unavailable": 503, "error": 503},
 }
 # The rate limit for links with an invalid proof from one address: a burst, and a rate per second after it. A whole
 # class may share an address and use last week's links.
@@ -481,7 +482,8 @@ def _around(study: Study, template: str, language: str, status: int = 200, **mor
 
 def storage_error_page(language: str, note: str) -> Response:
     say = catalogue(language)
-    return render_page("error.html.j2", language, status=503, title=say("Something went wrong"), note=note)
+    values = {"page": "error", "title": say("Something went wrong"), "note": note, "contact": ""}
+    return render_page("notice.html.j2", language, status=503, **values)
 
 
 def not_found_page(request: Request) -> Response:
