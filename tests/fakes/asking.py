@@ -17,27 +17,23 @@ from problems.problem import Problem
 from tests.fakes.model_faults import reply_to
 
 
-@dataclass(frozen=True)
-class Patience:
-    """Limits of a reply; a sound one never reaches the defaults."""
-
-    first_token_timeout_s: float = 100
-    token_gap_timeout_s: float = 100
-    reply_timeout_s: float = 100
-    max_reply_chars: int = 20_000
+def limits(**less: float) -> Settings:
+    """Settings whose limits of a reply a sound one never reaches, or these of them."""
+    most = {"first_token_timeout_s": 100, "token_gap_timeout_s": 100, "reply_timeout_s": 100}
+    return Settings(_env_file=None).model_copy(update={**most, "max_reply_chars": 20_000, **less})
 
 
 ASKED = (PromptMessage("system", "You are a helpful tutor."), PromptMessage("user", "What is 7+(8-3)x2?"))
 ABOUT = Problem("sum-1", "What is 7+(8-3)x2?", "What is 7+(8-3)x2?", "sums", answer="the-answer-that-no-server-is-sent")
 REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1", problem=ABOUT)
-PATIENT = Patience()
-HASTY = Patience(0.5, 0.5, 1.5, 5_000)
+PATIENT = limits()
+HASTY = limits(first_token_timeout_s=0.5, token_gap_timeout_s=0.5, reply_timeout_s=1.5, max_reply_chars=5_000)
 # Of each limit, limits of which it alone can be reached, however busy the machine is.
 ONE_LIMIT = {
-    "timeout_first_token": replace(PATIENT, first_token_timeout_s=HASTY.first_token_timeout_s),
-    "timeout_token_gap": replace(PATIENT, token_gap_timeout_s=HASTY.token_gap_timeout_s),
-    "timeout_reply": replace(PATIENT, reply_timeout_s=HASTY.reply_timeout_s),
-    "too_long": replace(PATIENT, max_reply_chars=HASTY.max_reply_chars),
+    "timeout_first_token": limits(first_token_timeout_s=0.5),
+    "timeout_token_gap": limits(token_gap_timeout_s=0.5),
+    "timeout_reply": limits(reply_timeout_s=1.5),
+    "too_long": limits(max_reply_chars=5_000),
 }
 KEY = "sk-a-key-that-nobody-may-ever-read-0123456789"
 # What a study says of the fake's endpoints at /v1/speak.
@@ -114,12 +110,12 @@ def asking(way: Way, **changes: Any) -> Request:
     return replace(REQUEST, options=options, **changes)
 
 
-async def collect(backend: Backend, request: Request, limits: Patience = PATIENT) -> list[Delta]:
+async def collect(backend: Backend, request: Request, limits: Settings = PATIENT) -> list[Delta]:
     async with aclosing(guarded_stream(lambda: backend.stream(request), limits)) as stream:
         return [delta async for delta in stream]
 
 
-def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Patience = PATIENT, **changes: Any) -> list[Delta]:
+def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Settings = PATIENT, **changes: Any) -> list[Delta]:
     async def once() -> list[Delta]:
         backend = create(settings, way)
         try:

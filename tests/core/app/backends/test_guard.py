@@ -1,7 +1,6 @@
 """The border: whatever a backend does, what leaves is a whole reply or a BackendError."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -72,7 +71,7 @@ def test_a_reply_is_its_text_cleaned_however_it_comes_in_pieces(pieces):
 
 def test_a_slow_reader_is_not_timed_out():
     async def read():
-        limits = replace(HASTY, token_gap_timeout_s=0.01)
+        limits = HASTY.model_copy(update={"token_gap_timeout_s": 0.01})
         deltas = []
         async for delta in guarded_stream(
             lambda: from_list([TextDelta("a"), TextDelta("b"), StreamEnd("stop")]), limits

@@ -20,7 +20,7 @@ from app.config.model_servers import Server
 from app.errors import BackendError
 from app.session.replies.buffer import ReplyBuffer
 from problems.text import UNFIT
-from tests.fakes.asking import Patience
+from tests.fakes.asking import PATIENT
 
 FIT = st.characters(exclude_categories=["Cs", "Cc"]).filter(lambda one: not UNFIT.match(one))
 LETTERS = st.text(FIT | st.just("\n"), min_size=1, max_size=12)
@@ -44,7 +44,7 @@ THOUGHTS = {
     "nested": lambda text: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]},
 }
 TAGS = ["<think>", "", "<Thinking>", "[THINK]"]
-LIMITS = Patience(30, 30, 60)
+LIMITS = PATIENT
 # Whether replies are known to begin with reasoning without an opening tag.
 KNOWN = st.sampled_from([True, False, None])
 
