@@ -40,7 +40,7 @@ from tests.fakes import reminders
 from tests.fakes.commanding import parley
 from tests.fakes.four_weeks import GROWTH, play, study
 
-PEOPLE = 40
+PEOPLE = 24
 AFTERWARDS_US = START_US + 60 * 86_400_000_000
 WAVES = ("week-1", "week-2", "week-3", "week-4")
 
