@@ -79,10 +79,18 @@ def test_what_is_sent_is_what_the_study_says(at: StudyAtProlific, fake: FakeProl
 def test_every_key_of_the_section_is_in_the_draft(at: StudyAtProlific, fake: FakeProlific, tmp_path: Path) -> None:
     told: dict[str, Any] = {"filter_set": "f1", "project": "p1", "add_to_group": "g1", "max_minutes": 60}
     told |= {"devices": ["desktop"], "peripherals": ["audio"], "codes": {"complete": "approve"}, "screen_out": None}
-    at = replace(at, study=load_study(str(studies.recruited(tmp_path, **told))))
+    cells = [{"max": 7, "where": {"help": "much"}}, {"max": 5, "where": {"help": "little"}}]
+    raw = read_yaml(studies.recruited(tmp_path, **told)) | {"factors": {"help": ["much", "little"]}, "quotas": cells}
+    at = replace(at, study=load_study(str(studies.write(tmp_path, raw))))
     assert at.act("draft").changes == ()
     (sent,) = fake.studies.values()
-    named = {"filter_set_id": "f1", "project": "p1", "maximum_allowed_time": 60, "filters": []}
+    named = {
+        "total_available_places": 12,
+        "filter_set_id": "f1",
+        "project": "p1",
+        "maximum_allowed_time": 60,
+        "filters": [],
+    }
     named |= {"device_compatibility": ["desktop"], "peripheral_requirements": ["audio"]}
     assert {name: sent[name] for name in named} == named
     codes = {one["code"]: (one["code_type"], one["actions"]) for one in sent["completion_codes"]}
