@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.bots.dry_run import estimate_by_simulation
 from app.studies.loader import find, load_study, read_yaml
 from app.use_cases.export import requests_of, write_export
 from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.exports.preview import empty_schemas
 from storage.db.engine import Database
 from tests.fakes import studies
 from tests.fakes.databases import fill
@@ -23,12 +23,10 @@ def test_a_request_without_a_schema_is_one_for_each_that_the_sessions_are_in(dat
     assert requests_of(database, ExportRequest("nothing", "tidy")) == [ExportRequest("nothing", "tidy")]
 
 
-def test_a_format_in_which_no_session_has_a_row_is_known_before_it_is_written(
-    database: Database, tmp_path: Path
-) -> None:
+def test_a_format_in_which_no_session_has_a_row_is_known_before_it_is_written(tmp_path: Path) -> None:
     raw = {**read_yaml(find("mathconverse")), "export_schemas": ["mathconverse", "dices-350"]}
-    asyncio.run(fill(database, [load_study(str(studies.write(tmp_path, raw)))], 1, "1"))
-    assert empty_schemas(database, "mathconverse", "bot") == ["dices-350"]
+    tried = asyncio.run(estimate_by_simulation(load_study(str(studies.write(tmp_path, raw))), 1, 300))
+    assert tried.empty == ("dices-350",)
 
 
 def test_an_export_that_is_stopped_before_it_is_packed_has_no_zip_file(database: Database, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_what_is_pressed_twice_is_done_once_and_refused_never(ada: AtConsole, pr
 
 def test_the_page_is_loaded_again_once_the_server_answers_and_asks_before_what_is_typed_is_gone(ada: AtConsole) -> None:
     page, asked = ada.page, list[str]()
-    go(ada, "accounts")
+    go(ada, "runs")  # its seed was typed by nobody
     page.evaluate("window.first = true")
     page.context.set_offline(True)
     ada.open("Monitoring")
