@@ -126,11 +126,6 @@ class ChatMessage:
         """Its text, and the tools used, where only text can be."""
         return "\n\n".join(filter(None, (self.text, *(step.as_text for step in self.steps))))
 
-    @property
-    def running(self) -> bool:
-        """Whether a tool is used now."""
-        return any(step.state == "running" for step in self.steps)
-
     pictures: tuple[ShownPicture, ...] = ()
 
 

@@ -211,8 +211,6 @@ document.addEventListener("input", (event) => {
   count();
 });
 document.addEventListener("focusout", (event) => event.target === box() && unsaved() && saveSoon(0));
-// Another tab may have changed it.
-addEventListener("focus", () => base && !saving && page.look());
 
 async function drawPreview() {
   const told = await post("api/preview", { text: typed, typed: false }).catch(() => null);

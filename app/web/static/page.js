@@ -89,7 +89,7 @@ async function show(painting, asked = false) {
   if (moved || now.said > before.said) toEnd();
   note(now.note);
   await painted(now);
-  showDocument({ now, show, slow, failed, look }, moved);
+  showDocument({ now, show, slow, failed }, moved);
   showSheet(now, moved);
   if (!moved && now.said > before.said && !document.activeElement.closest("#left-column form")) closeSheet();
   atEnd(() => {}); // what came below the conversation left it less room
