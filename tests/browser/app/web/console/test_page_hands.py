@@ -50,10 +50,11 @@ def test_what_is_pressed_twice_is_done_once_and_refused_never(ada: AtConsole, pr
 
 def test_the_page_is_loaded_again_once_the_server_answers_and_asks_before_what_is_typed_is_gone(ada: AtConsole) -> None:
     page, asked = ada.page, list[str]()
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     go(ada, "runs")  # its seed was typed by nobody
     page.evaluate("window.first = true")
     page.context.set_offline(True)
-    ada.open("Monitoring")
+    page.get_by_role("radio", name="Rehearse the day").check()
     until(page, "window.parleyConsole.lost")
     page.context.set_offline(False)
     until(page, "!window.first")
@@ -61,7 +62,6 @@ def test_the_page_is_loaded_again_once_the_server_answers_and_asks_before_what_i
     go(ada, "studies")
     page.evaluate("window.first = true")
     ada.at("new-name").locator("input, textarea").first.press_sequentially("typed")
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     page.context.set_offline(True)
     ada.open("Overview")
     ada.open("Recruit")
