@@ -18,6 +18,7 @@ from tests.wiring.reading import facts, query
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
+MARKS = ("thoughts-tagged", "thoughts-harmony", "thoughts-bare", "thoughts-kimi", "ended")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ def unknown(fault: str) -> dict[str, Any]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("unknown")
     known = failing.model("typing") | {"options": {"reasoning_until": "", "top_p": 0.9}}
-    files = [failing.talk(folder, f"case-{name}", {"only": unknown(name)}) for name in ("typing", "novel")]
+    names = ("typing", "novel", *MARKS)
+    files = [failing.talk(folder, f"case-{name}", {"only": unknown(name)}) for name in names]
     files.append(failing.columns(folder, "case-columns", {"known": known, "unknown": unknown("typing")}))
     with serve_models() as models:
         settings = failing.settings(folder, models.base_url)
@@ -79,3 +81,12 @@ def test_a_reply_of_8000_words_ends_with_its_cut_and_a_note(place: Place, visito
     expect(page.locator("#chat .message.bot .not-whole")).to_be_visible()
     (replied,) = (event for event in place.newest() if event.kind == "replied")
     assert (len(replied.data["text"]), replied.data["finish_reason"]) == (20_000 - 1, "too_long")
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_no_mark_reaches_the_page_or_the_data(mark: str, place: Place, visitor: Visitor) -> None:
+    page = come(visitor, f"case-{mark}")
+    visitor.hear_out()
+    expect(page.locator("#chat .message.bot .text")).to_have_text("Hello")
+    (replied,) = (event for event in place.newest() if event.kind == "replied")
+    assert replied.data["text"] == "Hello"
