@@ -220,7 +220,7 @@ async def test_simulated_people_attach_pictures_over_http(tmp_path: Path) -> Non
                     kinds.append(kind)
                     assert await person.act(kind, values) == ""
                     screen = await person.look()
-                assert measured.refused == 0
+                assert measured.refused_requests == 0
                 if "attach" in kinds:
                     break
         assert "attach" in kinds
