@@ -343,8 +343,8 @@ function refresh() {
 
 // Several columns may ask for a reason at once.
 function typedIn(form) {
-  const { call, why, ...values } = valuesOf(form);
-  return call ? { [`why:${call}`]: why } : values;
+  const values = valuesOf(form);
+  return form.dataset.act === "deny" ? { [`why:${values.call}`]: values.why } : values;
 }
 
 function draft() {

@@ -82,6 +82,10 @@ export function makeSheet() {
   toggle.addEventListener("click", () => (isOpen() ? closeSheet() : open()));
   onward.addEventListener("click", goOn);
   document.addEventListener("keydown", (event) => event.key === "Escape" && shows() && closeSheet());
+  document.addEventListener("change", ({ target }) => {
+    const answered = shows() && isOpen() && form()?.contains(target) && !missing(form()).length;
+    if (answered) $("[type=submit]", form()).scrollIntoView({ block: "nearest" });
+  });
   PHONE.addEventListener("change", beReached);
   visualViewport?.addEventListener("resize", fit);
 }

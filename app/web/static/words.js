@@ -3,7 +3,7 @@
 
 export const WORDS = {
   connecting: "There is no answer from the study yet. We are trying again. Nothing is lost.",
-  offline: "There is no connection at the moment. We keep trying. Nothing is lost.",
+  offline: "There is no connection at the moment. We keep trying. Please keep this page open.",
   broken: "Something went wrong on our side. Your answers are saved. Please reload this page.",
   long: "Your text is too long to send. Please shorten it. Nothing is lost.",
   nocopy: "This text cannot be copied. The study asks you to work on it here.",

@@ -84,6 +84,8 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
     onward.click()
     expect(page.locator("#left [data-field] input").first).to_be_focused()
     expect(page.locator("#left [data-field] input").first).to_be_in_viewport()
+    page.locator("#left [data-field] label").last.click()
+    expect(page.locator("#left [type=submit]")).to_be_in_viewport(ratio=0.9)
     page = phone("chat-table")
     page.set_viewport_size({"width": 320, "height": 568})
     expect(onward).to_have_text("Continue")

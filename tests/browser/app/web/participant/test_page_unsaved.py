@@ -58,6 +58,16 @@ def again(page: Page) -> None:
 
 
 @pytest.mark.nightly
+def test_a_question_may_be_called_as_a_field_of_the_page_is(visitor: Visitor) -> None:
+    page = visitor.page
+    for name in ("why", "call"):
+        page.evaluate("name => document.querySelector('#left textarea').name = name", name)
+        with page.expect_request(DRAFTS) as sent:
+            page.locator(f"textarea[name={name}]").fill(f"Because of {name}.")
+        assert sent.value.post_data_json["values"][name] == f"Because of {name}."
+
+
+@pytest.mark.nightly
 def test_saved_is_said_only_while_it_is_so_and_a_draft_that_failed_is_sent_again(visitor: Visitor) -> None:
     page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
     comment.fill("First words.")
