@@ -91,12 +91,12 @@ class SessionReplay:
 
 
 def replay(context: ConsoleContext, session: SessionRecord, number: int) -> str:
-    """The page after the given number of events, with the answers that were sent from it filled in."""
+    """The page after the given number of events. What was chosen there and sent later is not known to be there yet."""
     assert session.study is not None  # noqa: S101  (an imported session has no pages)
     events, study = session.events, session.study
     moment = timeline(events)[number - 1]
     seen = _seen(study, events, number)
-    document = _document(context, session.entry.stream, study, events, seen)
+    document = _document(context, session.entry.stream, study, events, seen, number)
     values = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
     values |= {"between": seen != number}
     return context.html("replay.html.j2", **values)
@@ -112,17 +112,19 @@ def _seen(study: Study, events: Sequence[Event], number: int) -> int:
     return number
 
 
-def _document(context: ConsoleContext, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
-    state = state_at(events, number)
+def _document(
+    context: ConsoleContext, stream: str, study: Study, events: Sequence[Event], seen: int, number: int
+) -> str:
+    state = state_at(events, seen)
     look = study_context_of(LoadedSession(stream, study, state))
     reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
-    draft = _submitted_values(shown, events[number:])
+    draft = _submitted_values(shown, events[seen:number])
 
     def picture(sha256: str) -> StoredPicture | None:
         return context.studies.picture(sha256) or session_picture(context.database, sha256, stream)
 
-    return inert_page(context, shown, look, draft, events[number - 1].at_us, picture)
+    return inert_page(context, shown, look, draft, events[seen - 1].at_us, picture)
 
 
 def inert_page(
@@ -162,7 +164,7 @@ def _styles() -> Markup:
 
 
 def _submitted_values(screen: Screen, events: Sequence[Event]) -> Mapping[str, Any]:
-    """The form values that were sent from this page, if that is the next event."""
+    """The form values that were sent from this page by these events, while the next page was not there yet."""
     sent = next((event for event in events if event.kind not in NOTES), None)
     if sent is None or sent.path != screen.path:
         return {}

@@ -67,6 +67,11 @@ async def test_a_replay_begins_at_the_first_event_and_goes_on_over_those_without
         for sent, there in ((1, pages[0]), (100_000, pages[-1]), (2, pages[0])):
             back = await researcher.on("session-previous", "click", **{"session-moment": sent})
             assert value(back["session-page"]) == there, "there is none before the first, nor after the last"
+    ((stream,),) = query(database, "SELECT stream FROM session")
+    sent = {event.seq for event in facts(database, stream) if event.kind == "submitted"}
+    filled = {number for number, page in enumerate(pages, 1) if " checked" in html.unescape(page)}
+    assert filled & sent, "what was sent stays until the next page is there"
+    assert not filled & {number - 1 for number in sent}, "nothing is chosen before it is sent"
 
 
 async def test_an_id_is_deleted_unless_a_bonus_is_unpaid(at: Console) -> None:
