@@ -28,6 +28,7 @@ from app.backends.wire.http_client import connection_to
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import NotDelivered
+from experiments.events import Event
 from experiments.session.conversation import REFUSED
 from experiments.session.study_status import StudyStatus
 from experiments.study.study import Study
@@ -125,10 +126,19 @@ def shifted_models(
 
 def asking_for_help(database: Database, study: Study, status: StudyStatus, now_us: int) -> Iterator[Condition]:
     origin = Origin.PILOT if status.pilot else Origin.PERSON
+    for number, asked in _waiting(database, study.name, origin, now_us).items() if study.file.help else ():
+        yield AlertKey(HELP, study.name, origin, str(number)), {"asked_us": asked.at_us}
+
+
+def _waiting(database: Database, study: str, origin: str, now_us: int) -> Mapping[int, Event]:
     with database.connect() as connection:
-        known = query_params(study.name, origin, now_us, 0)
-        for number in help_requests(connection, known) if study.file.help else ():
-            yield AlertKey(HELP, study.name, origin, str(number)), {}
+        return help_requests(connection, query_params(study, origin, now_us, 0))
+
+
+def is_settled(database: Database, alert: Alert, now_us: int) -> bool:
+    """True if a person has settled it, so that the next check closes it."""
+    kind, study, origin, subject = alert.key
+    return kind in SETTLED and int(subject) not in _waiting(database, study, origin, now_us)
 
 
 def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int]) -> Iterator[Condition]:
@@ -197,7 +207,8 @@ def link(key: AlertKey, console: str) -> str:
 
 
 def since(alert: Alert) -> str:
-    return f"{datetime.fromtimestamp(alert.opened_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
+    at_us = alert.data.get("asked_us", alert.opened_us)
+    return f"{datetime.fromtimestamp(at_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def updated(known_alerts: Sequence[Alert], observed: Sequence[Condition], now_us: int) -> Iterator[Alert]:

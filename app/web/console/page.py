@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from app.alerts import explained, link, since
+from app.alerts import explained, is_settled, link, since
 from app.extension import extensions
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -54,7 +54,9 @@ class AlertBanner:
         return {self._row: gr.update(visible=True), **self._context.guarded("Alerts", self._list, self._painted)}
 
     def _painted(self) -> Mapping[Any, Any]:
-        alerts = [alert for alert in open_alerts(self._context.database) if alert.seen_us is None]
+        database, now_us = self._context.database, self._context.clock.now_us()
+        unseen = (alert for alert in open_alerts(database) if alert.seen_us is None)
+        alerts = [alert for alert in unseen if not is_settled(database, alert, now_us)]
         console = "."  # links within the console
         shown = [(*explained(one), since(one), link(one.key, console), one) for one in alerts]
         html = self._context.html("alerts.html.j2", shown=shown, stale=self._is_stale)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.alerts import asking_for_help
+from app.alerts import asking_for_help, is_settled, since
 from app.studies.loader import read_yaml
 from experiments.session.study_status import StudyStatus
 from experiments.views.quality_flags import WAITS_FOR_HELP
 from storage.log.event_log import load
+from storage.registers.alerts import Alert
 from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -31,13 +33,18 @@ async def test_a_request_for_help_from_the_page_to_the_export(tmp_path: Path) ->
         await service.participant(live.stream, "ask_for_help", live.screen.path, {"help": WORDS}, **key)
     assert await service.draft(live.stream, live.screen.path) == {"comment": "Half", "help": "a field of the form"}
     (row,) = sessions(database, "short", SessionQuery(flag=WAITS_FOR_HELP), service.now_us()).entries
+    asked = load(database, live.stream)[-1]
     ((alert, data),) = asking_for_help(database, study, StudyStatus(), service.now_us())
-    assert (alert.subject, data) == (str(row.number), {})
+    assert (alert.subject, data) == (str(row.number), {"asked_us": asked.at_us})
+    shown = Alert(alert, data, opened_us=asked.at_us + 120_000_000, last_us=0, notified_us=0)
+    assert since(shown) == since(replace(shown, data={}, opened_us=asked.at_us))
+    assert not is_settled(database, shown, service.now_us())
 
     for command in (["answer", "short", "1", "Go on."], ["end", "short", "1", "technical_failure"]):
         assert parley("session", *command, folder=tmp_path).returncode == 0
     assert parley("session", "give-time", "short", "1", "5", folder=tmp_path).returncode == 2
     assert not [*asking_for_help(database, study, StudyStatus(), service.now_us())]
+    assert is_settled(database, shown, service.now_us())
     there = await service.reload(live.stream)
     assert there
     assert there.screen.help

@@ -60,6 +60,11 @@ async def test_an_alert_is_on_every_page_with_a_link_to_what_it_is_about(ada: Re
         assert [word for word in words if word not in text(shown)] == []
 
 
+async def test_a_call_for_help_is_gone_as_soon_as_nobody_waits_for_an_answer(ada: Researcher, console: Room) -> None:
+    alert(console, AlertKey("help", "demo", "person", "1"))
+    assert not visible((await ada.open(study="demo"))["alerts"])
+
+
 async def test_who_marks_alerts_as_seen_marks_those_that_were_shown(ada: Researcher, console: Room) -> None:
     first = alert(console)
     painted = await ada.open(study="demo")
